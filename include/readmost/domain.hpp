@@ -1,0 +1,109 @@
+// A domain: the threads that reach consensus together, and their version (fcp.md 3.2, 7.1).
+#pragma once
+
+#include <readmost/thread_record.hpp>
+
+namespace readmost {
+
+// 64 records, made together, with an index of those that a round must visit.
+struct chunk {
+  static constexpr std::size_t capacity = 64;
+
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};  // not offline
+  platform::atomic<std::uint64_t> used{};                                   // belong to a thread
+  platform::atomic<chunk*> next{};
+  thread_record records[capacity]{};
+};
+
+struct domain {
+  // Even. Read by every passive read unlock, so nothing else lives on its line.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
+
+  // Line 2: rounds.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> fences_wanted{};
+  platform::atomic<std::uint64_t> fences_done{};
+  platform::atomic<std::uint32_t> fence_in_flight{};
+  // Writers asleep until a passive reader leaves, and the word they sleep on.
+  platform::atomic<std::uint32_t> drain_sleepers{};
+  platform::atomic<std::uint32_t> drain_epoch{};
+  // What a round cost of late, in nanoseconds.
+  platform::atomic<std::uint32_t> round_cost{1000};
+  platform::atomic<std::uint64_t> rounds_by_reports{};
+  platform::atomic<std::uint64_t> rounds_by_membarrier{};
+
+  // Line 3: membership.
+  alignas(platform::cache_line) platform::atomic<std::uint32_t> passive_allowed{};
+  platform::atomic<std::uint64_t> locks_met{};
+  chunk* chunks{nullptr};  // never empty, never shrinks
+};
+
+// The process's domain: every lock is in it.
+extern domain default_domain;
+
+// --- For the calling thread --------------------------------------------------------------------
+
+// Registers the calling thread if need be. Null when it is exiting, when a signal interrupted its
+// registration, or when there is no memory: it then locks actively.
+thread_record* enlist() noexcept;
+
+// Makes the calling thread able to lock passively. False where that is not to be had now (no
+// membarrier, or a round is just taking the record out of the index). Ends in a full fence.
+bool come_online(thread_record& me) noexcept;
+
+// Says that the calling thread will not lock passively until it comes online again; rounds then
+// wait for no report of it. What it holds stays held and visible.
+void go_offline(thread_record& me) noexcept;
+
+// Tells rounds that the calling thread has seen the present version.
+void report(thread_record& me) noexcept;
+
+// The same, if there is something to tell: for threads that spin.
+inline void report_if_asked(thread_record& me) noexcept {
+  if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
+    report(me);
+  }
+}
+
+// After a read unlock that found a new version: reports, and wakes writers that sleep until a
+// passive reader leaves.
+[[gnu::noinline, gnu::cold]] void report_after_unlock() noexcept;
+
+// --- For writers -------------------------------------------------------------------------------
+
+// Brings about that every thread of the domain has seen what the caller wrote before (with a
+// seq_cst read-modify-write): afterwards no passive read lock that missed it can still succeed, and
+// every one that succeeded before is visible in its thread's slots until it is released.
+// Returns the version of the round, 0 when nobody else was online and none was needed.
+// Bounded: a spin about as long as a membarrier takes, then one membarrier, which concurrent
+// callers share. `me`, the caller's record, may be null.
+std::uint64_t reach_consensus(thread_record* me) noexcept;
+
+// How many passive holds of `lock` there are. Threads that reported version `round` (if not 0)
+// while holding nothing are passed over.
+std::int64_t passive_holds(const void* lock, const thread_record* me, std::uint64_t round) noexcept;
+
+// Takes the remaining passive holds of `lock` out of all slots. Only when their owners cannot be
+// unlocking it: see "a debt" in rwlock.hpp.
+void erase_passive_holds(const void* lock) noexcept;
+
+// Sleep until some passive reader leaves: from the constructor on, every passive unlock wakes.
+//   drain_sleep sleep(me);
+//   for (;;) { epoch = sleep.epoch(); if (condition) break; sleep.wait(epoch, until); }
+class drain_sleep {
+ public:
+  explicit drain_sleep(thread_record* me) noexcept;
+  ~drain_sleep();
+  drain_sleep(const drain_sleep&) = delete;
+  drain_sleep& operator=(const drain_sleep&) = delete;
+
+  std::uint32_t epoch() const noexcept;
+  platform::wake_reason wait(std::uint32_t epoch, const platform::deadline* until) const noexcept;
+
+ private:
+  bool fenced_;
+};
+
+// Wakes every drain_sleep.
+void wake_drain_sleepers() noexcept;
+
+}  // namespace readmost

@@ -1,0 +1,145 @@
+// The lock itself, below the std and pthread surfaces: its word, the passive fast paths, and the
+// names of the slow ones (src/rwlock.cpp).
+//
+// A read hold is in one of two places: in a slot of the reader's own record (passive: published by
+// a plain store, possible while the lock is biased), or in the count of the lock word (active: an
+// ordinary reader-writer lock). A writer first takes the bias away, reaches consensus with the
+// domain, and then sees every passive hold there is. (fcp.md 4.1; bravo.md 3)
+#pragma once
+
+#include <readmost/domain.hpp>
+#include <readmost/mutant.hpp>
+
+namespace readmost {
+
+// Who goes first when readers and a writer wait. Under either a thread that already holds the lock
+// for reading may read-lock it again.
+enum class preference : std::uint8_t {
+  writer,  // a waiting writer keeps new readers out (fcp.md 4.1); readers pass after 1 ms
+  reader,  // readers enter until a writer is inside (glibc's default); writers may starve
+};
+
+// How one operation is to behave.
+struct rules {
+  preference prefers = preference::writer;
+  // A read lock by a thread that holds the lock already passes waiting writers.
+  bool recursive = true;
+  // Find out before the first bias whether another process can reach the lock's memory.
+  bool check_mapping = false;
+  // Fail rather than wait.
+  bool try_only = false;
+  // Until when to wait; for ever when null.
+  const platform::deadline* until = nullptr;
+};
+
+enum class outcome {
+  acquired,
+  busy,       // try_only
+  timed_out,  // until
+  overflow,   // more read holds than a lock can count
+};
+
+struct rwlock {
+  // --- bits of `state` -------------------------------------------------------------------------
+  static constexpr std::uint64_t biased = 1;       // passive readers may enter
+  static constexpr std::uint64_t writing = 2;      // a writer is inside, or finding out if it may
+  static constexpr std::uint64_t draining = 4;     // not biased, but passive holds may remain
+  static constexpr std::uint64_t readers_parked = 8;
+  static constexpr std::uint64_t writers_parked = 16;
+  static constexpr std::uint64_t readers_starve = 32;  // readers pass waiting writers once
+  static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 31: writers that wait
+  static constexpr std::uint64_t waiting_writers = 0xFFFF'FF00U;
+  static constexpr std::uint64_t one_reader = std::uint64_t{1} << 32;  // 32 to 63: active holds
+  static constexpr std::int64_t max_readers = (1 << 24) - 1;
+  static_assert(sizeof(std::uint64_t) == 8);
+
+  // Active read holds. Negative after somebody released a hold that is recorded as passive in
+  // another thread's slot ("a debt"): active and passive holds together are always right.
+  static constexpr std::int64_t readers(std::uint64_t state) noexcept {
+    return static_cast<std::int64_t>(state) >> 32;
+  }
+
+  // --- `grant`: written by the writer alone ------------------------------------------------------
+  static constexpr std::uint8_t not_granted = 0;
+  static constexpr std::uint8_t granted = 1;
+  static constexpr std::uint8_t granted_by_revocation = 2;
+
+  // --- bits of `traits` --------------------------------------------------------------------------
+  static constexpr std::uint8_t met = 1;           // counted in the statistics
+  static constexpr std::uint8_t private_memory = 2;  // checked: no other process can reach it
+  static constexpr std::uint8_t never_biased = 4;
+  static constexpr std::uint8_t reader_preference = 8;  // for surfaces that have nowhere else
+
+  platform::atomic<std::uint64_t> state{0};
+  // What bias would have brought and cost of late, in nanoseconds: see bias.hpp. A hint.
+  platform::atomic<std::int32_t> balance{0};
+  platform::atomic<std::uint8_t> grant{not_granted};
+  platform::atomic<std::uint8_t> traits{0};
+};
+static_assert(sizeof(rwlock) == 16);
+
+// --- Slow paths --------------------------------------------------------------------------------
+
+[[gnu::cold]] outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept;
+// Releases one read hold that is not in the caller's home slot; false if the lock has none.
+[[gnu::cold]] bool unlock_shared_slow(rwlock& lock) noexcept;
+outcome lock_exclusive(rwlock& lock, const rules& how) noexcept;
+void unlock_exclusive(rwlock& lock, const rules& how) noexcept;
+
+// Forgets read holds that were released on behalf of threads which never came back for them; to be
+// called before a lock's memory is given to somebody else. Cheap when there are none.
+void settle_before_reuse(rwlock& lock) noexcept;
+
+// --- Passive fast paths --------------------------------------------------------------------------
+
+// Read-locks passively if that is possible at once. No atomic read-modify-write, no fence, no store
+// to a line that another thread writes.
+inline bool try_lock_shared_passive(rwlock& lock) noexcept {
+  thread_record& me = *this_thread;
+  const std::size_t home = home_slot(&lock);
+  auto& slot = me.held[home];
+  if (slot.load(platform::relaxed) != 0) [[unlikely]] return false;
+
+  const bool early = is_mutant(mutant::check_before_publish) &&
+                     (lock.state.load(platform::acquire) & rwlock::biased) != 0;
+
+  // (A) Publish first, look afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
+  // bias away first and looks into the slots afterwards.
+  slot.store(reinterpret_cast<std::uintptr_t>(&lock), platform::relaxed);
+  // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
+  // the report (E) or by coming online (F), whichever the round relied on.
+  platform::light_fence();
+  // (C) Pairs with the release of unlock_exclusive (M): what the last writer wrote is visible.
+  // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
+  // that published after that fence must find out here, or a later round would not wait for it.
+  const bool open = early || (lock.state.load(platform::acquire) & rwlock::biased) != 0;
+  const bool online = (me.mode.load(platform::relaxed) & participation_mask) ==
+                          static_cast<std::uint32_t>(participation::online) ||
+                      is_mutant(mutant::online_without_fence);
+  if (!open || !online) [[unlikely]] {
+    slot.store(0, platform::release);
+    return false;
+  }
+  me.reads[home].store(me.reads[home].load(platform::relaxed) + 1, platform::relaxed);
+  return true;
+}
+
+// Releases the caller's passive hold if it is in its home slot. Touches no memory of the lock: once
+// the slot is clear another thread may lock, unlock and free it.
+inline bool try_unlock_shared_passive(const rwlock& lock) noexcept {
+  thread_record& me = *this_thread;
+  auto& slot = me.held[home_slot(&lock)];
+  if (slot.load(platform::relaxed) != reinterpret_cast<std::uintptr_t>(&lock)) [[unlikely]] {
+    return false;
+  }
+  // (D) Pairs with (L) in consensus.cpp: who sees the slot clear sees all that the reader did.
+  slot.store(0, platform::release);
+  platform::light_fence();
+  if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed))
+      [[unlikely]] {
+    report_after_unlock();
+  }
+  return true;
+}
+
+}  // namespace readmost

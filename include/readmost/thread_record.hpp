@@ -1,0 +1,84 @@
+// What one thread tells the others: the locks it holds for reading, and the last version it saw.
+//
+// Records are type-stable: made once, reused after thread exit, never unmapped, so anybody may look
+// into any of them at any time. Only the owner writes its record, with plain stores, except where a
+// member says otherwise. (fcp.md 4.2: per-thread instead of per-core status; bravo.md 3: the entry
+// names the lock, so a lock needs no memory per thread.)
+#pragma once
+
+#include <readmost/platform.hpp>
+
+namespace readmost {
+
+// Whether the owner may lock passively. The low three bits; the rest counts how often the owner
+// came online, so that a compare-and-swap cannot mistake one period online for another.
+enum class participation : std::uint32_t {
+  offline = 0,   // not in the domain's index: rounds do not look here
+  online = 1,    // may lock passively at any instant: a round needs its report or a membarrier
+  leaving = 2,   // told to stop by a round whose membarrier is still on its way
+  dormant = 3,   // cannot lock passively; what it still holds is visible: a round only looks
+  retiring = 4,  // a round is taking it out of the index
+};
+inline constexpr std::uint32_t participation_mask = 7;
+inline constexpr std::uint32_t participation_period = 8;
+
+constexpr participation participation_of(std::uint32_t mode) noexcept {
+  return static_cast<participation>(mode & participation_mask);
+}
+
+// Read holds recorded per thread; further ones are counted in the lock instead.
+inline constexpr std::size_t held_slots = 8;
+
+// Tags in the low bits of a held slot; locks are at least 8-byte aligned.
+inline constexpr std::uintptr_t held_active = 1;  // counted in the lock; noted here for recursion
+
+struct chunk;
+
+struct alignas(platform::cache_line) thread_record {
+  // Line 1: the locks held for reading. Written at every passive read lock and unlock.
+  platform::atomic<std::uintptr_t> held[held_slots]{};
+
+  // Line 2: polled by rounds, read by the owner at every read lock, written rarely.
+  alignas(platform::cache_line)
+      // The last version reported; odd: reported while holding passive locks, so look into `held`.
+      platform::atomic<std::uint64_t> seen{};
+  // Owner: offline/dormant -> online -> dormant. Rounds: online -> leaving -> dormant -> retiring
+  // -> offline, always by compare-and-swap.
+  platform::atomic<std::uint32_t> mode{};
+  // Rounds in a row that found it dormant and holding nothing. Written by rounds; a hint.
+  platform::atomic<std::uint32_t> idle_rounds{};
+
+  // Line 3: passive reads by home slot, written at every passive read lock. The bias policy and
+  // the statistics live on them.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> reads[held_slots]{};
+
+  // Line 4 and 5: the owner's own affairs.
+  alignas(platform::cache_line) std::uint64_t credited[held_slots]{};  // of `reads`, see bias.hpp
+  // Active holds for which no slot was free.
+  std::uint32_t untracked{};
+  std::uint32_t number{};  // in the chunk
+  chunk* home{};
+  platform::atomic<std::uint64_t> active_reads{};
+  platform::atomic<std::uint64_t> writes{};
+  platform::atomic<std::uint64_t> revocations{};
+};
+
+// The calling thread's record. Before its first lock and after its exit: `unregistered`, in whose
+// slots nothing is ever free, so that the fast path needs no test of its own.
+extern READMOST_THREAD_LOCAL thread_record* this_thread;
+extern thread_record unregistered;
+
+// Adds to a counter that only the calling thread writes.
+inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(platform::relaxed) + 1, platform::relaxed);
+}
+
+// A slot spreads locks by address: a thread that takes several at once finds each in its own slot.
+inline std::size_t home_slot(const void* lock) noexcept {
+  return static_cast<std::size_t>(
+      (static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(lock)) *
+       0x9E37'79B9'7F4A'7C15U) >> 61);
+}
+static_assert(held_slots == 1U << (64 - 61));
+
+}  // namespace readmost

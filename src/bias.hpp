@@ -1,0 +1,86 @@
+// Whether a lock shall be biased: an account in nanoseconds, kept in the lock.
+//
+// Being biased saves something at every read and costs a revocation at every write. The account is
+// credited what each read saved, or would have saved, and debited what each write paid, or would
+// have paid. Bias is given when the balance is well above nothing and taken when it falls below; so
+// what revocations cost never exceeds, by more than the bound of the account, what readers saved.
+// BRAVO (bravo.md 3) bounds the harm without weighing the benefit: after each revocation it does
+// without bias for nine times its cost, which is far too timid where a revocation is cheap.
+//
+// Passive reads leave no trace in the lock. They are counted in the reader's record, by home slot,
+// and credited when that thread next finds the lock's bias revoked, or revokes it itself.
+//
+// Every access is relaxed and may lose an update to a race: the balance is a hint.
+#pragma once
+
+#include "registry.hpp"
+
+namespace readmost::bias {
+
+// What a passive read saves over an active one: two read-modify-writes of a line that is ours, or,
+// when several threads read, of one that has to come from another core.
+inline constexpr std::int32_t saved_alone = 8;
+inline constexpr std::int32_t saved_among_others = 40;
+
+inline constexpr std::int32_t enough_for_bias = 2'000;
+inline constexpr std::int32_t highest = 20'000;
+inline constexpr std::int32_t lowest = -6'000;
+
+// A passive stretch longer than this is credited as if it had ended here.
+inline constexpr std::uint64_t reads_credited_at_once = 4'096;
+
+inline void add(rwlock& lock, std::int32_t amount) noexcept {
+  const std::int32_t old = lock.balance.load(platform::relaxed);
+  std::int32_t balance = old + amount;
+  balance = balance > highest ? highest : balance < lowest ? lowest : balance;
+  if (balance != old) lock.balance.store(balance, platform::relaxed);
+}
+
+inline void credit_active_read(rwlock& lock, bool among_others) noexcept {
+  add(lock, among_others ? saved_among_others : saved_alone);
+}
+
+// To be called only while the lock's bias is being, or has just been, revoked: then the reads of
+// this thread since its last credit are, but for locks that share the slot, reads of this lock.
+inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
+  const std::size_t home = home_slot(&lock);
+  const std::uint64_t reads = me.reads[home].load(platform::relaxed);
+  std::uint64_t uncredited = reads - me.credited[home];
+  if (uncredited == 0) return;
+  me.credited[home] = reads;
+  if (uncredited > reads_credited_at_once) uncredited = reads_credited_at_once;
+  add(lock, static_cast<std::int32_t>(uncredited) *
+                (among_others ? saved_among_others : saved_alone));
+}
+
+inline void debit_revocation(rwlock& lock, std::uint64_t cost) noexcept {
+  add(lock, -static_cast<std::int32_t>(cost < 20'000 ? cost : 20'000));
+}
+
+// A write that revoked nothing: what a revocation has cost of late.
+inline void debit_write(rwlock& lock) noexcept {
+  if (lock.balance.load(platform::relaxed) == lowest) return;
+  add(lock, -static_cast<std::int32_t>(default_domain.round_cost.load(platform::relaxed)));
+}
+
+inline bool is_earned(const rwlock& lock) noexcept {
+  return lock.balance.load(platform::relaxed) >= enough_for_bias;
+}
+
+inline bool is_worth_keeping(const rwlock& lock) noexcept {
+  return lock.balance.load(platform::relaxed) >= 0;
+}
+
+// Whether this lock may be biased at all; asks the kernel about its memory once.
+inline bool is_allowed(rwlock& lock, const rules& how) noexcept {
+  const std::uint8_t traits = lock.traits.load(platform::relaxed);
+  if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;
+  if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;
+  const bool is_private =
+      platform::kind_of_mapping(&lock) == platform::mapping_kind::private_memory;
+  lock.traits.fetch_or(is_private ? rwlock::private_memory : rwlock::never_biased,
+                       platform::relaxed);
+  return is_private;
+}
+
+}  // namespace readmost::bias

@@ -1,0 +1,300 @@
+// Consensus between a writer and all readers (fcp.md 3.2, 7.1).
+//
+// Problem. A passive reader publishes its hold with a plain store and then looks at the lock. The
+// processor may do the look first, so a writer that closes the lock and then looks into the slots
+// could miss the reader while the reader misses the writer. Somebody needs a full fence; the paper
+// and we put it on the writer's side.
+//
+// Solution. After closing the lock (K) the writer starts a round: it raises the domain's version
+// (G). Of each thread of the domain one of four things then holds.
+//   It reports (E): it loaded the new version and then stored it in `seen`. What it published
+//     before is visible to who reads `seen`; what it looks at afterwards shows (K). If it held
+//     nothing it need not even be looked into.
+//   It comes online (F), with a full fence of its own between that and its next look.
+//   It is dormant or offline: it cannot lock passively before (F).
+//   It does none of that soon: a straggler. One membarrier (H) covers all stragglers, and those
+//     become dormant, so that the next round need not wait for them. A thread that is not running
+//     or does not use its locks thus costs one membarrier, and a hot one reports: in the steady
+//     state a round makes no system call (fcp.md 7.1, domain online and offline).
+#include "registry.hpp"
+
+namespace readmost {
+
+namespace {
+
+// Stragglers that one round can take offline; further ones are taken by the next rounds.
+constexpr std::size_t stragglers_at_once = 64;
+
+// No waiting for reports longer than what a membarrier costs, within these bounds (nanoseconds).
+constexpr std::uint64_t shortest_wait = 300;
+constexpr std::uint64_t longest_wait = 3000;
+platform::atomic<std::uint64_t> wait_for_reports{2000};
+
+// Takes this long for any store of any CPU to become visible, with orders of magnitude to spare;
+// only where membarrier stopped working under us.
+constexpr std::uint64_t store_buffers_drained = 10'000'000;
+
+constexpr std::uint32_t idle_rounds_until_retired = 8;
+
+bool can_lock_passively(std::uint32_t mode) noexcept {
+  const participation p = participation_of(mode);
+  return p == participation::online || p == participation::leaving;
+}
+
+bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
+  return static_cast<std::int64_t>(record.seen.load(platform::acquire) - version) >= 0;
+}
+
+bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
+  // (L1) Acquire pairs with the release of go_offline() and of (E).
+  return can_lock_passively(record.mode.load(platform::acquire)) && !has_seen(record, version);
+}
+
+// One membarrier after the call, our own or another caller's.
+bool fence_all(domain& d) noexcept {
+  if (is_mutant(mutant::no_membarrier)) return true;
+  const std::uint64_t ticket = d.fences_wanted.fetch_add(1, platform::seq_cst) + 1;
+  for (;;) {
+    if (d.fences_done.load(platform::acquire) >= ticket) return true;
+    if (d.fence_in_flight.exchange(1, platform::acquire) == 0) {
+      // Whoever took a ticket up to here did so before the fence below begins.
+      const std::uint64_t covered = d.fences_wanted.load(platform::seq_cst);
+      bool fenced = true;
+      if (d.fences_done.load(platform::relaxed) < covered) {
+        const std::uint64_t start = platform::now();
+        fenced = platform::heavy_fence();  // (H)
+        if (fenced) {
+          d.rounds_by_membarrier.store(d.rounds_by_membarrier.load(platform::relaxed) + 1,
+                                       platform::relaxed);
+          std::uint64_t cost = platform::now() - start;
+          cost = cost < shortest_wait ? shortest_wait : cost > longest_wait ? longest_wait : cost;
+          wait_for_reports.store(cost, platform::relaxed);
+          d.fences_done.store(covered, platform::release);
+        }
+      }
+      d.fence_in_flight.store(0, platform::release);
+      if (!fenced) {
+        forbid_passive();
+        return false;
+      }
+      return true;
+    }
+    platform::relax();
+  }
+}
+
+void fence_all_or_wait(domain& d) noexcept {
+  if (!fence_all(d)) platform::sleep_for(store_buffers_drained);
+}
+
+// Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
+bool await_reports(domain& d, thread_record* me, std::uint64_t version) noexcept {
+  const std::uint64_t patience = wait_for_reports.load(platform::relaxed);
+  std::uint64_t start = 0;
+  for (std::uint32_t turn = 0;; ++turn) {
+    bool all = true;
+    for_each_present(d, [&](const thread_record& record) {
+      all = &record == me || !is_straggler(record, version);
+      return all;
+    });
+    if (all) return true;
+    if (turn == 0) {
+      start = platform::now();
+    } else if (platform::now() - start > patience) {
+      return false;
+    }
+    if (me != nullptr) report_if_asked(*me);
+    platform::relax();
+  }
+}
+
+// The membarrier, and with it every straggler becomes dormant. In two steps: until the fence is
+// over, `leaving` tells other rounds that the straggler needs one.
+void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version) noexcept {
+  struct {
+    thread_record* record;
+    std::uint32_t mode;
+  } leaving[stragglers_at_once];
+  std::size_t count = 0;
+  for_each_present(d, [&](thread_record& record) {
+    if (&record == me || !is_straggler(record, version)) return true;
+    std::uint32_t mode = record.mode.load(platform::relaxed);
+    if (participation_of(mode) == participation::online) {
+      const std::uint32_t told = (mode & ~participation_mask) |
+                                 static_cast<std::uint32_t>(participation::leaving);
+      if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return true;
+      mode = told;
+    }
+    if (participation_of(mode) == participation::leaving) leaving[count++] = {&record, mode};
+    return count < stragglers_at_once;
+  });
+  fence_all_or_wait(d);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
+                                  static_cast<std::uint32_t>(participation::dormant);
+    // Fails if it came back meanwhile. Release: who sees it dormant is behind the fence too.
+    leaving[i].record->mode.compare_exchange_strong(leaving[i].mode, dormant, platform::release,
+                                                    platform::relaxed);
+  }
+}
+
+// Takes a record that has long been dormant and holds nothing out of the index.
+void retire_if_idle(thread_record& record) noexcept {
+  std::uint32_t mode = record.mode.load(platform::relaxed);
+  if (participation_of(mode) != participation::dormant) {
+    record.idle_rounds.store(0, platform::relaxed);
+    return;
+  }
+  const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;
+  record.idle_rounds.store(idle, platform::relaxed);
+  if (idle < idle_rounds_until_retired) return;
+  const std::uint32_t period = mode & ~participation_mask;
+  const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::retiring);
+  if (!record.mode.compare_exchange_strong(mode, retiring, platform::acquire, platform::relaxed)) {
+    return;
+  }
+  participation next = participation::offline;
+  for (const auto& slot : record.held) {
+    const std::uintptr_t held = slot.load(platform::relaxed);
+    if (held != 0 && (held & held_active) == 0) next = participation::dormant;
+  }
+  if (next == participation::offline) {
+    record.home->present.fetch_and(~(std::uint64_t{1} << record.number), platform::seq_cst);
+  }
+  record.idle_rounds.store(0, platform::relaxed);
+  // Only who retires a record changes its mode now.
+  record.mode.store(period | static_cast<std::uint32_t>(next), platform::release);
+}
+
+void remember_cost(domain& d, std::uint64_t cost) noexcept {
+  const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
+  const std::uint64_t old = d.round_cost.load(platform::relaxed);
+  d.round_cost.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
+}
+
+}  // namespace
+
+void report(thread_record& me) noexcept {
+  // (E) Acquire pairs with (G): what a writer wrote before it raised the version is visible from
+  // here on. Release pairs with (L1): what this thread published and did until here is visible to
+  // the writer that reads `seen`.
+  const std::uint64_t version = default_domain.version.load(platform::acquire);
+  std::uint64_t busy = 0;
+  if (!is_mutant(mutant::report_while_holding)) {
+    for (const auto& slot : me.held) {
+      const std::uintptr_t held = slot.load(platform::relaxed);
+      if (held != 0 && (held & held_active) == 0) busy = 1;
+    }
+  }
+  me.seen.store(version | busy, platform::release);
+}
+
+void report_after_unlock() noexcept {
+  thread_record& me = *this_thread;
+  if (&me == &unregistered) return;
+  report(me);
+  // (N) The slot was cleared before this fence, `drain_sleepers` is read after it. Pairs with (O).
+  platform::full_fence();
+  if (default_domain.drain_sleepers.load(platform::relaxed) != 0 &&
+      !is_mutant(mutant::lost_drain_wakeup)) {
+    wake_drain_sleepers();
+  }
+}
+
+std::uint64_t reach_consensus(thread_record* me) noexcept {
+  domain& d = default_domain;
+  // The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
+  platform::full_fence_after_rmw();
+  if (is_mutant(mutant::skip_consensus)) return 0;
+  bool alone = true;
+  for_each_present(d, [&](thread_record& record) {
+    if (&record == me) return true;
+    if (can_lock_passively(record.mode.load(platform::acquire))) {
+      alone = false;
+    }
+    return alone;
+  });
+  if (alone) return 0;
+
+  const std::uint64_t start = platform::now();
+  // (G) Release, as part of seq_cst: who loads this version has (K) before it.
+  const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
+  if (await_reports(d, me, version)) {
+    d.rounds_by_reports.store(d.rounds_by_reports.load(platform::relaxed) + 1, platform::relaxed);
+  } else {
+    fence_stragglers(d, me, version);
+  }
+  for_each_present(d, [&](thread_record& record) {
+    if (&record != me) retire_if_idle(record);
+    return true;
+  });
+  remember_cost(d, platform::now() - start);
+  return version;
+}
+
+std::int64_t passive_holds(const void* lock, const thread_record* me,
+                           std::uint64_t round) noexcept {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
+  std::int64_t holds = 0;
+  for_each_present(default_domain, [&](const thread_record& record) {
+    const std::uint64_t seen = record.seen.load(platform::acquire);
+    if (round != 0 && &record != me && (seen & 1) == 0 &&
+        static_cast<std::int64_t>(seen - round) >= 0) {
+      return true;
+    }
+    for (const auto& slot : record.held) {
+      // (L) Acquire pairs with (D): behind a slot that is clear, its reader's section is over.
+      if (slot.load(platform::acquire) == wanted) ++holds;
+    }
+    return true;
+  });
+  return holds;
+}
+
+void erase_passive_holds(const void* lock) noexcept {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
+  for_each_present(default_domain, [&](thread_record& record) {
+    for (auto& slot : record.held) {
+      std::uintptr_t expected = wanted;
+      slot.compare_exchange_strong(expected, 0, platform::acq_rel, platform::relaxed);
+    }
+    return true;
+  });
+}
+
+drain_sleep::drain_sleep(thread_record* me) noexcept {
+  domain& d = default_domain;
+  if (me != nullptr) go_offline(*me);
+  // (O) Announced before the version is raised and before the heavy fence; whoever clears a slot
+  // after that finds a version it has not reported, goes to (N) and sees the announcement. Whoever
+  // cleared it before is seen by the caller's next look.
+  d.drain_sleepers.fetch_add(1, platform::seq_cst);
+  d.version.fetch_add(2, platform::seq_cst);
+  fenced_ = fence_all(d);
+}
+
+drain_sleep::~drain_sleep() { default_domain.drain_sleepers.fetch_sub(1, platform::seq_cst); }
+
+std::uint32_t drain_sleep::epoch() const noexcept {
+  return default_domain.drain_epoch.load(platform::seq_cst);
+}
+
+platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
+                                        const platform::deadline* until) const noexcept {
+  if (!fenced_) {
+    // Nobody can be relied on to wake us.
+    if (until != nullptr && platform::time_left(*until) == 0) return platform::wake_reason::timed_out;
+    platform::sleep_for(100'000);
+    return platform::wake_reason::woken;
+  }
+  return platform::futex_wait(platform::futex_of(default_domain.drain_epoch), epoch, ~0U, until);
+}
+
+void wake_drain_sleepers() noexcept {
+  domain& d = default_domain;
+  if (d.drain_sleepers.load(platform::seq_cst) == 0) return;
+  d.drain_epoch.fetch_add(1, platform::seq_cst);
+  platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);
+}
+
+}  // namespace readmost

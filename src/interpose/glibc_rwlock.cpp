@@ -1,0 +1,43 @@
+#include "glibc_rwlock.hpp"
+
+#include <readmost/platform.hpp>
+
+#include <dlfcn.h>
+
+namespace readmost::interpose {
+
+namespace {
+
+constinit platform::atomic<bool> looked_up{false};
+// Read behind `looked_up` only.
+constinit glibc_functions functions{};
+
+template <class Function>
+void look_up(Function*& function, const char* name) noexcept {
+  function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+const glibc_functions& glibc() noexcept {
+  // Several threads may come here at once; each stores the same addresses.
+  if (!looked_up.load(platform::acquire)) [[unlikely]] {
+    glibc_functions found{};
+    look_up(found.init, "pthread_rwlock_init");
+    look_up(found.destroy, "pthread_rwlock_destroy");
+    look_up(found.rdlock, "pthread_rwlock_rdlock");
+    look_up(found.tryrdlock, "pthread_rwlock_tryrdlock");
+    look_up(found.timedrdlock, "pthread_rwlock_timedrdlock");
+    look_up(found.clockrdlock, "pthread_rwlock_clockrdlock");
+    look_up(found.wrlock, "pthread_rwlock_wrlock");
+    look_up(found.trywrlock, "pthread_rwlock_trywrlock");
+    look_up(found.timedwrlock, "pthread_rwlock_timedwrlock");
+    look_up(found.clockwrlock, "pthread_rwlock_clockwrlock");
+    look_up(found.unlock, "pthread_rwlock_unlock");
+    functions = found;
+    looked_up.store(true, platform::release);
+  }
+  return functions;
+}
+
+}  // namespace readmost::interpose

@@ -1,0 +1,234 @@
+// pthread_rwlock_* for a whole program: the contract of POSIX and glibc over readmost::rwlock.
+//
+// A lock lives inside the program's pthread_rwlock_t. All zeros, PTHREAD_RWLOCK_INITIALIZER, is a
+// free lock, and `shared` and `kind` stay where glibc has them. A process-shared lock is left to
+// glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero.
+#include "glibc_rwlock.hpp"
+#include "settings.hpp"
+
+#include <readmost/rwlock.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <pthread.h>
+
+#define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace readmost::interpose {
+
+namespace {
+
+struct layout {
+  // The thread that writes, as owner_token(); touched by that thread alone, but for comparison.
+  platform::atomic<std::uintptr_t> owner;
+  char unused[20];
+  int shared;
+  rwlock core;
+  unsigned int kind;
+};
+static_assert(offsetof(layout, shared) == offsetof(pthread_rwlock_t, __data.__shared));
+static_assert(offsetof(layout, kind) == offsetof(pthread_rwlock_t, __data.__flags));
+// Unused by glibc, and zero in its initialisers.
+static_assert(offsetof(layout, core) + sizeof(std::uint64_t) ==
+              offsetof(pthread_rwlock_t, __data.__pad2));
+static_assert(sizeof(layout) == sizeof(pthread_rwlock_t));
+static_assert(alignof(layout) <= alignof(pthread_rwlock_t));
+
+layout& of(pthread_rwlock_t* lock) noexcept { return *reinterpret_cast<layout*>(lock); }
+
+// Tells threads apart, also after fork, where the thread id of the survivor changes.
+std::uintptr_t owner_token() noexcept { return reinterpret_cast<std::uintptr_t>(&this_thread); }
+
+bool left_to_glibc(const layout& l) noexcept {
+  return l.shared != 0 || current_settings().lock == lock_choice::pthread;
+}
+
+bool is_mine(const layout& l) noexcept {
+  return l.owner.load(platform::relaxed) == owner_token();
+}
+
+rules rules_of(const layout& l) noexcept {
+  const bool prefers_writers = l.kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+  rules how;
+  how.check_mapping = true;
+  how.recursive = !prefers_writers;
+  switch (current_settings().prefers) {
+    case prefer_choice::by_kind:
+      how.prefers = prefers_writers ? preference::writer : preference::reader;
+      break;
+    case prefer_choice::reader:
+      how.prefers = preference::reader;
+      break;
+    case prefer_choice::writer:
+      how.prefers = preference::writer;
+      break;
+  }
+  return how;
+}
+
+int as_errno(outcome o) noexcept {
+  switch (o) {
+    case outcome::acquired: return 0;
+    case outcome::busy: return EBUSY;
+    case outcome::timed_out: return ETIMEDOUT;
+    case outcome::overflow: return EAGAIN;
+  }
+  return EINVAL;
+}
+
+enum class form { blocking, trying };
+
+int read_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
+  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+  rules how = rules_of(l);
+  how.try_only = f == form::trying;
+  how.until = until;
+  return as_errno(lock_shared_slow(l.core, how));
+}
+
+int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
+  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+  rules how = rules_of(l);
+  how.try_only = f == form::trying;
+  how.until = until;
+  const outcome o = lock_exclusive(l.core, how);
+  if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
+  return as_errno(o);
+}
+
+bool is_valid(clockid_t clock, const timespec* at) noexcept {
+  return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && at->tv_nsec >= 0 &&
+         at->tv_nsec < 1'000'000'000;
+}
+
+[[gnu::noinline, gnu::cold]] int rdlock_slow(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  if (left_to_glibc(l)) return glibc().rdlock(lock);
+  return read_lock_slow(l, form::blocking, nullptr);
+}
+
+[[gnu::noinline, gnu::cold]] int tryrdlock_slow(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  if (left_to_glibc(l)) return glibc().tryrdlock(lock);
+  return read_lock_slow(l, form::trying, nullptr);
+}
+
+[[gnu::noinline]] int unlock_slow(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  if (left_to_glibc(l)) [[unlikely]] return glibc().unlock(lock);
+  if (is_mine(l)) {
+    l.owner.store(0, platform::relaxed);
+    unlock_exclusive(l.core, rules_of(l));
+  } else {
+    unlock_shared_slow(l.core);
+  }
+  return 0;
+}
+
+int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
+  layout& l = of(lock);
+  if (try_lock_shared_passive(l.core)) [[likely]] return 0;
+  const platform::deadline until{clock, *at};
+  return read_lock_slow(l, form::blocking, &until);
+}
+
+int clock_wrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
+  const platform::deadline until{clock, *at};
+  return write_lock(of(lock), form::blocking, &until);
+}
+
+}  // namespace
+
+}  // namespace readmost::interpose
+
+using namespace readmost;
+using namespace readmost::interpose;
+
+READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
+  layout& l = of(lock);
+  // Decided before the memory is touched: under glibc's lock it is glibc's.
+  int shared = PTHREAD_PROCESS_PRIVATE;
+  int kind = PTHREAD_RWLOCK_DEFAULT_NP;
+  if (attr != nullptr) {
+    pthread_rwlockattr_getpshared(attr, &shared);
+    pthread_rwlockattr_getkind_np(attr, &kind);
+  }
+  if (shared != PTHREAD_PROCESS_PRIVATE || current_settings().lock == lock_choice::pthread) {
+    return glibc().init(lock, attr);
+  }
+  __builtin_memset(static_cast<void*>(lock), 0, sizeof *lock);
+  l.kind = static_cast<unsigned int>(kind);
+  return 0;
+}
+
+READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
+  layout& l = of(lock);
+  if (left_to_glibc(l)) return glibc().destroy(lock);
+  settle_before_reuse(l.core);
+  return 0;
+}
+
+READMOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
+  if (try_lock_shared_passive(of(lock).core)) [[likely]] return 0;
+  return rdlock_slow(lock);
+}
+
+READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
+  if (try_lock_shared_passive(of(lock).core)) [[likely]] return 0;
+  return tryrdlock_slow(lock);
+}
+
+READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
+  if (left_to_glibc(of(lock))) return glibc().timedrdlock(lock, at);
+  if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
+  return clock_rdlock(lock, CLOCK_REALTIME, at);
+}
+
+READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
+                                               const timespec* at) {
+  if (left_to_glibc(of(lock))) return glibc().clockrdlock(lock, clock, at);
+  if (!is_valid(clock, at)) return EINVAL;
+  return clock_rdlock(lock, clock, at);
+}
+
+READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  layout& l = of(lock);
+  if (left_to_glibc(l)) [[unlikely]] return glibc().wrlock(lock);
+  return write_lock(l, form::blocking, nullptr);
+}
+
+READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
+  layout& l = of(lock);
+  if (left_to_glibc(l)) return glibc().trywrlock(lock);
+  return write_lock(l, form::trying, nullptr);
+}
+
+READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* at) {
+  if (left_to_glibc(of(lock))) return glibc().timedwrlock(lock, at);
+  if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
+  return clock_wrlock(lock, CLOCK_REALTIME, at);
+}
+
+READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
+                                               const timespec* at) {
+  if (left_to_glibc(of(lock))) return glibc().clockwrlock(lock, clock, at);
+  if (!is_valid(clock, at)) return EINVAL;
+  return clock_wrlock(lock, clock, at);
+}
+
+READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
+  if (try_unlock_shared_passive(of(lock).core)) [[likely]] return 0;
+  return unlock_slow(lock);
+}
+
+// The names that libraries linked against older glibc call.
+#define READMOST_ALIAS(name) \
+  READMOST_EXPORT __attribute__((alias(#name), nothrow, nonnull(1))) int __##name
+
+READMOST_ALIAS(pthread_rwlock_init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
+READMOST_ALIAS(pthread_rwlock_destroy)(pthread_rwlock_t*);
+READMOST_ALIAS(pthread_rwlock_rdlock)(pthread_rwlock_t*);
+READMOST_ALIAS(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
+READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
+READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
+READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);

@@ -1,0 +1,277 @@
+// The seam on Linux.
+#include <readmost/platform.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace readmost::platform {
+
+namespace {
+
+class errno_kept {
+ public:
+  errno_kept() noexcept : saved_(errno) {}
+  ~errno_kept() { errno = saved_; }
+  errno_kept(const errno_kept&) = delete;
+  errno_kept& operator=(const errno_kept&) = delete;
+
+ private:
+  int saved_;
+};
+
+long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
+
+}  // namespace
+
+#if defined(__SANITIZE_THREAD__)
+atomic<int> fence_for_sanitizer{0};
+#endif
+
+bool enable_heavy_fence() noexcept {
+  errno_kept kept;
+  const long offered = membarrier(MEMBARRIER_CMD_QUERY);
+  if (offered < 0 || (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return false;
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+bool heavy_fence() noexcept {
+  errno_kept kept;
+  return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+}
+
+void yield() noexcept {
+  errno_kept kept;
+  sched_yield();
+}
+
+void sleep_for(std::uint64_t nanoseconds) noexcept {
+  errno_kept kept;
+  timespec left{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                static_cast<long>(nanoseconds % 1'000'000'000)};
+  // The raw call: nanosleep() of the C library is a cancellation point.
+  while (syscall(SYS_nanosleep, &left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+std::uint64_t time_left(const deadline& until) noexcept {
+  errno_kept kept;
+  timespec t{};
+  clock_gettime(until.clock, &t);
+  if (until.at.tv_sec < t.tv_sec) return 0;
+  const std::int64_t seconds = until.at.tv_sec - t.tv_sec;
+  if (seconds > 3'000'000'000) return UINT64_MAX;  // a century; more would overflow
+  const std::int64_t left = seconds * 1'000'000'000 + (until.at.tv_nsec - t.tv_nsec);
+  return left < 0 ? 0 : static_cast<std::uint64_t>(left);
+}
+
+deadline in(std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t at = now() + nanoseconds;
+  return {CLOCK_MONOTONIC, {static_cast<time_t>(at / 1'000'000'000),
+                            static_cast<long>(at % 1'000'000'000)}};
+}
+
+wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
+                       const deadline* until) noexcept {
+  errno_kept kept;
+  int operation = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
+  if (until != nullptr) {
+    if (until->at.tv_sec < 0) return wake_reason::timed_out;  // the kernel answers EINVAL
+    if (until->clock == CLOCK_REALTIME) operation |= FUTEX_CLOCK_REALTIME;
+  }
+  const long result = syscall(SYS_futex, word, operation, expected,
+                              until != nullptr ? &until->at : nullptr, nullptr, mask);
+  return result == -1 && errno == ETIMEDOUT ? wake_reason::timed_out : wake_reason::woken;
+}
+
+int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept {
+  errno_kept kept;
+  const long woken = syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, count,
+                             nullptr, nullptr, mask);
+  return woken < 0 ? 0 : static_cast<int>(woken);
+}
+
+std::uint64_t now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+unsigned usable_cpus() noexcept {
+  errno_kept kept;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 2;  // more than 1024 CPUs
+  return static_cast<unsigned>(CPU_COUNT(&set));
+}
+
+// --- Thread exit -------------------------------------------------------------------------------
+
+namespace {
+
+pthread_key_t exit_key;
+pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
+bool exit_key_made = false;
+void (*exit_function)() = nullptr;
+
+// Other keys' destructors may still take locks, so this one asks to be called again until the
+// last round that POSIX promises; the value counts the rounds.
+void count_rounds_then_exit(void* value) {
+  const auto round = reinterpret_cast<std::uintptr_t>(value);
+  if (round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(exit_key, reinterpret_cast<void*>(round + 1));
+  } else {
+    exit_function();
+  }
+}
+
+void make_exit_key() { exit_key_made = pthread_key_create(&exit_key, count_rounds_then_exit) == 0; }
+
+}  // namespace
+
+void watch_thread_exit(void (*on_exit)()) noexcept {
+  errno_kept kept;
+  exit_function = on_exit;
+  pthread_once(&exit_key_once, make_exit_key);
+  if (exit_key_made) pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+}
+
+void watch_fork(void (*in_child)()) noexcept {
+  errno_kept kept;
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+void* map_pages(std::size_t bytes) noexcept {
+  errno_kept kept;
+  void* pages =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+int process_id() noexcept { return static_cast<int>(getpid()); }
+
+// --- Mappings ----------------------------------------------------------------------------------
+
+namespace {
+
+// PROCMAP_QUERY of Linux 6.11, spelled out because Debian 12's headers are older.
+struct procmap_query {
+  std::uint64_t size;
+  std::uint64_t query_flags;
+  std::uint64_t query_addr;
+  std::uint64_t vma_start;
+  std::uint64_t vma_end;
+  std::uint64_t vma_flags;
+  std::uint64_t vma_page_size;
+  std::uint64_t vma_offset;
+  std::uint64_t inode;
+  std::uint32_t dev_major;
+  std::uint32_t dev_minor;
+  std::uint32_t vma_name_size;
+  std::uint32_t build_id_size;
+  std::uint64_t vma_name_addr;
+  std::uint64_t build_id_addr;
+};
+static_assert(sizeof(procmap_query) == 104);
+constexpr std::uint64_t procmap_vma_shared = 0x08;
+
+mapping_kind ask_kernel(int maps, std::uintptr_t address) noexcept {
+  procmap_query query{};
+  query.size = sizeof query;
+  query.query_addr = address;
+  if (ioctl(maps, _IOWR('f', 17, procmap_query), &query) != 0) return mapping_kind::unknown;
+  return (query.vma_flags & procmap_vma_shared) != 0 ? mapping_kind::shared_memory
+                                                     : mapping_kind::private_memory;
+}
+
+// Reads lines "start-end perms ..." as a stream of characters, without memory of its own.
+class maps_reader {
+ public:
+  explicit maps_reader(int file) noexcept : file_(file) {}
+
+  mapping_kind find(std::uintptr_t address) noexcept {
+    for (;;) {
+      std::uintptr_t start = 0;
+      std::uintptr_t end = 0;
+      if (!number('-', start) || !number(' ', end)) return mapping_kind::unknown;
+      char permissions[4];
+      for (char& p : permissions) p = static_cast<char>(next());
+      if (address >= start && address < end) {
+        return permissions[3] == 's' ? mapping_kind::shared_memory : mapping_kind::private_memory;
+      }
+      int c = 0;
+      while ((c = next()) != '\n') {
+        if (c < 0) return mapping_kind::unknown;
+      }
+    }
+  }
+
+ private:
+  int next() noexcept {
+    if (position_ == filled_) {
+      const ssize_t got = read(file_, buffer_, sizeof buffer_);
+      if (got <= 0) return -1;
+      filled_ = static_cast<std::size_t>(got);
+      position_ = 0;
+    }
+    return static_cast<unsigned char>(buffer_[position_++]);
+  }
+
+  bool number(char terminator, std::uintptr_t& value) noexcept {
+    for (;;) {
+      const int c = next();
+      if (c == terminator) return true;
+      if (c >= '0' && c <= '9') {
+        value = value << 4 | static_cast<std::uintptr_t>(c - '0');
+      } else if (c >= 'a' && c <= 'f') {
+        value = value << 4 | static_cast<std::uintptr_t>(c - 'a' + 10);
+      } else {
+        return false;
+      }
+    }
+  }
+
+  int file_;
+  std::size_t position_ = 0;
+  std::size_t filled_ = 0;
+  char buffer_[1024];
+};
+
+}  // namespace
+
+// open(), read() and close() are cancellation points; a lock operation is not.
+mapping_kind kind_of_mapping(const void* address) noexcept {
+  errno_kept kept;
+  int cancel_state = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  mapping_kind kind = mapping_kind::unknown;
+  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (maps >= 0) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    kind = ask_kernel(maps, wanted);
+    if (kind == mapping_kind::unknown) kind = maps_reader(maps).find(wanted);
+    close(maps);
+  }
+  pthread_setcancelstate(cancel_state, nullptr);
+  return kind;
+}
+
+bool write_text(const char* path, const char* text, std::size_t length) noexcept {
+  errno_kept kept;
+  int file = STDERR_FILENO;
+  if (path != nullptr) file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool complete = write(file, text, length) == static_cast<ssize_t>(length);
+  if (path != nullptr) close(file);
+  return complete;
+}
+
+}  // namespace readmost::platform

@@ -1,0 +1,188 @@
+// Membership in the domain: registration at the first lock, thread exit, fork, online and offline.
+#include "registry.hpp"
+
+namespace readmost {
+
+namespace {
+
+constexpr std::uintptr_t never_free = ~std::uintptr_t{0};
+
+enum : std::uint32_t { passive_undecided, passive_on, passive_off };
+
+READMOST_THREAD_LOCAL bool registering = false;
+READMOST_THREAD_LOCAL bool departed = false;
+
+platform::atomic<std::uint32_t> watching_fork{0};
+
+// Enough for most programs without mapping memory.
+constinit chunk first_chunk;
+
+thread_record* take_from(chunk& c) noexcept {
+  std::uint64_t used = c.used.load(platform::relaxed);
+  while (used != ~std::uint64_t{0}) {
+    const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~used));
+    // Acquire pairs with the release in give_back(): the last owner is done with the record.
+    if (c.used.compare_exchange_weak(used, used | std::uint64_t{1} << free, platform::acquire,
+                                     platform::relaxed)) {
+      thread_record& record = c.records[free];
+      record.number = free;
+      record.home = &c;
+      return &record;
+    }
+  }
+  return nullptr;
+}
+
+thread_record* take_record() noexcept {
+  for (chunk* c = default_domain.chunks;;) {
+    if (thread_record* record = take_from(*c)) return record;
+    chunk* next = c->next.load(platform::acquire);
+    if (next == nullptr) {
+      auto* fresh = static_cast<chunk*>(platform::map_pages(sizeof(chunk)));
+      if (fresh == nullptr) return nullptr;
+      // Release: whoever follows the link finds the pages zeroed. The loser of a race appends its
+      // chunk behind the winner's.
+      for (chunk* tail = c; !tail->next.compare_exchange_strong(next, fresh, platform::acq_rel,
+                                                                platform::acquire);) {
+        tail = next;
+        next = nullptr;
+      }
+      next = c->next.load(platform::acquire);
+    }
+    c = next;
+  }
+}
+
+void give_back(thread_record& record) noexcept {
+  record.untracked = 0;
+  record.home->used.fetch_and(~(std::uint64_t{1} << record.number), platform::release);
+}
+
+// Nobody may be left to report or to release what the record's thread holds: counts its passive
+// holds in their locks, where another thread can release them.
+void make_holds_active(thread_record& record) noexcept {
+  for (auto& slot : record.held) {
+    const std::uintptr_t lock = slot.load(platform::relaxed);
+    if (lock == 0) continue;
+    if ((lock & held_active) == 0 && !is_mutant(mutant::exit_drops_holds)) {
+      // First counted, then cleared: a writer that scans sees it in one place at least.
+      reinterpret_cast<rwlock*>(lock)->state.fetch_add(rwlock::one_reader, platform::acq_rel);
+    }
+    slot.store(0, platform::release);
+  }
+}
+
+void on_thread_exit() noexcept {
+  thread_record& me = *this_thread;
+  if (&me == &unregistered) return;
+  departed = true;
+  make_holds_active(me);
+  go_offline(me);
+  // A writer may be asleep over one of the holds; it shall count again.
+  platform::full_fence();
+  wake_drain_sleepers();
+  this_thread = &unregistered;
+  give_back(me);
+}
+
+// Only the forking thread lives on in the child; the records of the others are as they were.
+void in_child() noexcept {
+  domain& d = default_domain;
+  for_each_record(d, [](thread_record& record, bool used) {
+    if (&record == this_thread) return;
+    if (used) {
+      make_holds_active(record);
+      give_back(record);
+    }
+    record.mode.store(0, platform::relaxed);
+    record.home = nullptr;
+  });
+  for (chunk* c = d.chunks; c != nullptr; c = c->next.load(platform::relaxed)) {
+    c->present.store(0, platform::relaxed);
+  }
+  if (this_thread != &unregistered) {
+    thread_record& me = *this_thread;
+    me.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
+    me.home->present.store(std::uint64_t{1} << me.number, platform::relaxed);
+  }
+  d.fences_wanted.store(0, platform::relaxed);
+  d.fences_done.store(0, platform::relaxed);
+  d.fence_in_flight.store(0, platform::relaxed);
+  d.drain_sleepers.store(0, platform::relaxed);
+  d.passive_allowed.store(passive_undecided, platform::relaxed);
+  forget_statistics();
+}
+
+bool passive_allowed(domain& d) noexcept {
+  std::uint32_t allowed = d.passive_allowed.load(platform::relaxed);
+  if (allowed == passive_undecided) [[unlikely]] {
+    allowed = platform::enable_heavy_fence() ? passive_on : passive_off;
+    d.passive_allowed.store(allowed, platform::relaxed);
+  }
+  return allowed == passive_on;
+}
+
+}  // namespace
+
+READMOST_THREAD_LOCAL constinit thread_record* this_thread = &unregistered;
+
+constinit thread_record unregistered{
+    .held = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
+             never_free}};
+
+constinit domain default_domain{.chunks = &first_chunk};
+
+bool passive_possible() noexcept { return passive_allowed(default_domain); }
+
+void forbid_passive() noexcept {
+  default_domain.passive_allowed.store(passive_off, platform::seq_cst);
+}
+
+thread_record* enlist() noexcept {
+  if (this_thread != &unregistered) [[likely]] return this_thread;
+  if (departed || registering) return nullptr;
+  registering = true;
+  platform::light_fence();  // against a signal handler of this thread
+  if (watching_fork.exchange(1, platform::relaxed) == 0) platform::watch_fork(in_child);
+  thread_record* record = take_record();
+  if (record != nullptr) {
+    platform::watch_thread_exit(on_thread_exit);
+    this_thread = record;
+  }
+  platform::light_fence();
+  registering = false;
+  return record;
+}
+
+bool come_online(thread_record& me) noexcept {
+  std::uint32_t mode = me.mode.load(platform::relaxed);
+  for (;;) {
+    const participation now = participation_of(mode);
+    if (now == participation::online) return true;
+    if (now == participation::retiring || !passive_possible()) return false;
+    if (now == participation::offline) {
+      // In the index before online: a round must never miss a thread that can lock passively.
+      me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::seq_cst);
+    }
+    const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
+                                 static_cast<std::uint32_t>(participation::online);
+    if (me.mode.compare_exchange_weak(mode, online, platform::seq_cst, platform::relaxed)) break;
+  }
+  // (F) Index and mode before the next look at any lock. Pairs with (K) in rwlock.cpp: either the
+  // round sees this thread online, or this thread sees what the writer wrote.
+  platform::full_fence_after_rmw();
+  report(me);
+  return true;
+}
+
+void go_offline(thread_record& me) noexcept {
+  std::uint32_t mode = me.mode.load(platform::relaxed);
+  while (participation_of(mode) == participation::online) {
+    const std::uint32_t dormant =
+        (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::dormant);
+    // Release pairs with the acquire in rounds: what is held is in the slots.
+    if (me.mode.compare_exchange_weak(mode, dormant, platform::release, platform::relaxed)) return;
+  }
+}
+
+}  // namespace readmost

@@ -1,0 +1,495 @@
+// The slow paths of the lock: active readers, writers, revocation, waiting.
+//
+// States, and who may enter:
+//   biased             readers passively (and actively, when out of slots); a writer claims first
+//   neither            readers actively; a writer by one compare-and-swap if there is none
+//   writing, no grant  a writer has claimed the lock and finds out who is inside; all others wait,
+//                      which is bounded: it gets the lock or backs out
+//   writing, grant     the writer is inside
+//   draining           a writer found passive readers inside and backed out; a writer claims first
+//                      and looks into the slots, but needs no consensus
+// A writer that backs out stays counted in waiting_writers, which keeps the lock from being biased
+// and, under writer preference, keeps new readers out. Under reader preference they come in, so a
+// reader inside may wait for another one that is still to come (bravo.md's listing hangs there).
+#include "bias.hpp"
+#include "waiting.hpp"
+
+namespace readmost {
+
+namespace {
+
+constexpr std::uint32_t sleeping_readers = 1;
+constexpr std::uint32_t sleeping_writers = 2;
+constexpr std::uint64_t starvation = 1'000'000;
+
+// Waiters sleep on the half of the state that readers do not change as they come and go.
+platform::futex_word sleep_word(const rwlock& lock) noexcept {
+  return platform::futex_of_low_half(lock.state);
+}
+
+std::uintptr_t address(const rwlock& lock) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&lock);
+}
+
+void meet(rwlock& lock) noexcept {
+  if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
+  if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) == 0) {
+    default_domain.locks_met.fetch_add(1, platform::relaxed);
+  }
+}
+
+// --- Waking ------------------------------------------------------------------------------------
+
+// Whom the thread that opens the door to `next` has to wake. Bits of those that will be woken are
+// taken out of `next`.
+struct wake_up {
+  bool readers = false;
+  bool writer = false;
+  // The readers may all have given up just now; somebody has to go on.
+  bool writer_if_no_reader = false;
+
+  wake_up(std::uint64_t& next, preference prefers) noexcept {
+    if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
+    const bool readers_first = (next & rwlock::waiting_writers) == 0 ||
+                               prefers == preference::reader ||
+                               (next & rwlock::readers_starve) != 0;
+    const bool writer_parked = (next & rwlock::writers_parked) != 0;
+    if (readers_first && (next & rwlock::readers_parked) != 0) {
+      next &= ~rwlock::readers_parked;
+      readers = true;
+      writer_if_no_reader = writer_parked;
+    } else if (writer_parked) {
+      next &= ~rwlock::writers_parked;
+      writer = true;
+    }
+  }
+
+  // Uses only the address of the lock, which may be gone.
+  void carry_out(platform::futex_word word) const noexcept {
+    int woken = 0;
+    if (readers) woken = platform::futex_wake(word, INT32_MAX, sleeping_readers);
+    if (writer || (writer_if_no_reader && woken == 0)) {
+      platform::futex_wake(word, 1, sleeping_writers);
+    }
+  }
+};
+
+// Changes the state by `change` and wakes whom that lets in.
+template <class Change>
+void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change) noexcept {
+  const platform::futex_word word = sleep_word(lock);
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  for (;;) {
+    std::uint64_t next = change(state);
+    const wake_up wake(next, prefers);
+    if (lock.state.compare_exchange_weak(state, next, order, platform::relaxed)) {
+      wake.carry_out(word);
+      return;
+    }
+  }
+}
+
+// --- Readers -----------------------------------------------------------------------------------
+
+bool holds_shared(const thread_record* me, const rwlock& lock) noexcept {
+  // A thread whose holds are not all on record may hold anything.
+  if (me == nullptr || me->untracked != 0) return true;
+  for (const auto& slot : me->held) {
+    if ((slot.load(platform::relaxed) & ~held_active) == address(lock)) return true;
+  }
+  return false;
+}
+
+// Like try_lock_shared_passive(), but comes online first and uses any free slot.
+bool lock_passively(rwlock& lock, thread_record& me) noexcept {
+  if (!come_online(me)) return false;
+  const std::size_t home = home_slot(&lock);
+  for (std::size_t i = 0; i < held_slots; ++i) {
+    auto& slot = me.held[(home + i) % held_slots];
+    if (slot.load(platform::relaxed) != 0) continue;
+    // As (A), (B) and (C).
+    slot.store(address(lock), platform::relaxed);
+    platform::light_fence();
+    if ((lock.state.load(platform::acquire) & rwlock::biased) == 0 ||
+        participation_of(me.mode.load(platform::relaxed)) != participation::online) {
+      slot.store(0, platform::release);
+      return false;
+    }
+    count_own(me.reads[home]);
+    return true;
+  }
+  return false;
+}
+
+void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
+  count_own(me.active_reads);
+  const std::size_t home = home_slot(&lock);
+  for (std::size_t i = 0; i < held_slots; ++i) {
+    auto& slot = me.held[(home + i) % held_slots];
+    if (slot.load(platform::relaxed) == 0) {
+      slot.store(address(lock) | held_active, platform::relaxed);
+      return;
+    }
+  }
+  ++me.untracked;
+}
+
+// Gives the lock its bias; the caller holds it.
+void give_bias(rwlock& lock, const rules& how) noexcept {
+  if (!bias::is_allowed(lock, how)) {
+    lock.balance.store(0, platform::relaxed);  // not to be asked at every read
+    return;
+  }
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  while ((state & (rwlock::biased | rwlock::writing | rwlock::waiting_writers)) == 0) {
+    const std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
+    if (lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) return;
+  }
+}
+
+// A starving reader that gives up must not keep the writers out.
+void stop_starving(rwlock& lock, const rules& how) noexcept {
+  open_door(lock, how.prefers, platform::relaxed,
+            [](std::uint64_t state) { return state & ~rwlock::readers_starve; });
+}
+
+// The time until a waiting reader may claim its turn, or its deadline if that is sooner.
+struct patience {
+  platform::deadline until;
+  bool is_callers;
+
+  explicit patience(const platform::deadline* callers) noexcept
+      : until(platform::in(starvation)),
+        is_callers(callers != nullptr && platform::time_left(*callers) < starvation) {
+    if (is_callers) until = *callers;
+  }
+};
+
+}  // namespace
+
+outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
+  thread_record* me = enlist();
+  meet(lock);
+  const bool mine_already = how.recursive && holds_shared(me, lock);
+  bool credited = false;
+  bool starving = false;
+  bool expired = false;
+  spinner spin;
+  for (;;) {
+    std::uint64_t state = lock.state.load(platform::acquire);
+    if ((state & rwlock::biased) != 0 && me != nullptr) {
+      if (lock_passively(lock, *me)) return outcome::acquired;
+      state = lock.state.load(platform::acquire);
+    }
+    const bool open = (state & rwlock::writing) == 0 &&
+                      (how.prefers == preference::reader || mine_already ||
+                       (state & rwlock::waiting_writers) == 0 ||
+                       (state & rwlock::readers_starve) != 0);
+    if (open) {
+      if (rwlock::readers(state) >= rwlock::max_readers) return outcome::overflow;
+      std::uint64_t next = state + rwlock::one_reader;
+      if (starving) next &= ~rwlock::readers_starve;
+      // Acquire pairs with (M).
+      if (!lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
+        if (me != nullptr) report_if_asked(*me);
+        continue;
+      }
+      if (me == nullptr) return outcome::acquired;
+      note_active_hold(*me, lock);
+      if ((state & (rwlock::biased | rwlock::waiting_writers)) == 0) {
+        bias::credit_active_read(lock, rwlock::readers(state) > 0);
+        if (bias::is_earned(lock)) give_bias(lock, how);
+      }
+      return outcome::acquired;
+    }
+
+    const std::uint8_t grant = lock.grant.load(platform::acquire);
+    if ((state & rwlock::writing) != 0 && grant != rwlock::granted && !credited && me != nullptr) {
+      bias::credit_passive_reads(lock, *me, true);
+      credited = true;
+    }
+    if (how.try_only) {
+      // A writer that is about to know whether it has the lock may yet be refused.
+      if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted) return outcome::busy;
+      spin.short_turn(me);
+      continue;
+    }
+    if (expired) {
+      if (starving) stop_starving(lock, how);
+      return outcome::timed_out;
+    }
+    if (spin.turn(me)) continue;
+
+    if (starving && (state & rwlock::readers_starve) == 0) {
+      // Opens the door, unless a writer is inside.
+      lock.state.compare_exchange_weak(state, state | rwlock::readers_starve, platform::relaxed);
+      continue;
+    }
+    const std::uint64_t parked = state | rwlock::readers_parked;
+    if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {
+      continue;
+    }
+    if (me != nullptr) go_offline(*me);
+    const auto expected = static_cast<std::uint32_t>(parked);
+    if (how.prefers == preference::writer && !starving) {
+      const patience limit(how.until);
+      if (platform::futex_wait(sleep_word(lock), expected, sleeping_readers, &limit.until) ==
+          platform::wake_reason::timed_out) {
+        expired = limit.is_callers;
+        starving = !expired;
+      }
+    } else {
+      expired = platform::futex_wait(sleep_word(lock), expected, sleeping_readers, how.until) ==
+                platform::wake_reason::timed_out;
+    }
+    spin.restart();
+  }
+}
+
+bool unlock_shared_slow(rwlock& lock) noexcept {
+  thread_record& me = *this_thread;
+  if (&me != &unregistered) {
+    for (auto& slot : me.held) {
+      if (slot.load(platform::relaxed) != address(lock)) continue;
+      slot.store(0, platform::release);  // as (D)
+      platform::light_fence();
+      if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
+        report_after_unlock();
+      }
+      return true;
+    }
+    bool on_record = false;
+    for (auto& slot : me.held) {
+      if (slot.load(platform::relaxed) != (address(lock) | held_active)) continue;
+      slot.store(0, platform::relaxed);
+      on_record = true;
+      break;
+    }
+    if (!on_record && me.untracked != 0) --me.untracked;
+    report_if_asked(me);
+  }
+
+  const platform::futex_word word = sleep_word(lock);
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  for (;;) {
+    const std::int64_t readers = rwlock::readers(state);
+    bool debt = false;
+    if (readers <= 0) {
+      // The hold is another thread's passive one, which that thread will not release.
+      if ((state & (rwlock::biased | rwlock::draining | rwlock::writing)) == 0) return false;
+      debt = true;
+      lock.traits.fetch_or(rwlock::never_biased, platform::relaxed);
+    }
+    std::uint64_t next = state - rwlock::one_reader;
+    const bool last = readers == 1 && (state & rwlock::writers_parked) != 0;
+    if (last) next &= ~rwlock::writers_parked;
+    // (P) Release pairs with the acquire of the writer that finds the count at zero.
+    if (!lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) {
+      continue;
+    }
+    if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, sleeping_writers);
+    if (debt) wake_drain_sleepers();
+    return true;
+  }
+}
+
+// --- Writers -----------------------------------------------------------------------------------
+
+namespace {
+
+void count_write(thread_record* me) noexcept {
+  if (me != nullptr) count_own(me->writes);
+}
+
+void enter(rwlock& lock, std::uint8_t grant) noexcept {
+  // Release: who finds the grant knows that the claim is decided.
+  lock.grant.store(grant, platform::release);
+}
+
+// Whether all readers that may be inside are gone. Passive holds and debts cancel each other.
+bool nobody_inside(std::int64_t passive, std::int64_t readers) noexcept {
+  if (is_mutant(mutant::forget_passive_readers)) passive = 0;
+  if (is_mutant(mutant::forget_active_readers)) readers = 0;
+  return passive + readers <= 0;
+}
+
+bool is_drained(const rwlock& lock, const thread_record* me) noexcept {
+  const std::uint64_t state = lock.state.load(platform::acquire);
+  if ((state & rwlock::draining) == 0) return true;
+  const std::int64_t passive = passive_holds(&lock, me, 0);
+  return passive == 0 || nobody_inside(passive, rwlock::readers(state));
+}
+
+// Waits until the passive readers that a claim has met are gone; false at the deadline.
+bool wait_until_drained(const rwlock& lock, thread_record* me,
+                        const platform::deadline* until) noexcept {
+  for (spinner spin; spin.turn(me);) {
+    if (is_drained(lock, me)) return true;
+  }
+  const drain_sleep sleep(me);
+  for (;;) {
+    const std::uint32_t epoch = sleep.epoch();
+    if (is_drained(lock, me)) return true;
+    if (sleep.wait(epoch, until) == platform::wake_reason::timed_out) return is_drained(lock, me);
+  }
+}
+
+// The claim of a lock that is or was biased: closes it, reaches consensus, looks who is inside.
+enum class claim_result { entered, lost_race, backed_out };
+
+claim_result claim(rwlock& lock, thread_record* me, const rules& how, std::uint64_t state,
+                   bool waiting) noexcept {
+  const bool revoking = (state & rwlock::biased) != 0;
+  std::uint64_t next = (state | rwlock::writing) & ~(rwlock::biased | rwlock::draining);
+  if (waiting) next -= rwlock::one_writer;
+  // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
+  // (B), and with (F). Acquire: pairs with (M) and (P).
+  if (!lock.state.compare_exchange_strong(state, next, platform::seq_cst, platform::relaxed)) {
+    return claim_result::lost_race;
+  }
+  std::uint64_t round = 0;
+  if (revoking) {
+    const std::uint64_t start = platform::now();
+    round = reach_consensus(me);
+    bias::debit_revocation(lock, platform::now() - start);
+    if (me != nullptr) {
+      count_own(me->revocations);
+      bias::credit_passive_reads(lock, *me, round != 0);
+    }
+  }
+  const std::int64_t passive = passive_holds(&lock, me, round);
+  const std::int64_t readers = rwlock::readers(lock.state.load(platform::acquire));
+  if (nobody_inside(passive, readers)) {
+    if (passive != 0) erase_passive_holds(&lock);
+    if (readers != 0) lock.state.fetch_sub(static_cast<std::uint64_t>(readers) << 32, platform::relaxed);
+    enter(lock, revoking ? rwlock::granted_by_revocation : rwlock::granted);
+    return claim_result::entered;
+  }
+  open_door(lock, how.prefers, platform::release, [&](std::uint64_t now) {
+    now &= ~rwlock::writing;
+    if (how.try_only) {
+      const bool restore = revoking && (now & rwlock::waiting_writers) == 0;
+      return now | (restore ? rwlock::biased : rwlock::draining);
+    }
+    return (now | rwlock::draining) + rwlock::one_writer;
+  });
+  return claim_result::backed_out;
+}
+
+// A writer gives up waiting. Readers may have waited behind it, and it may have been woken in the
+// place of another writer.
+void stop_waiting(rwlock& lock, preference prefers) noexcept {
+  open_door(lock, prefers, platform::relaxed, [](std::uint64_t state) {
+    if (is_mutant(mutant::silent_waiters)) return state;
+    state -= rwlock::one_writer;
+    if ((state & rwlock::waiting_writers) != 0) state |= rwlock::writers_parked;
+    return state;
+  });
+}
+
+outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
+  thread_record* me = enlist();
+  meet(lock);
+  bool waiting = false;
+  bool has_slept = false;
+  bool expired = false;
+  spinner spin;
+  for (;;) {
+    std::uint64_t state = lock.state.load(platform::acquire);
+    const bool closed = (state & rwlock::writing) != 0 ||
+                        (!how.try_only && (state & rwlock::readers_starve) != 0);
+    if (!closed && (state & (rwlock::biased | rwlock::draining)) != 0) {
+      switch (claim(lock, me, how, state, waiting)) {
+        case claim_result::entered:
+          count_write(me);
+          return outcome::acquired;
+        case claim_result::lost_race:
+          continue;
+        case claim_result::backed_out:
+          if (how.try_only) return outcome::busy;
+          waiting = true;
+          if (expired) break;
+          expired = !wait_until_drained(lock, me, how.until);
+          continue;
+      }
+    } else if (!closed && nobody_inside(0, rwlock::readers(state))) {
+      std::uint64_t next = state | rwlock::writing;
+      if (waiting) next -= rwlock::one_writer;
+      // Woken alone, in the name of all that sleep.
+      if (has_slept && (next & rwlock::waiting_writers) != 0) next |= rwlock::writers_parked;
+      // Acquire pairs with (M) and (P).
+      if (lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
+        enter(lock, rwlock::granted);
+        bias::debit_write(lock);
+        count_write(me);
+        return outcome::acquired;
+      }
+      continue;
+    }
+
+    if (how.try_only) {
+      // A writer that is about to know whether it has the lock may yet be refused.
+      if ((state & rwlock::writing) == 0 ||
+          lock.grant.load(platform::acquire) != rwlock::not_granted) {
+        return outcome::busy;
+      }
+      spin.short_turn(me);
+      continue;
+    }
+    if (expired) {
+      if (waiting) stop_waiting(lock, how.prefers);
+      return outcome::timed_out;
+    }
+    if (!waiting) {
+      waiting = lock.state.compare_exchange_weak(state, state + rwlock::one_writer,
+                                                 platform::relaxed);
+      continue;
+    }
+    if (spin.turn(me)) continue;
+
+    const std::uint64_t parked = state | rwlock::writers_parked;
+    if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {
+      continue;
+    }
+    if (me != nullptr) go_offline(*me);
+    has_slept = true;
+    expired = platform::futex_wait(sleep_word(lock), static_cast<std::uint32_t>(parked),
+                                   sleeping_writers, how.until) == platform::wake_reason::timed_out;
+    spin.restart();
+  }
+}
+
+}  // namespace
+
+outcome lock_exclusive(rwlock& lock, const rules& how) noexcept {
+  std::uint64_t free = 0;
+  if ((lock.traits.load(platform::relaxed) & rwlock::met) == 0 || this_thread == &unregistered ||
+      !lock.state.compare_exchange_strong(free, rwlock::writing, platform::acquire,
+                                          platform::relaxed)) {
+    return lock_exclusive_slow(lock, how);
+  }
+  enter(lock, rwlock::granted);
+  bias::debit_write(lock);
+  count_own(this_thread->writes);
+  return outcome::acquired;
+}
+
+void unlock_exclusive(rwlock& lock, const rules& how) noexcept {
+  const bool keep_bias = lock.grant.load(platform::relaxed) == rwlock::granted_by_revocation &&
+                         bias::is_worth_keeping(lock) && bias::is_allowed(lock, how);
+  lock.grant.store(rwlock::not_granted, platform::relaxed);
+  // (M) Release pairs with (C) and with every acquiring compare-and-swap: who enters next sees what
+  // the writer did. The last access to the lock's memory. While writers wait the lock stays without
+  // bias: they take over without a new consensus (fcp.md 4.1, PASS).
+  open_door(lock, how.prefers, platform::release, [&](std::uint64_t state) {
+    state &= ~rwlock::writing;
+    return keep_bias && (state & rwlock::waiting_writers) == 0 ? state | rwlock::biased : state;
+  });
+}
+
+void settle_before_reuse(rwlock& lock) noexcept {
+  if (rwlock::readers(lock.state.load(platform::acquire)) >= 0) return;
+  erase_passive_holds(&lock);
+}
+
+}  // namespace readmost
