@@ -55,6 +55,7 @@ thread_record* take_record() noexcept {
 
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
+  record.elsewhere.store(0, platform::relaxed);
   record.home->used.fetch_and(~(std::uint64_t{1} << record.number), platform::release);
 }
 
@@ -85,12 +86,27 @@ void on_thread_exit() noexcept {
   give_back(me);
 }
 
+// A writer that vanished while it was finding out who is inside has never been inside.
+void undo_decision(thread_record& record) noexcept {
+  const std::uintptr_t address = record.deciding.load(platform::relaxed);
+  if (address == 0) return;
+  record.deciding.store(0, platform::relaxed);
+  auto& lock = *reinterpret_cast<rwlock*>(address);
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  if ((state & rwlock::writing) == 0 ||
+      lock.grant.load(platform::relaxed) != rwlock::not_granted) {
+    return;
+  }
+  lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
+}
+
 // Only the forking thread lives on in the child; the records of the others are as they were.
 void in_child() noexcept {
   domain& d = default_domain;
   for_each_record(d, [](thread_record& record, bool used) {
     if (&record == this_thread) return;
     if (used) {
+      undo_decision(record);
       make_holds_active(record);
       give_back(record);
     }

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::uint32_t sleeping_readers = 1;
 constexpr std::uint32_t sleeping_writers = 2;
-constexpr std::uint64_t starvation = 1'000'000;
 
 // Waiters sleep on the half of the state that readers do not change as they come and go.
 platform::futex_word sleep_word(const rwlock& lock) noexcept {
@@ -100,6 +99,16 @@ bool holds_shared(const thread_record* me, const rwlock& lock) noexcept {
   return false;
 }
 
+// Whether this is a signal handler that interrupted the very writer who is to decide.
+bool is_deciding(const thread_record* me, const rwlock& lock) noexcept {
+  return me != nullptr && me->deciding.load(platform::relaxed) == address(lock);
+}
+
+void change_elsewhere(thread_record& me, std::int32_t by) noexcept {
+  me.elsewhere.store(me.elsewhere.load(platform::relaxed) + static_cast<std::uint32_t>(by),
+                     platform::relaxed);
+}
+
 // Like try_lock_shared_passive(), but comes online first and uses any free slot.
 bool lock_passively(rwlock& lock, thread_record& me) noexcept {
   if (!come_online(me)) return false;
@@ -107,12 +116,15 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
   for (std::size_t i = 0; i < held_slots; ++i) {
     auto& slot = me.held[(home + i) % held_slots];
     if (slot.load(platform::relaxed) != 0) continue;
+    if (i != 0) change_elsewhere(me, +1);
     // As (A), (B) and (C).
     slot.store(address(lock), platform::relaxed);
     platform::light_fence();
     if ((lock.state.load(platform::acquire) & rwlock::biased) == 0 ||
         participation_of(me.mode.load(platform::relaxed)) != participation::online) {
       slot.store(0, platform::release);
+      if (i != 0) change_elsewhere(me, -1);
+      report_after_unlock();
       return false;
     }
     count_own(me.reads[home]);
@@ -127,6 +139,7 @@ void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
   for (std::size_t i = 0; i < held_slots; ++i) {
     auto& slot = me.held[(home + i) % held_slots];
     if (slot.load(platform::relaxed) == 0) {
+      change_elsewhere(me, +1);
       slot.store(address(lock) | held_active, platform::relaxed);
       return;
     }
@@ -142,6 +155,7 @@ void give_bias(rwlock& lock, const rules& how) noexcept {
   }
   std::uint64_t state = lock.state.load(platform::relaxed);
   while ((state & (rwlock::biased | rwlock::writing | rwlock::waiting_writers)) == 0) {
+    lock.grant.store(rwlock::not_granted, platform::relaxed);
     const std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
     if (lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) return;
   }
@@ -153,16 +167,34 @@ void stop_starving(rwlock& lock, const rules& how) noexcept {
             [](std::uint64_t state) { return state & ~rwlock::readers_starve; });
 }
 
-// The time until a waiting reader may claim its turn, or its deadline if that is sooner.
-struct patience {
-  platform::deadline until;
-  bool is_callers;
+// When a reader behind waiting writers looks whether it has been passed over: after a millisecond,
+// then less and less often, but not after its caller's deadline.
+class patience {
+ public:
+  explicit patience(const rwlock& lock) noexcept
+      : first_seen_(lock.handovers.load(platform::relaxed)) {}
 
-  explicit patience(const platform::deadline* callers) noexcept
-      : until(platform::in(starvation)),
-        is_callers(callers != nullptr && platform::time_left(*callers) < starvation) {
-    if (is_callers) until = *callers;
+  const platform::deadline* until(const platform::deadline* callers) noexcept {
+    callers_is_next_ = callers != nullptr && platform::time_left(*callers) < interval_;
+    if (callers_is_next_) return callers;
+    next_ = platform::in(interval_);
+    if (interval_ < longest) interval_ *= 2;
+    return &next_;
   }
+
+  bool is_callers() const noexcept { return callers_is_next_; }
+
+  bool passed_over(const rwlock& lock) const noexcept {
+    return lock.handovers.load(platform::relaxed) != first_seen_;
+  }
+
+ private:
+  static constexpr std::uint64_t shortest = 1'000'000;
+  static constexpr std::uint64_t longest = 64 * shortest;
+  std::uint64_t interval_ = shortest;
+  std::uint16_t first_seen_;
+  bool callers_is_next_ = false;
+  platform::deadline next_{};
 };
 
 }  // namespace
@@ -171,6 +203,7 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
   thread_record* me = enlist();
   meet(lock);
   const bool mine_already = how.recursive && holds_shared(me, lock);
+  patience turn(lock);
   bool credited = false;
   bool starving = false;
   bool expired = false;
@@ -178,7 +211,10 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
   for (;;) {
     std::uint64_t state = lock.state.load(platform::acquire);
     if ((state & rwlock::biased) != 0 && me != nullptr) {
-      if (lock_passively(lock, *me)) return outcome::acquired;
+      if (lock_passively(lock, *me)) {
+        if (starving) stop_starving(lock, how);
+        return outcome::acquired;
+      }
       state = lock.state.load(platform::acquire);
     }
     const bool open = (state & rwlock::writing) == 0 &&
@@ -196,7 +232,7 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
       }
       if (me == nullptr) return outcome::acquired;
       note_active_hold(*me, lock);
-      if ((state & (rwlock::biased | rwlock::waiting_writers)) == 0) {
+      if ((state & rwlock::biased) == 0) {
         bias::credit_active_read(lock, rwlock::readers(state) > 0);
         if (bias::is_earned(lock)) give_bias(lock, how);
       }
@@ -210,7 +246,10 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
     }
     if (how.try_only) {
       // A writer that is about to know whether it has the lock may yet be refused.
-      if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted) return outcome::busy;
+      if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted ||
+          is_deciding(me, lock)) {
+        return outcome::busy;
+      }
       spin.short_turn(me);
       continue;
     }
@@ -232,11 +271,10 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
     if (me != nullptr) go_offline(*me);
     const auto expected = static_cast<std::uint32_t>(parked);
     if (how.prefers == preference::writer && !starving) {
-      const patience limit(how.until);
-      if (platform::futex_wait(sleep_word(lock), expected, sleeping_readers, &limit.until) ==
-          platform::wake_reason::timed_out) {
-        expired = limit.is_callers;
-        starving = !expired;
+      if (platform::futex_wait(sleep_word(lock), expected, sleeping_readers,
+                               turn.until(how.until)) == platform::wake_reason::timed_out) {
+        expired = turn.is_callers();
+        starving = !expired && turn.passed_over(lock);
       }
     } else {
       expired = platform::futex_wait(sleep_word(lock), expected, sleeping_readers, how.until) ==
@@ -249,23 +287,23 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = *this_thread;
   if (&me != &unregistered) {
-    for (auto& slot : me.held) {
-      if (slot.load(platform::relaxed) != address(lock)) continue;
+    const std::size_t home = home_slot(&lock);
+    bool active = false;
+    for (std::size_t i = held_slots; i-- > 0 && !active;) {
+      auto& slot = me.held[(home + i) % held_slots];
+      const std::uintptr_t held = slot.load(platform::relaxed);
+      if ((held & ~held_active) != address(lock)) continue;
+      active = held != address(lock);
       slot.store(0, platform::release);  // as (D)
+      if (i != 0 || active) change_elsewhere(me, -1);
+      if (active) break;
       platform::light_fence();
       if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
         report_after_unlock();
       }
       return true;
     }
-    bool on_record = false;
-    for (auto& slot : me.held) {
-      if (slot.load(platform::relaxed) != (address(lock) | held_active)) continue;
-      slot.store(0, platform::relaxed);
-      on_record = true;
-      break;
-    }
-    if (!on_record && me.untracked != 0) --me.untracked;
+    if (!active && me.untracked != 0) --me.untracked;
     report_if_asked(me);
   }
 
@@ -337,11 +375,40 @@ bool wait_until_drained(const rwlock& lock, thread_record* me,
 // The claim of a lock that is or was biased: closes it, reaches consensus, looks who is inside.
 enum class claim_result { entered, lost_race, backed_out };
 
+// While it lives, the calling thread's handlers know that they cannot wait for the decision, and a
+// fork's child that it will not be taken.
+class decision {
+ public:
+  decision(thread_record* me, const rwlock& lock) noexcept : me_(me) {
+    if (me_ != nullptr) me_->deciding.store(address(lock), platform::relaxed);
+    platform::light_fence();
+  }
+  ~decision() {
+    platform::light_fence();
+    if (me_ != nullptr) me_->deciding.store(0, platform::relaxed);
+  }
+  decision(const decision&) = delete;
+  decision& operator=(const decision&) = delete;
+
+ private:
+  thread_record* me_;
+};
+
+// What a writer that goes in leaves behind: it is waiting no more, and if it was woken it was in
+// the name of all that sleep.
+std::uint64_t as_writing(std::uint64_t state, bool waiting, bool has_slept) noexcept {
+  state |= rwlock::writing;
+  if (waiting) state -= rwlock::one_writer;
+  if (has_slept && (state & rwlock::waiting_writers) != 0) state |= rwlock::writers_parked;
+  return state;
+}
+
 claim_result claim(rwlock& lock, thread_record* me, const rules& how, std::uint64_t state,
-                   bool waiting) noexcept {
+                   bool waiting, bool has_slept) noexcept {
   const bool revoking = (state & rwlock::biased) != 0;
-  std::uint64_t next = (state | rwlock::writing) & ~(rwlock::biased | rwlock::draining);
-  if (waiting) next -= rwlock::one_writer;
+  const std::uint64_t next =
+      as_writing(state, waiting, has_slept) & ~(rwlock::biased | rwlock::draining);
+  const decision pending(me, lock);
   // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
   // (B), and with (F). Acquire: pairs with (M) and (P).
   if (!lock.state.compare_exchange_strong(state, next, platform::seq_cst, platform::relaxed)) {
@@ -399,7 +466,7 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
     const bool closed = (state & rwlock::writing) != 0 ||
                         (!how.try_only && (state & rwlock::readers_starve) != 0);
     if (!closed && (state & (rwlock::biased | rwlock::draining)) != 0) {
-      switch (claim(lock, me, how, state, waiting)) {
+      switch (claim(lock, me, how, state, waiting, has_slept)) {
         case claim_result::entered:
           count_write(me);
           return outcome::acquired;
@@ -412,15 +479,14 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
           expired = !wait_until_drained(lock, me, how.until);
           continue;
       }
-    } else if (!closed && nobody_inside(0, rwlock::readers(state))) {
-      std::uint64_t next = state | rwlock::writing;
-      if (waiting) next -= rwlock::one_writer;
-      // Woken alone, in the name of all that sleep.
-      if (has_slept && (next & rwlock::waiting_writers) != 0) next |= rwlock::writers_parked;
+    } else if (!closed &&
+               (nobody_inside(0, rwlock::readers(state)) ||
+                (is_mutant(mutant::handoff_over_readers) && has_slept))) {
+      const std::uint64_t next = as_writing(state, waiting, has_slept);
       // Acquire pairs with (M) and (P).
       if (lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
         enter(lock, rwlock::granted);
-        bias::debit_write(lock);
+        if (!waiting) bias::debit_write(lock);
         count_write(me);
         return outcome::acquired;
       }
@@ -430,7 +496,7 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
     if (how.try_only) {
       // A writer that is about to know whether it has the lock may yet be refused.
       if ((state & rwlock::writing) == 0 ||
-          lock.grant.load(platform::acquire) != rwlock::not_granted) {
+          lock.grant.load(platform::acquire) != rwlock::not_granted || is_deciding(me, lock)) {
         return outcome::busy;
       }
       spin.short_turn(me);
@@ -475,15 +541,24 @@ outcome lock_exclusive(rwlock& lock, const rules& how) noexcept {
 }
 
 void unlock_exclusive(rwlock& lock, const rules& how) noexcept {
-  const bool keep_bias = lock.grant.load(platform::relaxed) == rwlock::granted_by_revocation &&
-                         bias::is_worth_keeping(lock) && bias::is_allowed(lock, how);
-  lock.grant.store(rwlock::not_granted, platform::relaxed);
+  const std::uint8_t grant = lock.grant.load(platform::relaxed);
+  const bool bias = (bias::is_earned(lock) || (grant == rwlock::granted_by_revocation &&
+                                               bias::is_worth_keeping(lock))) &&
+                    bias::is_allowed(lock, how);
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  if ((state & rwlock::waiting_writers) != 0) {
+    lock.handovers.store(static_cast<std::uint16_t>(lock.handovers.load(platform::relaxed) + 1),
+                         platform::relaxed);
+  }
+  thread_record* const me = this_thread != &unregistered ? this_thread : nullptr;
+  const decision pending(bias ? me : nullptr, lock);
+  if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: who enters next sees what
   // the writer did. The last access to the lock's memory. While writers wait the lock stays without
   // bias: they take over without a new consensus (fcp.md 4.1, PASS).
-  open_door(lock, how.prefers, platform::release, [&](std::uint64_t state) {
-    state &= ~rwlock::writing;
-    return keep_bias && (state & rwlock::waiting_writers) == 0 ? state | rwlock::biased : state;
+  open_door(lock, how.prefers, platform::release, [&](std::uint64_t now) {
+    now &= ~rwlock::writing;
+    return bias && (now & rwlock::waiting_writers) == 0 ? now | rwlock::biased : now;
   });
 }
 

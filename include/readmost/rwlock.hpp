@@ -59,7 +59,8 @@ struct rwlock {
     return static_cast<std::int64_t>(state) >> 32;
   }
 
-  // --- `grant`: written by the writer alone ------------------------------------------------------
+  // --- `grant`: whether the claim of a writer is decided; not_granted whenever the lock is biased
+  // or draining ---
   static constexpr std::uint8_t not_granted = 0;
   static constexpr std::uint8_t granted = 1;
   static constexpr std::uint8_t granted_by_revocation = 2;
@@ -75,6 +76,8 @@ struct rwlock {
   platform::atomic<std::int32_t> balance{0};
   platform::atomic<std::uint8_t> grant{not_granted};
   platform::atomic<std::uint8_t> traits{0};
+  // Writers that took over from writers while others waited. Written by the writer alone.
+  platform::atomic<std::uint16_t> handovers{0};
 };
 static_assert(sizeof(rwlock) == 16);
 
@@ -98,12 +101,11 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
   thread_record& me = *this_thread;
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
-  if (slot.load(platform::relaxed) != 0) [[unlikely]] return false;
-
-  const bool early = is_mutant(mutant::check_before_publish) &&
-                     (lock.state.load(platform::acquire) & rwlock::biased) != 0;
-
-  // (A) Publish first, look afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
+  if (slot.load(platform::relaxed) != 0 ||
+      (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
+    return false;
+  }
+  // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
   // bias away first and looks into the slots afterwards.
   slot.store(reinterpret_cast<std::uintptr_t>(&lock), platform::relaxed);
   // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
@@ -112,12 +114,14 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
   // (C) Pairs with the release of unlock_exclusive (M): what the last writer wrote is visible.
   // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
   // that published after that fence must find out here, or a later round would not wait for it.
-  const bool open = early || (lock.state.load(platform::acquire) & rwlock::biased) != 0;
+  const bool open = (lock.state.load(platform::acquire) & rwlock::biased) != 0 ||
+                    is_mutant(mutant::check_before_publish);
   const bool online = (me.mode.load(platform::relaxed) & participation_mask) ==
                           static_cast<std::uint32_t>(participation::online) ||
                       is_mutant(mutant::online_without_fence);
   if (!open || !online) [[unlikely]] {
     slot.store(0, platform::release);
+    report_after_unlock();  // a writer may have taken it for a hold
     return false;
   }
   me.reads[home].store(me.reads[home].load(platform::relaxed) + 1, platform::relaxed);
@@ -129,7 +133,8 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
 inline bool try_unlock_shared_passive(const rwlock& lock) noexcept {
   thread_record& me = *this_thread;
   auto& slot = me.held[home_slot(&lock)];
-  if (slot.load(platform::relaxed) != reinterpret_cast<std::uintptr_t>(&lock)) [[unlikely]] {
+  if (slot.load(platform::relaxed) != reinterpret_cast<std::uintptr_t>(&lock) ||
+      me.elsewhere.load(platform::relaxed) != 0) [[unlikely]] {
     return false;
   }
   // (D) Pairs with (L) in consensus.cpp: who sees the slot clear sees all that the reader did.

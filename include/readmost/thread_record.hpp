@@ -45,6 +45,10 @@ struct alignas(platform::cache_line) thread_record {
   // Owner: offline/dormant -> online -> dormant. Rounds: online -> leaving -> dormant -> retiring
   // -> offline, always by compare-and-swap.
   platform::atomic<std::uint32_t> mode{};
+  // Holds that are active or not in their home slot. While there are any, an unlock looks at all
+  // slots, latest first: a signal handler releases its own hold of a lock, not the one of the
+  // operation that it interrupted.
+  platform::atomic<std::uint32_t> elsewhere{};
   // Rounds in a row that found it dormant and holding nothing. Written by rounds; a hint.
   platform::atomic<std::uint32_t> idle_rounds{};
 
@@ -56,6 +60,8 @@ struct alignas(platform::cache_line) thread_record {
   alignas(platform::cache_line) std::uint64_t credited[held_slots]{};  // of `reads`, see bias.hpp
   // Active holds for which no slot was free.
   std::uint32_t untracked{};
+  // The lock that this thread is claiming or giving back, whose `grant` thus says nothing.
+  platform::atomic<std::uintptr_t> deciding{};
   std::uint32_t number{};  // in the chunk
   chunk* home{};
   platform::atomic<std::uint64_t> active_reads{};
