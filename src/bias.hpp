@@ -26,6 +26,8 @@ inline constexpr std::int32_t enough_for_bias = 2'000;
 inline constexpr std::int32_t highest = 20'000;
 inline constexpr std::int32_t lowest = -6'000;
 
+inline constexpr std::uint32_t least_cost = 300;
+
 // A passive stretch longer than this is credited as if it had ended here.
 inline constexpr std::uint64_t reads_credited_at_once = 4'096;
 
@@ -57,10 +59,18 @@ inline void debit_revocation(rwlock& lock, std::uint64_t cost) noexcept {
   add(lock, -static_cast<std::int32_t>(cost < 20'000 ? cost : 20'000));
 }
 
-// A write that revoked nothing: what a revocation has cost of late.
-inline void debit_write(rwlock& lock) noexcept {
-  if (lock.balance.load(platform::relaxed) == lowest) return;
-  add(lock, -static_cast<std::int32_t>(default_domain.round_cost.load(platform::relaxed)));
+// A write that revoked nothing: debits what a revocation has cost of late. That figure ages, or one
+// bad spell would keep a lock without bias for ever.
+inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
+  auto& cost = default_domain.round_cost;
+  const std::uint32_t estimate = cost.load(platform::relaxed);
+  constexpr std::uint64_t writes_between_ageing = 64;
+  if (me.writes.load(platform::relaxed) % writes_between_ageing == 0 && estimate > least_cost) {
+    cost.store(estimate - estimate / 16, platform::relaxed);
+  }
+  if (lock.balance.load(platform::relaxed) != lowest) {
+    add(lock, -static_cast<std::int32_t>(estimate));
+  }
 }
 
 inline bool is_earned(const rwlock& lock) noexcept {
@@ -72,7 +82,7 @@ inline bool is_worth_keeping(const rwlock& lock) noexcept {
 }
 
 // Whether this lock may be biased at all; asks the kernel about its memory once.
-inline bool is_allowed(rwlock& lock, const rules& how) noexcept {
+inline bool is_allowed(rwlock& lock, rules how) noexcept {
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
   if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;
   if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;

@@ -8,9 +8,14 @@
 //   writing, grant     the writer is inside
 //   draining           a writer found passive readers inside and backed out; a writer claims first
 //                      and looks into the slots, but needs no consensus
-// A writer that backs out stays counted in waiting_writers, which keeps the lock from being biased
-// and, under writer preference, keeps new readers out. Under reader preference they come in, so a
-// reader inside may wait for another one that is still to come (bravo.md's listing hangs there).
+// Under writer preference a writer that waits is counted in waiting_writers, which keeps the lock
+// without bias and new readers out. Under reader preference it leaves no trace but writers_parked:
+// readers come in, also passively, so a reader inside may wait for another one that is still to come
+// (bravo.md's listing hangs there), and a writer that sleeps or is off its CPU slows nobody down.
+//
+// Nobody sleeps for ever: while writers sleep on the state, either writers_parked is set and there is
+// somebody inside who sees it when leaving, or a writer that was woken in the name of all has yet to
+// enter (and sets it again) or to give up (and wakes the next). Whoever gives the bias wakes one too.
 #include "bias.hpp"
 #include "waiting.hpp"
 
@@ -56,11 +61,13 @@ struct wake_up {
     if (readers_first && (next & rwlock::readers_parked) != 0) {
       next &= ~rwlock::readers_parked;
       readers = true;
-      writer_if_no_reader = writer_parked;
-    } else if (writer_parked) {
+    }
+    // Passive readers will wake nobody when they leave.
+    if (writer_parked && (!readers || (next & rwlock::biased) != 0)) {
       next &= ~rwlock::writers_parked;
       writer = true;
     }
+    writer_if_no_reader = writer_parked && !writer;
   }
 
   // Uses only the address of the lock, which may be gone.
@@ -139,7 +146,7 @@ void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
   for (std::size_t i = 0; i < held_slots; ++i) {
     auto& slot = me.held[(home + i) % held_slots];
     if (slot.load(platform::relaxed) == 0) {
-      change_elsewhere(me, +1);
+      if (i != 0) change_elsewhere(me, +1);
       slot.store(address(lock) | held_active, platform::relaxed);
       return;
     }
@@ -147,8 +154,14 @@ void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
   ++me.untracked;
 }
 
+// Whether there are other threads, so that a count in the lock may have to come from another core.
+// Looks at one chunk of them only.
+bool has_company(const thread_record& me) noexcept {
+  return (me.home->used.load(platform::relaxed) & ~(std::uint64_t{1} << me.number)) != 0;
+}
+
 // Gives the lock its bias; the caller holds it.
-void give_bias(rwlock& lock, const rules& how) noexcept {
+void give_bias(rwlock& lock, rules how) noexcept {
   if (!bias::is_allowed(lock, how)) {
     lock.balance.store(0, platform::relaxed);  // not to be asked at every read
     return;
@@ -156,13 +169,26 @@ void give_bias(rwlock& lock, const rules& how) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
   while ((state & (rwlock::biased | rwlock::writing | rwlock::waiting_writers)) == 0) {
     lock.grant.store(rwlock::not_granted, platform::relaxed);
-    const std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
-    if (lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) return;
+    std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
+    const wake_up wake(next, how.prefers);
+    if (lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) {
+      wake.carry_out(sleep_word(lock));
+      return;
+    }
   }
 }
 
+// The caller's compare-and-swap changed `before` by one reader.
+void entered_actively(rwlock& lock, thread_record& me, std::uint64_t before,
+                      rules how) noexcept {
+  note_active_hold(me, lock);
+  if ((before & rwlock::biased) != 0) return;
+  bias::credit_active_read(lock, rwlock::readers(before) > 0 || has_company(me));
+  if (bias::is_earned(lock)) [[unlikely]] give_bias(lock, how);
+}
+
 // A starving reader that gives up must not keep the writers out.
-void stop_starving(rwlock& lock, const rules& how) noexcept {
+void stop_starving(rwlock& lock, rules how) noexcept {
   open_door(lock, how.prefers, platform::relaxed,
             [](std::uint64_t state) { return state & ~rwlock::readers_starve; });
 }
@@ -172,7 +198,7 @@ void stop_starving(rwlock& lock, const rules& how) noexcept {
 class patience {
  public:
   explicit patience(const rwlock& lock) noexcept
-      : first_seen_(lock.handovers.load(platform::relaxed)) {}
+      : first_seen_(lock.turn.load(platform::relaxed)) {}
 
   const platform::deadline* until(const platform::deadline* callers) noexcept {
     callers_is_next_ = callers != nullptr && platform::time_left(*callers) < interval_;
@@ -185,7 +211,7 @@ class patience {
   bool is_callers() const noexcept { return callers_is_next_; }
 
   bool passed_over(const rwlock& lock) const noexcept {
-    return lock.handovers.load(platform::relaxed) != first_seen_;
+    return lock.turn.load(platform::relaxed) != first_seen_;
   }
 
  private:
@@ -199,11 +225,12 @@ class patience {
 
 }  // namespace
 
-outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
-  thread_record* me = enlist();
-  meet(lock);
+namespace {
+
+[[gnu::noinline]] outcome lock_shared_contended(rwlock& lock, rules how,
+                                                thread_record* me) noexcept {
   const bool mine_already = how.recursive && holds_shared(me, lock);
-  patience turn(lock);
+  patience limit(lock);
   bool credited = false;
   bool starving = false;
   bool expired = false;
@@ -218,24 +245,19 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
       state = lock.state.load(platform::acquire);
     }
     const bool open = (state & rwlock::writing) == 0 &&
-                      (how.prefers == preference::reader || mine_already ||
-                       (state & rwlock::waiting_writers) == 0 ||
-                       (state & rwlock::readers_starve) != 0);
+                      ((state & rwlock::waiting_writers) == 0 ||
+                       (state & rwlock::readers_starve) != 0 || mine_already);
     if (open) {
       if (rwlock::readers(state) >= rwlock::max_readers) return outcome::overflow;
       std::uint64_t next = state + rwlock::one_reader;
       if (starving) next &= ~rwlock::readers_starve;
       // Acquire pairs with (M).
       if (!lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
-        if (me != nullptr) report_if_asked(*me);
+        if (spin.turn(me, false)) continue;
+        spin.restart();
         continue;
       }
-      if (me == nullptr) return outcome::acquired;
-      note_active_hold(*me, lock);
-      if ((state & rwlock::biased) == 0) {
-        bias::credit_active_read(lock, rwlock::readers(state) > 0);
-        if (bias::is_earned(lock)) give_bias(lock, how);
-      }
+      if (me != nullptr) entered_actively(lock, *me, state, how);
       return outcome::acquired;
     }
 
@@ -257,7 +279,7 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
       if (starving) stop_starving(lock, how);
       return outcome::timed_out;
     }
-    if (spin.turn(me)) continue;
+    if (spin.turn(me, grant != rwlock::granted)) continue;
 
     if (starving && (state & rwlock::readers_starve) == 0) {
       // Opens the door, unless a writer is inside.
@@ -272,9 +294,9 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
     const auto expected = static_cast<std::uint32_t>(parked);
     if (how.prefers == preference::writer && !starving) {
       if (platform::futex_wait(sleep_word(lock), expected, sleeping_readers,
-                               turn.until(how.until)) == platform::wake_reason::timed_out) {
-        expired = turn.is_callers();
-        starving = !expired && turn.passed_over(lock);
+                               limit.until(how.until)) == platform::wake_reason::timed_out) {
+        expired = limit.is_callers();
+        starving = !expired && limit.passed_over(lock);
       }
     } else {
       expired = platform::futex_wait(sleep_word(lock), expected, sleeping_readers, how.until) ==
@@ -284,10 +306,33 @@ outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept {
   }
 }
 
+}  // namespace
+
+outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
+  thread_record* me = enlist();
+  meet(lock);
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
+  // Acquire pairs with (M).
+  if (me != nullptr && (state & in_the_way) == 0 &&
+      rwlock::readers(state) < rwlock::max_readers &&
+      lock.state.compare_exchange_strong(state, state + rwlock::one_reader, platform::acquire,
+                                         platform::relaxed)) {
+    entered_actively(lock, *me, state, how);
+    report_if_asked(*me);
+    return outcome::acquired;
+  }
+  return lock_shared_contended(lock, how, me);
+}
+
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = *this_thread;
-  if (&me != &unregistered) {
-    const std::size_t home = home_slot(&lock);
+  const std::size_t home = home_slot(&lock);
+  if (me.elsewhere.load(platform::relaxed) == 0 &&
+      me.held[home].load(platform::relaxed) == (address(lock) | held_active)) {
+    me.held[home].store(0, platform::relaxed);
+    report_if_asked(me);
+  } else if (&me != &unregistered) {
     bool active = false;
     for (std::size_t i = held_slots; i-- > 0 && !active;) {
       auto& slot = me.held[(home + i) % held_slots];
@@ -295,7 +340,7 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
       if ((held & ~held_active) != address(lock)) continue;
       active = held != address(lock);
       slot.store(0, platform::release);  // as (D)
-      if (i != 0 || active) change_elsewhere(me, -1);
+      if (i != 0) change_elsewhere(me, -1);
       if (active) break;
       platform::light_fence();
       if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
@@ -361,7 +406,7 @@ bool is_drained(const rwlock& lock, const thread_record* me) noexcept {
 // Waits until the passive readers that a claim has met are gone; false at the deadline.
 bool wait_until_drained(const rwlock& lock, thread_record* me,
                         const platform::deadline* until) noexcept {
-  for (spinner spin; spin.turn(me);) {
+  for (spinner spin; spin.turn(me, true);) {
     if (is_drained(lock, me)) return true;
   }
   const drain_sleep sleep(me);
@@ -399,11 +444,11 @@ class decision {
 std::uint64_t as_writing(std::uint64_t state, bool waiting, bool has_slept) noexcept {
   state |= rwlock::writing;
   if (waiting) state -= rwlock::one_writer;
-  if (has_slept && (state & rwlock::waiting_writers) != 0) state |= rwlock::writers_parked;
+  if (has_slept) state |= rwlock::writers_parked;
   return state;
 }
 
-claim_result claim(rwlock& lock, thread_record* me, const rules& how, std::uint64_t state,
+claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t state,
                    bool waiting, bool has_slept) noexcept {
   const bool revoking = (state & rwlock::biased) != 0;
   const std::uint64_t next =
@@ -434,27 +479,28 @@ claim_result claim(rwlock& lock, thread_record* me, const rules& how, std::uint6
   }
   open_door(lock, how.prefers, platform::release, [&](std::uint64_t now) {
     now &= ~rwlock::writing;
-    if (how.try_only) {
-      const bool restore = revoking && (now & rwlock::waiting_writers) == 0;
-      return now | (restore ? rwlock::biased : rwlock::draining);
+    if (how.try_only && revoking && (now & rwlock::waiting_writers) == 0) {
+      return now | rwlock::biased;
     }
-    return (now | rwlock::draining) + rwlock::one_writer;
+    if (passive != 0) now |= rwlock::draining;
+    if (how.try_only) return now;
+    return how.prefers == preference::writer ? now + rwlock::one_writer : now;
   });
   return claim_result::backed_out;
 }
 
 // A writer gives up waiting. Readers may have waited behind it, and it may have been woken in the
 // place of another writer.
-void stop_waiting(rwlock& lock, preference prefers) noexcept {
-  open_door(lock, prefers, platform::relaxed, [](std::uint64_t state) {
-    if (is_mutant(mutant::silent_waiters)) return state;
-    state -= rwlock::one_writer;
-    if ((state & rwlock::waiting_writers) != 0) state |= rwlock::writers_parked;
-    return state;
-  });
+void stop_waiting(rwlock& lock, preference prefers, bool waiting, bool has_slept) noexcept {
+  if (is_mutant(mutant::silent_waiters)) return;
+  if (waiting) {
+    open_door(lock, prefers, platform::relaxed,
+              [](std::uint64_t state) { return state - rwlock::one_writer; });
+  }
+  if (has_slept) platform::futex_wake(sleep_word(lock), 1, sleeping_writers);
 }
 
-outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
+outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist();
   meet(lock);
   bool waiting = false;
@@ -474,7 +520,7 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
           continue;
         case claim_result::backed_out:
           if (how.try_only) return outcome::busy;
-          waiting = true;
+          waiting = how.prefers == preference::writer;
           if (expired) break;
           expired = !wait_until_drained(lock, me, how.until);
           continue;
@@ -486,7 +532,7 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
       // Acquire pairs with (M) and (P).
       if (lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
         enter(lock, rwlock::granted);
-        if (!waiting) bias::debit_write(lock);
+        if (!waiting && me != nullptr) bias::debit_write(lock, *me);
         count_write(me);
         return outcome::acquired;
       }
@@ -503,15 +549,15 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
       continue;
     }
     if (expired) {
-      if (waiting) stop_waiting(lock, how.prefers);
+      stop_waiting(lock, how.prefers, waiting, has_slept);
       return outcome::timed_out;
     }
-    if (!waiting) {
+    if (!waiting && how.prefers == preference::writer) {
       waiting = lock.state.compare_exchange_weak(state, state + rwlock::one_writer,
                                                  platform::relaxed);
       continue;
     }
-    if (spin.turn(me)) continue;
+    if (spin.turn(me, lock.grant.load(platform::relaxed) != rwlock::granted)) continue;
 
     const std::uint64_t parked = state | rwlock::writers_parked;
     if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {
@@ -527,7 +573,7 @@ outcome lock_exclusive_slow(rwlock& lock, const rules& how) noexcept {
 
 }  // namespace
 
-outcome lock_exclusive(rwlock& lock, const rules& how) noexcept {
+outcome lock_exclusive(rwlock& lock, rules how) noexcept {
   std::uint64_t free = 0;
   if ((lock.traits.load(platform::relaxed) & rwlock::met) == 0 || this_thread == &unregistered ||
       !lock.state.compare_exchange_strong(free, rwlock::writing, platform::acquire,
@@ -535,21 +581,18 @@ outcome lock_exclusive(rwlock& lock, const rules& how) noexcept {
     return lock_exclusive_slow(lock, how);
   }
   enter(lock, rwlock::granted);
-  bias::debit_write(lock);
+  bias::debit_write(lock, *this_thread);
   count_own(this_thread->writes);
   return outcome::acquired;
 }
 
-void unlock_exclusive(rwlock& lock, const rules& how) noexcept {
+void unlock_exclusive(rwlock& lock, rules how) noexcept {
   const std::uint8_t grant = lock.grant.load(platform::relaxed);
   const bool bias = (bias::is_earned(lock) || (grant == rwlock::granted_by_revocation &&
                                                bias::is_worth_keeping(lock))) &&
                     bias::is_allowed(lock, how);
-  std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & rwlock::waiting_writers) != 0) {
-    lock.handovers.store(static_cast<std::uint16_t>(lock.handovers.load(platform::relaxed) + 1),
-                         platform::relaxed);
-  }
+  lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
+                  platform::relaxed);
   thread_record* const me = this_thread != &unregistered ? this_thread : nullptr;
   const decision pending(bias ? me : nullptr, lock);
   if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
@@ -563,8 +606,8 @@ void unlock_exclusive(rwlock& lock, const rules& how) noexcept {
 }
 
 void settle_before_reuse(rwlock& lock) noexcept {
-  if (rwlock::readers(lock.state.load(platform::acquire)) >= 0) return;
-  erase_passive_holds(&lock);
+  const std::uint64_t state = lock.state.load(platform::acquire);
+  if ((state & (rwlock::biased | rwlock::draining)) != 0) erase_passive_holds(&lock);
 }
 
 }  // namespace readmost

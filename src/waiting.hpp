@@ -8,24 +8,24 @@ namespace readmost {
 class spinner {
  public:
   // One turn, during which rounds of others get their report; false when it is time to sleep.
-  bool turn(thread_record* me) noexcept {
-    if (me != nullptr) report_if_asked(*me);
-    ++turns_;
-    if (turns_ <= relax_turns) {
+  bool turn(thread_record* me, bool brief) noexcept {
+    if (spent_ >= budget) return false;
+    const std::uint32_t shortest = brief ? 1 : 64;
+    const std::uint32_t longest = brief ? 16 : 256;
+    pause_ *= 2;
+    pause_ = pause_ < shortest ? shortest : pause_ > longest ? longest : pause_;
+    for (std::uint32_t i = 0; i < pause_; ++i) {
+      if (me != nullptr) report_if_asked(*me);
       platform::relax();
-      return true;
     }
-    if (turns_ <= relax_turns + yield_turns) {
-      platform::yield();
-      return true;
-    }
-    return false;
+    spent_ += pause_;
+    return true;
   }
 
   // A turn of a wait that is bounded by somebody's next few instructions.
   void short_turn(thread_record* me) noexcept {
     if (me != nullptr) report_if_asked(*me);
-    if (++turns_ % relax_turns != 0) {
+    if (++spent_ % 64 != 0) {
       platform::relax();
     } else {
       platform::yield();
@@ -33,12 +33,12 @@ class spinner {
   }
 
   // After a sleep.
-  void restart() noexcept { turns_ = 0; }
+  void restart() noexcept { spent_ = pause_ = 0; }
 
  private:
-  static constexpr std::uint32_t relax_turns = 60;
-  static constexpr std::uint32_t yield_turns = 2;
-  std::uint32_t turns_ = 0;
+  static constexpr std::uint32_t budget = 300;
+  std::uint32_t spent_ = 0;
+  std::uint32_t pause_ = 0;
 };
 
 }  // namespace readmost

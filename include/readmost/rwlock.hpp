@@ -19,7 +19,7 @@ enum class preference : std::uint8_t {
   reader,  // readers enter until a writer is inside (glibc's default); writers may starve
 };
 
-// How one operation is to behave.
+// How one operation is to behave. Two registers: passed by value.
 struct rules {
   preference prefers = preference::writer;
   // A read lock by a thread that holds the lock already passes waiting writers.
@@ -31,6 +31,8 @@ struct rules {
   // Until when to wait; for ever when null.
   const platform::deadline* until = nullptr;
 };
+
+static_assert(sizeof(rules) == 16);
 
 enum class outcome {
   acquired,
@@ -76,21 +78,21 @@ struct rwlock {
   platform::atomic<std::int32_t> balance{0};
   platform::atomic<std::uint8_t> grant{not_granted};
   platform::atomic<std::uint8_t> traits{0};
-  // Writers that took over from writers while others waited. Written by the writer alone.
-  platform::atomic<std::uint16_t> handovers{0};
+  // Counts the writers that have left. Written by the writer alone.
+  platform::atomic<std::uint16_t> turn{0};
 };
 static_assert(sizeof(rwlock) == 16);
 
 // --- Slow paths --------------------------------------------------------------------------------
 
-[[gnu::cold]] outcome lock_shared_slow(rwlock& lock, const rules& how) noexcept;
+outcome lock_shared_slow(rwlock& lock, rules how) noexcept;
 // Releases one read hold that is not in the caller's home slot; false if the lock has none.
-[[gnu::cold]] bool unlock_shared_slow(rwlock& lock) noexcept;
-outcome lock_exclusive(rwlock& lock, const rules& how) noexcept;
-void unlock_exclusive(rwlock& lock, const rules& how) noexcept;
+bool unlock_shared_slow(rwlock& lock) noexcept;
+outcome lock_exclusive(rwlock& lock, rules how) noexcept;
+void unlock_exclusive(rwlock& lock, rules how) noexcept;
 
-// Forgets read holds that were released on behalf of threads which never came back for them; to be
-// called before a lock's memory is given to somebody else. Cheap when there are none.
+// Forgets passive holds that nobody will release any more, for instance because another thread did
+// it on behalf of the holder. To be called before a lock's memory is put to another use.
 void settle_before_reuse(rwlock& lock) noexcept;
 
 // --- Passive fast paths --------------------------------------------------------------------------

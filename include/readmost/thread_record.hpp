@@ -45,7 +45,7 @@ struct alignas(platform::cache_line) thread_record {
   // Owner: offline/dormant -> online -> dormant. Rounds: online -> leaving -> dormant -> retiring
   // -> offline, always by compare-and-swap.
   platform::atomic<std::uint32_t> mode{};
-  // Holds that are active or not in their home slot. While there are any, an unlock looks at all
+  // Holds that are not in their home slot. While there are any, an unlock looks at all
   // slots, latest first: a signal handler releases its own hold of a lock, not the one of the
   // operation that it interrupted.
   platform::atomic<std::uint32_t> elsewhere{};

@@ -101,13 +101,13 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
          at->tv_nsec < 1'000'000'000;
 }
 
-[[gnu::noinline, gnu::cold]] int rdlock_slow(pthread_rwlock_t* lock) noexcept {
+[[gnu::noinline]] int rdlock_slow(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
   if (left_to_glibc(l)) return glibc().rdlock(lock);
   return read_lock_slow(l, form::blocking, nullptr);
 }
 
-[[gnu::noinline, gnu::cold]] int tryrdlock_slow(pthread_rwlock_t* lock) noexcept {
+[[gnu::noinline]] int tryrdlock_slow(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
   if (left_to_glibc(l)) return glibc().tryrdlock(lock);
   return read_lock_slow(l, form::trying, nullptr);
