@@ -20,7 +20,7 @@ namespace readmost::bias {
 // What a passive read saves over an active one: two read-modify-writes of a line that is ours, or,
 // when several threads read, of one that has to come from another core.
 inline constexpr std::int32_t saved_alone = 8;
-inline constexpr std::int32_t saved_among_others = 40;
+inline constexpr std::int32_t saved_among_others = 20;
 
 inline constexpr std::int32_t enough_for_bias = 2'000;
 inline constexpr std::int32_t highest = 20'000;
@@ -38,8 +38,10 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
   if (balance != old) lock.balance.store(balance, platform::relaxed);
 }
 
-inline void credit_active_read(rwlock& lock, bool among_others) noexcept {
-  add(lock, among_others ? saved_among_others : saved_alone);
+// For the last few active reads of a thread.
+inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
+  add(lock, static_cast<std::int32_t>(active_reads_per_account) *
+                (among_others ? saved_among_others : saved_alone));
 }
 
 // To be called only while the lock's bias is being, or has just been, revoked: then the reads of
@@ -51,12 +53,17 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
   if (uncredited == 0) return;
   me.credited[home] = reads;
   if (uncredited > reads_credited_at_once) uncredited = reads_credited_at_once;
-  add(lock, static_cast<std::int32_t>(uncredited) *
-                (among_others ? saved_among_others : saved_alone));
+  add(lock,
+      static_cast<std::int32_t>(uncredited) * (among_others ? saved_among_others : saved_alone));
 }
 
-inline void debit_revocation(rwlock& lock, std::uint64_t cost) noexcept {
-  add(lock, -static_cast<std::int32_t>(cost < 20'000 ? cost : 20'000));
+// What the writer waited, and as much again for readers that found the lock closed meanwhile.
+inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
+  return 2 * static_cast<std::int32_t>(waited < 10'000 ? waited : 10'000);
+}
+
+inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
+  add(lock, -cost_of_revocation(waited));
 }
 
 // A write that revoked nothing: debits what a revocation has cost of late. That figure ages, or one
@@ -69,7 +76,7 @@ inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
     cost.store(estimate - estimate / 16, platform::relaxed);
   }
   if (lock.balance.load(platform::relaxed) != lowest) {
-    add(lock, -static_cast<std::int32_t>(estimate));
+    add(lock, -cost_of_revocation(estimate));
   }
 }
 

@@ -120,8 +120,8 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
     if (&record == me || !is_straggler(record, version)) return true;
     std::uint32_t mode = record.mode.load(platform::relaxed);
     if (participation_of(mode) == participation::online) {
-      const std::uint32_t told = (mode & ~participation_mask) |
-                                 static_cast<std::uint32_t>(participation::leaving);
+      const std::uint32_t told =
+          (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::leaving);
       if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return true;
       mode = told;
     }
@@ -273,7 +273,9 @@ drain_sleep::drain_sleep(thread_record* me) noexcept {
   fenced_ = fence_all(d);
 }
 
-drain_sleep::~drain_sleep() { default_domain.drain_sleepers.fetch_sub(1, platform::seq_cst); }
+drain_sleep::~drain_sleep() {
+  default_domain.drain_sleepers.fetch_sub(1, platform::seq_cst);
+}
 
 std::uint32_t drain_sleep::epoch() const noexcept {
   return default_domain.drain_epoch.load(platform::seq_cst);
@@ -283,7 +285,8 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
                                         const platform::deadline* until) const noexcept {
   if (!fenced_) {
     // Nobody can be relied on to wake us.
-    if (until != nullptr && platform::time_left(*until) == 0) return platform::wake_reason::timed_out;
+    if (until != nullptr && platform::time_left(*until) == 0)
+      return platform::wake_reason::timed_out;
     platform::sleep_for(100'000);
     return platform::wake_reason::woken;
   }

@@ -1,8 +1,4 @@
 // The seam on Linux.
-#include <readmost/platform.hpp>
-
-#include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -12,6 +8,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <readmost/platform.hpp>
 
 namespace readmost::platform {
 
@@ -28,7 +28,9 @@ class errno_kept {
   int saved_;
 };
 
-long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
+long membarrier(int command) noexcept {
+  return syscall(SYS_membarrier, command, 0, 0);
+}
 
 }  // namespace
 
@@ -75,8 +77,8 @@ std::uint64_t time_left(const deadline& until) noexcept {
 
 deadline in(std::uint64_t nanoseconds) noexcept {
   const std::uint64_t at = now() + nanoseconds;
-  return {CLOCK_MONOTONIC, {static_cast<time_t>(at / 1'000'000'000),
-                            static_cast<long>(at % 1'000'000'000)}};
+  return {CLOCK_MONOTONIC,
+          {static_cast<time_t>(at / 1'000'000'000), static_cast<long>(at % 1'000'000'000)}};
 }
 
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
@@ -133,7 +135,9 @@ void count_rounds_then_exit(void* value) {
   }
 }
 
-void make_exit_key() { exit_key_made = pthread_key_create(&exit_key, count_rounds_then_exit) == 0; }
+void make_exit_key() {
+  exit_key_made = pthread_key_create(&exit_key, count_rounds_then_exit) == 0;
+}
 
 }  // namespace
 
@@ -151,12 +155,13 @@ void watch_fork(void (*in_child)()) noexcept {
 
 void* map_pages(std::size_t bytes) noexcept {
   errno_kept kept;
-  void* pages =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
-int process_id() noexcept { return static_cast<int>(getpid()); }
+int process_id() noexcept {
+  return static_cast<int>(getpid());
+}
 
 // --- Mappings ----------------------------------------------------------------------------------
 

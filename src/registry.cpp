@@ -93,8 +93,7 @@ void undo_decision(thread_record& record) noexcept {
   record.deciding.store(0, platform::relaxed);
   auto& lock = *reinterpret_cast<rwlock*>(address);
   const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & rwlock::writing) == 0 ||
-      lock.grant.load(platform::relaxed) != rwlock::not_granted) {
+  if ((state & rwlock::writing) == 0 || lock.grant.load(platform::relaxed) != rwlock::not_granted) {
     return;
   }
   lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
@@ -142,20 +141,22 @@ bool passive_allowed(domain& d) noexcept {
 
 READMOST_THREAD_LOCAL constinit thread_record* this_thread = &unregistered;
 
-constinit thread_record unregistered{
-    .held = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
-             never_free}};
+constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
+                                              never_free, never_free, never_free, never_free}};
 
 constinit domain default_domain{.chunks = &first_chunk};
 
-bool passive_possible() noexcept { return passive_allowed(default_domain); }
+bool passive_possible() noexcept {
+  return passive_allowed(default_domain);
+}
 
 void forbid_passive() noexcept {
   default_domain.passive_allowed.store(passive_off, platform::seq_cst);
 }
 
 thread_record* enlist() noexcept {
-  if (this_thread != &unregistered) [[likely]] return this_thread;
+  if (this_thread != &unregistered) [[likely]]
+    return this_thread;
   if (departed || registering) return nullptr;
   registering = true;
   platform::light_fence();  // against a signal handler of this thread

@@ -10,12 +10,14 @@
 //                      and looks into the slots, but needs no consensus
 // Under writer preference a writer that waits is counted in waiting_writers, which keeps the lock
 // without bias and new readers out. Under reader preference it leaves no trace but writers_parked:
-// readers come in, also passively, so a reader inside may wait for another one that is still to come
-// (bravo.md's listing hangs there), and a writer that sleeps or is off its CPU slows nobody down.
+// readers come in, also passively, so a reader inside may wait for another one that is still to
+// come (bravo.md's listing hangs there), and a writer that sleeps or is off its CPU slows nobody
+// down.
 //
-// Nobody sleeps for ever: while writers sleep on the state, either writers_parked is set and there is
-// somebody inside who sees it when leaving, or a writer that was woken in the name of all has yet to
-// enter (and sets it again) or to give up (and wakes the next). Whoever gives the bias wakes one too.
+// Nobody sleeps for ever: while writers sleep on the state, either writers_parked is set and there
+// is somebody inside who sees it when leaving, or a writer that was woken in the name of all has
+// yet to enter (and sets it again) or to give up (and wakes the next). Whoever gives the bias wakes
+// one too.
 #include "bias.hpp"
 #include "waiting.hpp"
 
@@ -141,15 +143,13 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
 }
 
 void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
-  count_own(me.active_reads);
   const std::size_t home = home_slot(&lock);
   for (std::size_t i = 0; i < held_slots; ++i) {
     auto& slot = me.held[(home + i) % held_slots];
-    if (slot.load(platform::relaxed) == 0) {
-      if (i != 0) change_elsewhere(me, +1);
-      slot.store(address(lock) | held_active, platform::relaxed);
-      return;
-    }
+    if (slot.load(platform::relaxed) != 0) continue;
+    if (i != 0) change_elsewhere(me, +1);
+    slot.store(address(lock) | held_active, platform::relaxed);
+    return;
   }
   ++me.untracked;
 }
@@ -179,12 +179,15 @@ void give_bias(rwlock& lock, rules how) noexcept {
 }
 
 // The caller's compare-and-swap changed `before` by one reader.
-void entered_actively(rwlock& lock, thread_record& me, std::uint64_t before,
-                      rules how) noexcept {
+void entered_actively(rwlock& lock, thread_record& me, std::uint64_t before, rules how) noexcept {
   note_active_hold(me, lock);
-  if ((before & rwlock::biased) != 0) return;
-  bias::credit_active_read(lock, rwlock::readers(before) > 0 || has_company(me));
-  if (bias::is_earned(lock)) [[unlikely]] give_bias(lock, how);
+  count_own(me.active_reads);
+  if ((before & rwlock::biased) != 0 ||
+      me.active_reads.load(platform::relaxed) % active_reads_per_account != 0) {
+    return;
+  }
+  bias::credit_active_reads(lock, has_company(me));
+  if (bias::is_earned(lock)) give_bias(lock, how);
 }
 
 // A starving reader that gives up must not keep the writers out.
@@ -197,8 +200,7 @@ void stop_starving(rwlock& lock, rules how) noexcept {
 // then less and less often, but not after its caller's deadline.
 class patience {
  public:
-  explicit patience(const rwlock& lock) noexcept
-      : first_seen_(lock.turn.load(platform::relaxed)) {}
+  explicit patience(const rwlock& lock) noexcept : first_seen_(lock.turn.load(platform::relaxed)) {}
 
   const platform::deadline* until(const platform::deadline* callers) noexcept {
     callers_is_next_ = callers != nullptr && platform::time_left(*callers) < interval_;
@@ -225,10 +227,9 @@ class patience {
 
 }  // namespace
 
-namespace {
-
-[[gnu::noinline]] outcome lock_shared_contended(rwlock& lock, rules how,
-                                                thread_record* me) noexcept {
+outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
+  thread_record* me = enlist();
+  meet(lock);
   const bool mine_already = how.recursive && holds_shared(me, lock);
   patience limit(lock);
   bool credited = false;
@@ -244,9 +245,9 @@ namespace {
       }
       state = lock.state.load(platform::acquire);
     }
-    const bool open = (state & rwlock::writing) == 0 &&
-                      ((state & rwlock::waiting_writers) == 0 ||
-                       (state & rwlock::readers_starve) != 0 || mine_already);
+    const bool open =
+        (state & rwlock::writing) == 0 && ((state & rwlock::waiting_writers) == 0 ||
+                                           (state & rwlock::readers_starve) != 0 || mine_already);
     if (open) {
       if (rwlock::readers(state) >= rwlock::max_readers) return outcome::overflow;
       std::uint64_t next = state + rwlock::one_reader;
@@ -268,8 +269,7 @@ namespace {
     }
     if (how.try_only) {
       // A writer that is about to know whether it has the lock may yet be refused.
-      if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted ||
-          is_deciding(me, lock)) {
+      if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted || is_deciding(me, lock)) {
         return outcome::busy;
       }
       spin.short_turn(me);
@@ -306,50 +306,38 @@ namespace {
   }
 }
 
-}  // namespace
+namespace {
 
-outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
-  thread_record* me = enlist();
-  meet(lock);
-  std::uint64_t state = lock.state.load(platform::relaxed);
-  constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
-  // Acquire pairs with (M).
-  if (me != nullptr && (state & in_the_way) == 0 &&
-      rwlock::readers(state) < rwlock::max_readers &&
-      lock.state.compare_exchange_strong(state, state + rwlock::one_reader, platform::acquire,
-                                         platform::relaxed)) {
-    entered_actively(lock, *me, state, how);
-    report_if_asked(*me);
-    return outcome::acquired;
+// Takes one hold of `lock` off the caller's record, the latest. Where it was passive it is released
+// with that.
+enum class found { nothing, active, passive };
+
+found take_off_record(thread_record& me, const rwlock& lock) noexcept {
+  const std::size_t home = home_slot(&lock);
+  for (std::size_t i = held_slots; i-- > 0;) {
+    auto& slot = me.held[(home + i) % held_slots];
+    const std::uintptr_t held = slot.load(platform::relaxed);
+    if ((held & ~held_active) != address(lock)) continue;
+    slot.store(0, platform::release);  // as (D)
+    if (i != 0) change_elsewhere(me, -1);
+    return held == address(lock) ? found::passive : found::active;
   }
-  return lock_shared_contended(lock, how, me);
+  if (me.untracked != 0) --me.untracked;
+  return found::nothing;
 }
+
+}  // namespace
 
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = *this_thread;
-  const std::size_t home = home_slot(&lock);
-  if (me.elsewhere.load(platform::relaxed) == 0 &&
-      me.held[home].load(platform::relaxed) == (address(lock) | held_active)) {
-    me.held[home].store(0, platform::relaxed);
-    report_if_asked(me);
-  } else if (&me != &unregistered) {
-    bool active = false;
-    for (std::size_t i = held_slots; i-- > 0 && !active;) {
-      auto& slot = me.held[(home + i) % held_slots];
-      const std::uintptr_t held = slot.load(platform::relaxed);
-      if ((held & ~held_active) != address(lock)) continue;
-      active = held != address(lock);
-      slot.store(0, platform::release);  // as (D)
-      if (i != 0) change_elsewhere(me, -1);
-      if (active) break;
+  if (&me != &unregistered) {
+    if (take_off_record(me, lock) == found::passive) {
       platform::light_fence();
       if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
         report_after_unlock();
       }
       return true;
     }
-    if (!active && me.untracked != 0) --me.untracked;
-    report_if_asked(me);
   }
 
   const platform::futex_word word = sleep_word(lock);
@@ -448,8 +436,8 @@ std::uint64_t as_writing(std::uint64_t state, bool waiting, bool has_slept) noex
   return state;
 }
 
-claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t state,
-                   bool waiting, bool has_slept) noexcept {
+claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t state, bool waiting,
+                   bool has_slept) noexcept {
   const bool revoking = (state & rwlock::biased) != 0;
   const std::uint64_t next =
       as_writing(state, waiting, has_slept) & ~(rwlock::biased | rwlock::draining);
@@ -473,7 +461,8 @@ claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t sta
   const std::int64_t readers = rwlock::readers(lock.state.load(platform::acquire));
   if (nobody_inside(passive, readers)) {
     if (passive != 0) erase_passive_holds(&lock);
-    if (readers != 0) lock.state.fetch_sub(static_cast<std::uint64_t>(readers) << 32, platform::relaxed);
+    if (readers != 0)
+      lock.state.fetch_sub(static_cast<std::uint64_t>(readers) << 32, platform::relaxed);
     enter(lock, revoking ? rwlock::granted_by_revocation : rwlock::granted);
     return claim_result::entered;
   }
@@ -509,8 +498,8 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
   spinner spin;
   for (;;) {
     std::uint64_t state = lock.state.load(platform::acquire);
-    const bool closed = (state & rwlock::writing) != 0 ||
-                        (!how.try_only && (state & rwlock::readers_starve) != 0);
+    const bool closed =
+        (state & rwlock::writing) != 0 || (!how.try_only && (state & rwlock::readers_starve) != 0);
     if (!closed && (state & (rwlock::biased | rwlock::draining)) != 0) {
       switch (claim(lock, me, how, state, waiting, has_slept)) {
         case claim_result::entered:
@@ -525,9 +514,8 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
           expired = !wait_until_drained(lock, me, how.until);
           continue;
       }
-    } else if (!closed &&
-               (nobody_inside(0, rwlock::readers(state)) ||
-                (is_mutant(mutant::handoff_over_readers) && has_slept))) {
+    } else if (!closed && (nobody_inside(0, rwlock::readers(state)) ||
+                           (is_mutant(mutant::handoff_over_readers) && has_slept))) {
       const std::uint64_t next = as_writing(state, waiting, has_slept);
       // Acquire pairs with (M) and (P).
       if (lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
@@ -553,8 +541,8 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
       return outcome::timed_out;
     }
     if (!waiting && how.prefers == preference::writer) {
-      waiting = lock.state.compare_exchange_weak(state, state + rwlock::one_writer,
-                                                 platform::relaxed);
+      waiting =
+          lock.state.compare_exchange_weak(state, state + rwlock::one_writer, platform::relaxed);
       continue;
     }
     if (spin.turn(me, lock.grant.load(platform::relaxed) != rwlock::granted)) continue;
@@ -588,8 +576,8 @@ outcome lock_exclusive(rwlock& lock, rules how) noexcept {
 
 void unlock_exclusive(rwlock& lock, rules how) noexcept {
   const std::uint8_t grant = lock.grant.load(platform::relaxed);
-  const bool bias = (bias::is_earned(lock) || (grant == rwlock::granted_by_revocation &&
-                                               bias::is_worth_keeping(lock))) &&
+  const bool bias = (bias::is_earned(lock) ||
+                     (grant == rwlock::granted_by_revocation && bias::is_worth_keeping(lock))) &&
                     bias::is_allowed(lock, how);
   lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
                   platform::relaxed);

@@ -10,8 +10,8 @@ class spinner {
   // One turn, during which rounds of others get their report; false when it is time to sleep.
   bool turn(thread_record* me, bool brief) noexcept {
     if (spent_ >= budget) return false;
-    const std::uint32_t shortest = brief ? 1 : 64;
-    const std::uint32_t longest = brief ? 16 : 256;
+    const std::uint32_t shortest = brief ? 1 : 256;
+    const std::uint32_t longest = brief ? 16 : 512;
     pause_ *= 2;
     pause_ = pause_ < shortest ? shortest : pause_ > longest ? longest : pause_;
     for (std::uint32_t i = 0; i < pause_; ++i) {
@@ -36,7 +36,7 @@ class spinner {
   void restart() noexcept { spent_ = pause_ = 0; }
 
  private:
-  static constexpr std::uint32_t budget = 300;
+  static constexpr std::uint32_t budget = 600;
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;
 };

@@ -6,18 +6,18 @@ namespace readmost {
 
 enum class mutant {
   none,
-  no_membarrier,          // stragglers are taken to have seen what they have not
-  report_while_holding,   // a report claims to hold nothing without looking
-  check_before_publish,   // the passive reader looks at the lock, then publishes its hold
-  skip_consensus,         // the writer clears the bias and looks into the slots at once
-  forget_active_readers,  // the writer waits for passive readers only
-  forget_passive_readers, // the writer waits for active readers only
-  lost_wakeup,            // the releasing writer wakes nobody
-  lost_drain_wakeup,      // the last passive reader does not wake the sleeping writer
-  silent_waiters,         // a writer that gives up leaves the door closed behind it
-  online_without_fence,   // a dormant thread locks passively without coming online
-  exit_drops_holds,       // a thread's read holds vanish with it
-  handoff_over_readers,   // a waiting writer takes over from a writer although readers are inside
+  no_membarrier,           // stragglers are taken to have seen what they have not
+  report_while_holding,    // a report claims to hold nothing without looking
+  check_before_publish,    // the passive reader looks at the lock, then publishes its hold
+  skip_consensus,          // the writer clears the bias and looks into the slots at once
+  forget_active_readers,   // the writer waits for passive readers only
+  forget_passive_readers,  // the writer waits for active readers only
+  lost_wakeup,             // the releasing writer wakes nobody
+  lost_drain_wakeup,       // the last passive reader does not wake the sleeping writer
+  silent_waiters,          // a writer that gives up leaves the door closed behind it
+  online_without_fence,    // a dormant thread locks passively without coming online
+  exit_drops_holds,        // a thread's read holds vanish with it
+  handoff_over_readers,    // a waiting writer takes over from a writer although readers are inside
 };
 
 #if defined(READMOST_MUTANT)
@@ -26,6 +26,8 @@ inline constexpr mutant built_mutant = mutant::READMOST_MUTANT;
 inline constexpr mutant built_mutant = mutant::none;
 #endif
 
-constexpr bool is_mutant(mutant defect) noexcept { return built_mutant == defect; }
+constexpr bool is_mutant(mutant defect) noexcept {
+  return built_mutant == defect;
+}
 
 }  // namespace readmost

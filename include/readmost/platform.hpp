@@ -32,7 +32,9 @@ inline constexpr std::size_t cache_line = 64;
 
 // The reader's half of an asymmetric fence: keeps the compiler from reordering and costs nothing.
 // Whoever runs heavy_fence() makes every light_fence() of every thread a full one.
-inline void light_fence() noexcept { std::atomic_signal_fence(seq_cst); }
+inline void light_fence() noexcept {
+  std::atomic_signal_fence(seq_cst);
+}
 
 // A full fence of this thread alone.
 inline void full_fence() noexcept {
@@ -95,7 +97,9 @@ deadline in(std::uint64_t nanoseconds) noexcept;
 // The address of 32 bits to sleep on.
 using futex_word = const void*;
 
-inline futex_word futex_of(const atomic<std::uint32_t>& word) noexcept { return &word; }
+inline futex_word futex_of(const atomic<std::uint32_t>& word) noexcept {
+  return &word;
+}
 
 inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept {
   static_assert(std::endian::native == std::endian::little);

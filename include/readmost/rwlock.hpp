@@ -43,12 +43,12 @@ enum class outcome {
 
 struct rwlock {
   // --- bits of `state` -------------------------------------------------------------------------
-  static constexpr std::uint64_t biased = 1;       // passive readers may enter
-  static constexpr std::uint64_t writing = 2;      // a writer is inside, or finding out if it may
-  static constexpr std::uint64_t draining = 4;     // not biased, but passive holds may remain
+  static constexpr std::uint64_t biased = 1;    // passive readers may enter
+  static constexpr std::uint64_t writing = 2;   // a writer is inside, or finding out if it may
+  static constexpr std::uint64_t draining = 4;  // not biased, but passive holds may remain
   static constexpr std::uint64_t readers_parked = 8;
   static constexpr std::uint64_t writers_parked = 16;
-  static constexpr std::uint64_t readers_starve = 32;  // readers pass waiting writers once
+  static constexpr std::uint64_t readers_starve = 32;   // readers pass waiting writers once
   static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 31: writers that wait
   static constexpr std::uint64_t waiting_writers = 0xFFFF'FF00U;
   static constexpr std::uint64_t one_reader = std::uint64_t{1} << 32;  // 32 to 63: active holds
@@ -68,7 +68,7 @@ struct rwlock {
   static constexpr std::uint8_t granted_by_revocation = 2;
 
   // --- bits of `traits` --------------------------------------------------------------------------
-  static constexpr std::uint8_t met = 1;           // counted in the statistics
+  static constexpr std::uint8_t met = 1;             // counted in the statistics
   static constexpr std::uint8_t private_memory = 2;  // checked: no other process can reach it
   static constexpr std::uint8_t never_biased = 4;
   static constexpr std::uint8_t reader_preference = 8;  // for surfaces that have nowhere else
@@ -146,6 +146,52 @@ inline bool try_unlock_shared_passive(const rwlock& lock) noexcept {
       [[unlikely]] {
     report_after_unlock();
   }
+  return true;
+}
+
+// --- Active fast paths ---------------------------------------------------------------------------
+
+// One read in this many goes the slow way, which settles the account (src/bias.hpp) for all.
+inline constexpr std::uint64_t active_reads_per_account = 8;
+
+// Read-locks actively if nothing is in the way: one compare-and-swap. Also false for locks that the
+// slow path has not met yet.
+inline bool try_lock_shared_active(rwlock& lock) noexcept {
+  thread_record& me = *this_thread;
+  auto& slot = me.held[home_slot(&lock)];
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  const std::uint64_t reads = me.active_reads.load(platform::relaxed) + 1;
+  constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
+  // Acquire pairs with (M). No store before it, which the read-modify-write would have to wait for.
+  if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
+      reads % active_reads_per_account == 0 || slot.load(platform::relaxed) != 0 ||
+      (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
+      !lock.state.compare_exchange_strong(state, state + rwlock::one_reader, platform::acquire,
+                                          platform::relaxed)) {
+    return false;
+  }
+  slot.store(reinterpret_cast<std::uintptr_t>(&lock) | held_active, platform::relaxed);
+  me.active_reads.store(reads, platform::relaxed);
+  report_if_asked(me);
+  return true;
+}
+
+// Releases the caller's active hold if it is noted in its home slot and nobody is to be woken.
+inline bool try_unlock_shared_active(rwlock& lock) noexcept {
+  thread_record& me = *this_thread;
+  auto& slot = me.held[home_slot(&lock)];
+  if (slot.load(platform::relaxed) != (reinterpret_cast<std::uintptr_t>(&lock) | held_active) ||
+      me.elsewhere.load(platform::relaxed) != 0) {
+    return false;
+  }
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  // Release as (P) in rwlock.cpp.
+  if (rwlock::readers(state) <= 0 || (state & rwlock::writers_parked) != 0 ||
+      !lock.state.compare_exchange_strong(state, state - rwlock::one_reader, platform::release,
+                                          platform::relaxed)) {
+    return false;
+  }
+  slot.store(0, platform::relaxed);
   return true;
 }
 

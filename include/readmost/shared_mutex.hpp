@@ -32,7 +32,8 @@ class shared_mutex {
  public:
   constexpr shared_mutex() noexcept = default;
   constexpr explicit shared_mutex(preference prefers) noexcept
-      : core_{.traits = prefers == preference::reader ? rwlock::reader_preference : std::uint8_t{0}} {}
+      : core_{.traits =
+                  prefers == preference::reader ? rwlock::reader_preference : std::uint8_t{0}} {}
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
@@ -52,13 +53,15 @@ class shared_mutex {
 
   // Blocks until the calling thread shares the lock with other readers.
   void lock_shared() noexcept {
-    if (try_lock_shared_passive(core_)) [[likely]] return;
+    if (try_lock_shared_passive(core_) || try_lock_shared_active(core_)) [[likely]]
+      return;
     while (lock_shared_slow(core_, how()) == outcome::overflow) platform::yield();
   }
 
   // Shares the lock if no writer holds it and none is preferred.
   [[nodiscard]] bool try_lock_shared() noexcept {
-    if (try_lock_shared_passive(core_)) [[likely]] return true;
+    if (try_lock_shared_passive(core_) || try_lock_shared_active(core_)) [[likely]]
+      return true;
     rules at_once = how();
     at_once.try_only = true;
     return lock_shared_slow(core_, at_once) == outcome::acquired;
@@ -66,7 +69,9 @@ class shared_mutex {
 
   // Precondition: the calling thread holds the lock shared.
   void unlock_shared() noexcept {
-    if (!try_unlock_shared_passive(core_)) [[unlikely]] unlock_shared_slow(core_);
+    if (try_unlock_shared_passive(core_) || try_unlock_shared_active(core_)) [[likely]]
+      return;
+    unlock_shared_slow(core_);
   }
 
  private:

@@ -83,7 +83,8 @@ inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {
 inline std::size_t home_slot(const void* lock) noexcept {
   return static_cast<std::size_t>(
       (static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(lock)) *
-       0x9E37'79B9'7F4A'7C15U) >> 61);
+       0x9E37'79B9'7F4A'7C15U) >>
+      61);
 }
 static_assert(held_slots == 1U << (64 - 61));
 

@@ -1,8 +1,8 @@
 #include "glibc_rwlock.hpp"
 
-#include <readmost/platform.hpp>
-
 #include <dlfcn.h>
+
+#include <readmost/platform.hpp>
 
 namespace readmost::interpose {
 

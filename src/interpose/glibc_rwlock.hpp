@@ -1,8 +1,9 @@
 // glibc's own functions, for the locks that are left to it.
 #pragma once
 
-#include <ctime>
 #include <pthread.h>
+
+#include <ctime>
 
 namespace readmost::interpose {
 

@@ -3,14 +3,14 @@
 // A lock lives inside the program's pthread_rwlock_t. All zeros, PTHREAD_RWLOCK_INITIALIZER, is a
 // free lock, and `shared` and `kind` stay where glibc has them. A process-shared lock is left to
 // glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero.
-#include "glibc_rwlock.hpp"
-#include "settings.hpp"
-
-#include <readmost/rwlock.hpp>
+#include <pthread.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <pthread.h>
+#include <readmost/rwlock.hpp>
+
+#include "glibc_rwlock.hpp"
+#include "settings.hpp"
 
 #define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -34,10 +34,14 @@ static_assert(offsetof(layout, core) + sizeof(std::uint64_t) ==
 static_assert(sizeof(layout) == sizeof(pthread_rwlock_t));
 static_assert(alignof(layout) <= alignof(pthread_rwlock_t));
 
-layout& of(pthread_rwlock_t* lock) noexcept { return *reinterpret_cast<layout*>(lock); }
+layout& of(pthread_rwlock_t* lock) noexcept {
+  return *reinterpret_cast<layout*>(lock);
+}
 
 // Tells threads apart, also after fork, where the thread id of the survivor changes.
-std::uintptr_t owner_token() noexcept { return reinterpret_cast<std::uintptr_t>(&this_thread); }
+std::uintptr_t owner_token() noexcept {
+  return reinterpret_cast<std::uintptr_t>(&this_thread);
+}
 
 bool left_to_glibc(const layout& l) noexcept {
   return l.shared != 0 || current_settings().lock == lock_choice::pthread;
@@ -68,10 +72,14 @@ rules rules_of(const layout& l) noexcept {
 
 int as_errno(outcome o) noexcept {
   switch (o) {
-    case outcome::acquired: return 0;
-    case outcome::busy: return EBUSY;
-    case outcome::timed_out: return ETIMEDOUT;
-    case outcome::overflow: return EAGAIN;
+    case outcome::acquired:
+      return 0;
+    case outcome::busy:
+      return EBUSY;
+    case outcome::timed_out:
+      return ETIMEDOUT;
+    case outcome::overflow:
+      return EAGAIN;
   }
   return EINVAL;
 }
@@ -115,7 +123,8 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
 
 [[gnu::noinline]] int unlock_slow(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (left_to_glibc(l)) [[unlikely]] return glibc().unlock(lock);
+  if (left_to_glibc(l)) [[unlikely]]
+    return glibc().unlock(lock);
   if (is_mine(l)) {
     l.owner.store(0, platform::relaxed);
     unlock_exclusive(l.core, rules_of(l));
@@ -127,7 +136,8 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
 
 int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
   layout& l = of(lock);
-  if (try_lock_shared_passive(l.core)) [[likely]] return 0;
+  if (try_lock_shared_passive(l.core)) [[likely]]
+    return 0;
   const platform::deadline until{clock, *at};
   return read_lock_slow(l, form::blocking, &until);
 }
@@ -169,12 +179,16 @@ READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  if (try_lock_shared_passive(of(lock).core)) [[likely]] return 0;
+  rwlock& core = of(lock).core;
+  if (try_lock_shared_passive(core) || try_lock_shared_active(core)) [[likely]]
+    return 0;
   return rdlock_slow(lock);
 }
 
 READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
-  if (try_lock_shared_passive(of(lock).core)) [[likely]] return 0;
+  rwlock& core = of(lock).core;
+  if (try_lock_shared_passive(core) || try_lock_shared_active(core)) [[likely]]
+    return 0;
   return tryrdlock_slow(lock);
 }
 
@@ -193,7 +207,8 @@ READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_glibc(l)) [[unlikely]] return glibc().wrlock(lock);
+  if (left_to_glibc(l)) [[unlikely]]
+    return glibc().wrlock(lock);
   return write_lock(l, form::blocking, nullptr);
 }
 
@@ -217,7 +232,9 @@ READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t
 }
 
 READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
-  if (try_unlock_shared_passive(of(lock).core)) [[likely]] return 0;
+  rwlock& core = of(lock).core;
+  if (try_unlock_shared_passive(core) || try_unlock_shared_active(core)) [[likely]]
+    return 0;
   return unlock_slow(lock);
 }
 

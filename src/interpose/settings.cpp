@@ -1,10 +1,9 @@
 #include "settings.hpp"
 
-#include <readmost/platform.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <readmost/platform.hpp>
 
 namespace readmost::interpose {
 
@@ -60,7 +59,8 @@ constinit settings in_force;
 }  // namespace
 
 const settings& current_settings() noexcept {
-  if (progress.load(platform::acquire) == read) [[likely]] return in_force;
+  if (progress.load(platform::acquire) == read) [[likely]]
+    return in_force;
   std::uint32_t expected = unread;
   if (progress.compare_exchange_strong(expected, being_read, platform::acquire)) {
     choose("READMOST_LOCK", lock_names, in_force.lock);
@@ -77,7 +77,11 @@ const settings& current_settings() noexcept {
   return in_force;
 }
 
-const char* name_of(lock_choice choice) noexcept { return name_in(lock_names, choice); }
-const char* name_of(prefer_choice choice) noexcept { return name_in(prefer_names, choice); }
+const char* name_of(lock_choice choice) noexcept {
+  return name_in(lock_names, choice);
+}
+const char* name_of(prefer_choice choice) noexcept {
+  return name_in(prefer_names, choice);
+}
 
 }  // namespace readmost::interpose

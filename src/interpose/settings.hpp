@@ -9,7 +9,7 @@ enum class lock_choice : std::uint8_t { prwlock, pthread };
 enum class prefer_choice : std::uint8_t { by_kind, reader, writer };
 
 struct settings {
-  lock_choice lock = lock_choice::prwlock;        // READMOST_LOCK
+  lock_choice lock = lock_choice::prwlock;         // READMOST_LOCK
   prefer_choice prefers = prefer_choice::by_kind;  // READMOST_PREFER
   bool stats = false;                              // READMOST_STATS
   const char* stats_file = nullptr;                // null: stderr

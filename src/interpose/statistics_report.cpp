@@ -1,14 +1,13 @@
 // Writes the statistics when the program ends, if the environment asks for them.
-#include "settings.hpp"
-
-#include "../statistics.hpp"
-
-#include <readmost/platform.hpp>
+#include <errno.h>
 
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <errno.h>
+#include <readmost/platform.hpp>
+
+#include "../statistics.hpp"
+#include "settings.hpp"
 
 namespace readmost::interpose {
 
@@ -21,7 +20,8 @@ class text {
   __attribute__((format(printf, 2, 3))) void add(const char* format, ...) noexcept {
     va_list arguments;
     va_start(arguments, format);
-    const int added = std::vsnprintf(buffer_ + length_, sizeof buffer_ - length_, format, arguments);
+    const int added =
+        std::vsnprintf(buffer_ + length_, sizeof buffer_ - length_, format, arguments);
     va_end(arguments);
     if (added > 0) length_ += static_cast<std::size_t>(added);
     if (length_ >= sizeof buffer_) length_ = sizeof buffer_ - 1;
@@ -60,9 +60,10 @@ void add_json(text& t, const statistics& s, const settings& chosen, double secon
         s.membarrier ? "true" : "false");
   t.add(",\"seconds\":%.6f,\"locks\":%llu,\"reads\":{\"passive\":%llu,\"active\":%llu}", seconds,
         count{s.locks}, count{s.passive_reads}, count{s.active_reads});
-  t.add(",\"writes\":%llu,\"revocations\":%llu,\"rounds\":{\"reports\":%llu,\"membarrier\":%llu}}\n",
-        count{s.writes}, count{s.revocations}, count{s.rounds_by_reports},
-        count{s.rounds_by_membarrier});
+  t.add(
+      ",\"writes\":%llu,\"revocations\":%llu,\"rounds\":{\"reports\":%llu,\"membarrier\":%llu}}\n",
+      count{s.writes}, count{s.revocations}, count{s.rounds_by_reports},
+      count{s.rounds_by_membarrier});
 }
 
 void add_table(text& t, const statistics& s, const settings& chosen, double seconds) noexcept {

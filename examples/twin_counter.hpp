@@ -1,0 +1,30 @@
+// A counter that tells when its lock did not protect it: it is kept twice, the second time with
+// every bit inverted, so a reader that meets a half-made write sees two numbers that disagree.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace examples {
+
+class twin_counter {
+ public:
+  void increment() {
+    ++count_;
+    inverted_ = ~count_;
+  }
+
+  std::uint64_t value() const {
+    const std::uint64_t count = count_;
+    if (count != ~inverted_) [[unlikely]] {
+      throw std::runtime_error("a reader saw a half-made write: the lock let both in at once");
+    }
+    return count;
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::uint64_t inverted_ = ~std::uint64_t{0};
+};
+
+}  // namespace examples

@@ -1,0 +1,62 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launch.hpp"
+
+namespace readmost::command_test {
+namespace {
+
+using ::testing::HasSubstr;
+using json = nlohmann::json;
+
+// The command together with the library that it is made for.
+class real_library : public command {
+ protected:
+  real_library() { environment.clear(); }
+};
+
+TEST_F(real_library, is_found_where_the_build_puts_it) {
+  const ending end = readmost({"run", "--", "cat", "/proc/self/maps"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr(READMOST_TEST_LIBRARY));
+}
+
+TEST_F(real_library, counts_the_program_s_locks_in_the_statistics_file) {
+  const ending end = readmost({"run", "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out, "writes: 10\n");
+  const json stats = json::parse(read(path("stats.json")));
+  EXPECT_EQ(stats["lock"], "prwlock");
+  EXPECT_EQ(stats["pid"], end.pid);
+  EXPECT_EQ(stats["writes"], 10);
+  EXPECT_EQ(stats["reads"]["passive"].get<long>() + stats["reads"]["active"].get<long>(), 2000);
+}
+
+TEST_F(real_library, prints_the_statistics_on_stderr) {
+  const ending end = readmost({"run", "--stats", "--", READMOST_RWLOCK_PROGRAM});
+  EXPECT_EQ(end.code, 0);
+  EXPECT_EQ(end.out, "writes: 10\n");
+  EXPECT_NE(end.err, "");
+}
+
+TEST_F(real_library, passes_calls_on_when_asked) {
+  const ending end =
+      readmost({"run", "--lock", "pthread", "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out, "writes: 10\n");
+  EXPECT_EQ(json::parse(read(path("stats.json")))["lock"], "pthread");
+}
+
+TEST_F(real_library, is_compared_with_glibc) {
+  const ending end =
+      readmost({"compare", "--runs", "2", "--locks", "glibc,pthread,prwlock", "--metric",
+                "writes: ([0-9]+)", "--json", "result.json", "--", READMOST_RWLOCK_PROGRAM});
+  EXPECT_EQ(end.code, 0) << end.err;
+  for (const json& lock : json::parse(read(path("result.json")))["locks"]) {
+    EXPECT_EQ(lock["values"], json({10, 10})) << lock;
+  }
+}
+
+}  // namespace
+}  // namespace readmost::command_test

@@ -1,0 +1,56 @@
+// That each configuration is what its name says: otherwise the other tests would prove less.
+#include "configuration.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "locks.hpp"
+#include "probe_output.hpp"
+
+namespace {
+
+using contract::configuration;
+
+TEST(configuration, membarrier_is_forbidden_exactly_where_it_should_be) {
+  errno = 0;
+  const long result = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+  if (contract::current() == configuration::no_membarrier) {
+    EXPECT_EQ(result, -1);
+    EXPECT_EQ(errno, ENOSYS);
+  } else {
+    EXPECT_GE(result, 0) << "this kernel or sandbox has no membarrier";
+  }
+}
+
+// What the tests call hot must be hot, or half of them would test the slow path only.
+TEST(configuration, hot_reads_are_passive_under_readmost_where_membarrier_exists) {
+  if (!contract::readmost_rules()) {
+    EXPECT_EQ(contract::probe_output({"hot"}), "");
+    return;
+  }
+  std::string file = testing::TempDir() + "contract-" + std::to_string(getpid()) + ".json";
+  EXPECT_EQ(contract::probe_output({"hot"}, {{"READMOST_STATS", file}}), "");
+  std::ifstream stream(file);
+  const auto statistics = nlohmann::json::parse(stream, nullptr, false);
+  std::remove(file.c_str());
+  ASSERT_TRUE(statistics.is_object()) << "no statistics in " << file;
+  const long passive = statistics.at("reads").at("passive").get<long>();
+  const bool membarrier = contract::current() == configuration::readmost;
+  EXPECT_EQ(statistics.at("membarrier").get<bool>(), membarrier);
+  if (membarrier) {
+    EXPECT_GT(passive, contract::hot_reads / 2);
+  } else {
+    EXPECT_EQ(passive, 0);
+  }
+}
+
+}  // namespace

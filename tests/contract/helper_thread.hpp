@@ -1,0 +1,66 @@
+// A thread that runs what it is told, one call at a time, so that a test can play several threads
+// step by step.
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace contract {
+
+// Far longer than anything here takes: reaching it means that something hangs.
+inline constexpr std::chrono::seconds generous{10};
+
+// Waits until the condition holds; false when that takes longer than `generous`.
+bool wait_until(const std::function<bool()>& condition);
+
+// Whether a thread of this process sleeps in the kernel.
+bool is_asleep(pid_t thread);
+
+class helper_thread {
+ public:
+  static constexpr int still_running = -1;
+
+  helper_thread();
+  helper_thread(const helper_thread&) = delete;
+  helper_thread& operator=(const helper_thread&) = delete;
+  ~helper_thread();
+
+  // begin() starts a call; end() waits for its result, or gives still_running when it hangs.
+  void begin(std::function<int()> what);
+  int end();
+  int call(std::function<int()> what) {
+    begin(std::move(what));
+    return end();
+  }
+
+  // Whether the call that was begun has not ended.
+  bool in_call() const { return state_.load() != idle; }
+
+  // Waits until the call that was begun sleeps in the kernel, thus waits for a lock.
+  bool falls_asleep() const;
+
+  pthread_t native() { return thread_.native_handle(); }
+
+ private:
+  enum state { idle, ordered, running };
+
+  void run();
+
+  std::atomic<state> state_{idle};
+  std::atomic<pid_t> id_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<int()> what_;
+  int result_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace contract

@@ -1,0 +1,34 @@
+// The functions as a binary sees them that was linked before glibc 2.34: by the symbol versions of
+// that time. They live in a shared library, as such a binary would be one of its own.
+#pragma once
+
+#include <pthread.h>
+
+#include <vector>
+
+namespace contract {
+
+extern "C" {
+int old_init(pthread_rwlock_t*, const pthread_rwlockattr_t*);
+int old_destroy(pthread_rwlock_t*);
+int old_rdlock(pthread_rwlock_t*);
+int old_tryrdlock(pthread_rwlock_t*);
+int old_wrlock(pthread_rwlock_t*);
+int old_trywrlock(pthread_rwlock_t*);
+int old_unlock(pthread_rwlock_t*);
+int old_internal_rdlock(pthread_rwlock_t*);
+int old_internal_tryrdlock(pthread_rwlock_t*);
+int old_internal_wrlock(pthread_rwlock_t*);
+int old_internal_trywrlock(pthread_rwlock_t*);
+int old_internal_unlock(pthread_rwlock_t*);
+}
+
+struct old_function {
+  const char* name;
+  const void* address;
+};
+
+// Every old name with the address it is bound to.
+std::vector<old_function> old_generation_functions();
+
+}  // namespace contract

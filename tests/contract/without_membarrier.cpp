@@ -1,0 +1,39 @@
+// Runs a command for which the kernel answers membarrier(2) with ENOSYS, as kernels and sandboxes
+// without it do.
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: without_membarrier COMMAND [ARGUMENT...]\n");
+    return 2;
+  }
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof rules / sizeof rules[0], rules};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    std::fprintf(stderr,
+                 "without_membarrier: the kernel refuses a seccomp filter (%s); run where seccomp "
+                 "filters are allowed\n",
+                 std::strerror(errno));
+    return 2;
+  }
+  execvp(argv[1], argv + 1);
+  std::fprintf(stderr, "without_membarrier: cannot run '%s' (%s); give an executable's path\n",
+               argv[1], std::strerror(errno));
+  return 127;
+}

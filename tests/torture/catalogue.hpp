@@ -1,0 +1,25 @@
+// The list of what can be run: every scenario with every lock that it fits.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "session.hpp"
+
+namespace torture {
+
+struct scenario {
+  std::string_view lock;
+  std::string_view name;
+  std::string_view description;
+  unsigned threads;
+  void (*run)(session&);
+};
+
+using catalogue = std::vector<scenario>;
+
+void add_pthread_scenarios(catalogue& all);
+void add_shared_mutex_scenarios(catalogue& all);
+void add_broken_lock_scenarios(catalogue& all);
+
+}  // namespace torture

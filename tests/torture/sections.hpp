@@ -1,0 +1,79 @@
+// Read-side and write-side sections of every kind, with the checks and counters around them.
+#pragma once
+
+#include <chrono>
+
+#include "guarded.hpp"
+
+namespace torture {
+
+// Mostly nothing, now and then long enough for a writer to come all the way in.
+inline void loiter(worker& me) {
+  const unsigned draw = me.random.below(64);
+  if (draw == 0) {
+    spin(me.random.below(4000));
+  } else if (draw < 8) {
+    spin(me.random.below(200));
+  }
+}
+
+inline void change(worker& me, guarded_words& data) {
+  data.change(me, me.random.one_in(16) ? me.random.below(300) : me.random.below(16));
+}
+
+template <class Lock, class Action>
+void read(worker& me, cell<Lock>& guarded, Action meanwhile) {
+  me.about_to_read();
+  guarded.lock.lock_shared();
+  me.reading();
+  guarded.data.examine(me, meanwhile);
+  guarded.lock.unlock_shared();
+  me.done_reading();
+}
+
+template <class Lock>
+void read(worker& me, cell<Lock>& guarded) {
+  read(me, guarded, [&me] { loiter(me); });
+}
+
+template <class Lock, class Action>
+void write(worker& me, cell<Lock>& guarded, Action meanwhile) {
+  me.about_to_write();
+  guarded.lock.lock();
+  me.writing();
+  change(me, guarded.data);
+  meanwhile();
+  guarded.lock.unlock();
+  me.done_writing();
+}
+
+template <class Lock>
+void write(worker& me, cell<Lock>& guarded) {
+  write(me, guarded, [] {});
+}
+
+// The section that follows a try or a timed wait, if it was granted.
+template <class Lock>
+void read_if(bool granted, worker& me, cell<Lock>& guarded) {
+  if (!granted) return me.done_trying();
+  me.reading();
+  guarded.data.examine(me, [&me] { loiter(me); });
+  guarded.lock.unlock_shared();
+  me.done_reading();
+}
+
+template <class Lock, class Action>
+void write_if(bool granted, worker& me, cell<Lock>& guarded, Action meanwhile) {
+  if (!granted) return me.done_trying();
+  me.writing();
+  change(me, guarded.data);
+  meanwhile();
+  guarded.lock.unlock();
+  me.done_writing();
+}
+
+inline void sleep_microseconds(unsigned count) {
+  std::this_thread::sleep_for(std::chrono::microseconds(count));
+}
+
+}  // namespace torture

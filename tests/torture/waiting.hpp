@@ -1,0 +1,87 @@
+// Scenarios about threads that park: a wake-up that gets lost stops the whole round, and the
+// watchdog sees it.
+#pragma once
+
+#include <barrier>
+
+#include "sections.hpp"
+
+namespace torture {
+
+// In every round one thread holds the lock until the others have had time to park, then all of them
+// must get through before the next round begins.
+template <class Lock>
+void parked(session& run) {
+  enum class holding { for_writing, for_reading, not_at_all };
+  struct {
+    bool last = false;
+    unsigned holder = 0;
+    holding how = holding::not_at_all;
+    unsigned warm_up = 0;
+    std::atomic<bool> taken{false};
+  } plan;
+  cell<Lock> guarded;
+  random_source random(run.chosen().seed);
+  std::barrier gate(static_cast<std::ptrdiff_t>(run.threads()), [&]() noexcept {
+    plan.last = !run.running();
+    plan.holder = random.below(run.threads());
+    plan.how = static_cast<holding>(random.below(3));
+    plan.warm_up = random.one_in(4) ? 300 : 0;
+    plan.taken.store(plan.how == holding::not_at_all, std::memory_order_relaxed);
+  });
+  for (unsigned i = 0; i < run.threads(); ++i) {
+    run.spawn([&](worker& me) {
+      for (;;) {
+        gate.arrive_and_wait();
+        if (plan.last) return;
+        for (unsigned left = plan.warm_up; left > 0; --left) read(me, guarded);
+        const auto keep_the_others_waiting = [&] {
+          plan.taken.store(true, std::memory_order_release);
+          sleep_microseconds(me.random.between(20, 300));
+        };
+        if (me.index() == plan.holder && plan.how != holding::not_at_all) {
+          plan.how == holding::for_writing ? write(me, guarded, keep_the_others_waiting)
+                                           : read(me, guarded, keep_the_others_waiting);
+          continue;
+        }
+        while (!plan.taken.load(std::memory_order_acquire)) std::this_thread::yield();
+        for (unsigned left = me.random.between(1, 3); left > 0; --left)
+          me.random.one_in(3) ? write(me, guarded) : read(me, guarded);
+      }
+    });
+  }
+  run.join();
+}
+
+// Two readers who wait for one another inside the section while writers queue: under reader
+// preference the second one must be let in.
+template <class Lock>
+void rendezvous(session& run) {
+  cell<Lock> guarded;
+  alignas(64) std::atomic<std::uint64_t> arrived{0};
+  alignas(64) std::atomic<std::uint64_t> last_round{~std::uint64_t{0}};
+  for (unsigned i = 0; i < 2; ++i) {
+    run.spawn([&, leads = i == 0](worker& me) {
+      for (std::uint64_t round = 0;; ++round) {
+        if (leads && !run.running()) last_round.store(round);
+        read(me, guarded, [&] {
+          arrived.fetch_add(1);
+          while (arrived.load() < 2 * (round + 1)) std::this_thread::yield();
+        });
+        if (last_round.load() == round) return;
+        for (unsigned left = me.random.one_in(16) ? 300 : 0; left > 0; --left) read(me, guarded);
+      }
+    });
+  }
+  for (unsigned i = 2; i < run.threads(); ++i) {
+    run.spawn([&](worker& me) {
+      while (run.running()) {
+        write(me, guarded);
+        spin(me.random.below(20000));
+      }
+    });
+  }
+  run.join();
+}
+
+}  // namespace torture
