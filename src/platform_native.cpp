@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <readmost/platform.hpp>
 
 namespace readmost::platform {
@@ -197,32 +198,27 @@ mapping_kind ask_kernel(int maps, std::uintptr_t address) noexcept {
                                                      : mapping_kind::private_memory;
 }
 
-// Reads lines "start-end perms ..." as a stream of characters, without memory of its own.
-class maps_reader {
+// A file of /proc as a stream of characters, without memory of its own. open(), read() and close()
+// are cancellation points; a lock operation is not.
+class proc_file {
  public:
-  explicit maps_reader(int file) noexcept : file_(file) {}
-
-  mapping_kind find(std::uintptr_t address) noexcept {
-    for (;;) {
-      std::uintptr_t start = 0;
-      std::uintptr_t end = 0;
-      if (!number('-', start) || !number(' ', end)) return mapping_kind::unknown;
-      char permissions[4];
-      for (char& p : permissions) p = static_cast<char>(next());
-      if (address >= start && address < end) {
-        return permissions[3] == 's' ? mapping_kind::shared_memory : mapping_kind::private_memory;
-      }
-      int c = 0;
-      while ((c = next()) != '\n') {
-        if (c < 0) return mapping_kind::unknown;
-      }
-    }
+  explicit proc_file(const char* path) noexcept {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
+    file_ = open(path, O_RDONLY | O_CLOEXEC);
   }
+  ~proc_file() {
+    if (file_ >= 0) close(file_);
+    pthread_setcancelstate(cancel_state_, nullptr);
+  }
+  proc_file(const proc_file&) = delete;
+  proc_file& operator=(const proc_file&) = delete;
 
- private:
+  int descriptor() const noexcept { return file_; }
+
+  // -1 at the end, and where there is no file.
   int next() noexcept {
     if (position_ == filled_) {
-      const ssize_t got = read(file_, buffer_, sizeof buffer_);
+      const ssize_t got = file_ >= 0 ? read(file_, buffer_, sizeof buffer_) : 0;
       if (got <= 0) return -1;
       filled_ = static_cast<std::size_t>(got);
       position_ = 0;
@@ -230,43 +226,85 @@ class maps_reader {
     return static_cast<unsigned char>(buffer_[position_++]);
   }
 
-  bool number(char terminator, std::uintptr_t& value) noexcept {
-    for (;;) {
-      const int c = next();
-      if (c == terminator) return true;
-      if (c >= '0' && c <= '9') {
-        value = value << 4 | static_cast<std::uintptr_t>(c - '0');
-      } else if (c >= 'a' && c <= 'f') {
-        value = value << 4 | static_cast<std::uintptr_t>(c - 'a' + 10);
-      } else {
-        return false;
-      }
-    }
-  }
-
-  int file_;
+ private:
+  int file_ = -1;
+  int cancel_state_ = 0;
   std::size_t position_ = 0;
   std::size_t filled_ = 0;
   char buffer_[1024];
 };
 
+bool hexadecimal(proc_file& file, char terminator, std::uintptr_t& value) noexcept {
+  for (;;) {
+    const int c = file.next();
+    if (c == terminator) return true;
+    if (c >= '0' && c <= '9') {
+      value = value << 4 | static_cast<std::uintptr_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value << 4 | static_cast<std::uintptr_t>(c - 'a' + 10);
+    } else {
+      return false;
+    }
+  }
+}
+
+// Lines "start-end perms ...".
+mapping_kind search(proc_file& maps, std::uintptr_t address) noexcept {
+  for (;;) {
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    if (!hexadecimal(maps, '-', start) || !hexadecimal(maps, ' ', end)) {
+      return mapping_kind::unknown;
+    }
+    char permissions[4];
+    for (char& p : permissions) p = static_cast<char>(maps.next());
+    if (address >= start && address < end) {
+      return permissions[3] == 's' ? mapping_kind::shared_memory : mapping_kind::private_memory;
+    }
+    int c = 0;
+    while ((c = maps.next()) != '\n') {
+      if (c < 0) return mapping_kind::unknown;
+    }
+  }
+}
+
 }  // namespace
 
-// open(), read() and close() are cancellation points; a lock operation is not.
 mapping_kind kind_of_mapping(const void* address) noexcept {
   errno_kept kept;
-  int cancel_state = 0;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-  mapping_kind kind = mapping_kind::unknown;
-  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (maps >= 0) {
-    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-    kind = ask_kernel(maps, wanted);
-    if (kind == mapping_kind::unknown) kind = maps_reader(maps).find(wanted);
-    close(maps);
+  proc_file maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  const mapping_kind kind = ask_kernel(maps.descriptor(), wanted);
+  return kind != mapping_kind::unknown ? kind : search(maps, wanted);
+}
+
+bool environment(const char* name, char* value, std::size_t size) noexcept {
+  errno_kept kept;
+  if (environ != nullptr) {
+    const char* found = getenv(name);
+    if (found == nullptr) return false;
+    std::snprintf(value, size, "%s", found);
+    return true;
   }
-  pthread_setcancelstate(cancel_state, nullptr);
-  return kind;
+  // Entries "name=value", each ended by a zero.
+  proc_file entries("/proc/self/environ");
+  for (int c = entries.next(); c >= 0; c = entries.next()) {
+    const char* expected = name;
+    while (*expected != '\0' && c == *expected) {
+      ++expected;
+      c = entries.next();
+    }
+    if (*expected == '\0' && c == '=') {
+      std::size_t length = 0;
+      while ((c = entries.next()) > 0) {
+        if (length + 1 < size) value[length++] = static_cast<char>(c);
+      }
+      value[length] = '\0';
+      return true;
+    }
+    while (c > 0) c = entries.next();
+  }
+  return false;
 }
 
 bool write_text(const char* path, const char* text, std::size_t length) noexcept {

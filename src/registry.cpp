@@ -154,13 +154,17 @@ void forbid_passive() noexcept {
   default_domain.passive_allowed.store(passive_off, platform::seq_cst);
 }
 
+void watch_forks() noexcept {
+  if (watching_fork.exchange(1, platform::relaxed) == 0) platform::watch_fork(in_child);
+}
+
 thread_record* enlist() noexcept {
   if (this_thread != &unregistered) [[likely]]
     return this_thread;
   if (departed || registering) return nullptr;
   registering = true;
   platform::light_fence();  // against a signal handler of this thread
-  if (watching_fork.exchange(1, platform::relaxed) == 0) platform::watch_fork(in_child);
+  watch_forks();
   thread_record* record = take_record();
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);

@@ -145,6 +145,10 @@ mapping_kind kind_of_mapping(const void* address) noexcept;
 
 int process_id() noexcept;
 
+// The value of an environment variable, cut to `size` - 1 characters, or false. Works before the C
+// library has found its environment, when getenv() knows nothing yet.
+bool environment(const char* name, char* value, std::size_t size) noexcept;
+
 // Appends to a file, or writes to stderr when `path` is null. False when it could not.
 bool write_text(const char* path, const char* text, std::size_t length) noexcept;
 

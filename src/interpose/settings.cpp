@@ -1,7 +1,6 @@
 #include "settings.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <readmost/platform.hpp>
 
@@ -23,8 +22,8 @@ constexpr choice_name<prefer_choice> prefer_names[] = {{"kind", prefer_choice::b
 
 template <class Choice, std::size_t N>
 void choose(const char* variable, const choice_name<Choice> (&names)[N], Choice& chosen) noexcept {
-  const char* value = getenv(variable);
-  if (value == nullptr || *value == '\0') return;
+  char value[256];
+  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return;
   for (const auto& name : names) {
     if (std::strcmp(value, name.text) == 0) {
       chosen = name.choice;
@@ -55,6 +54,7 @@ enum : std::uint32_t { unread, being_read, read };
 
 constinit platform::atomic<std::uint32_t> progress{unread};
 constinit settings in_force;
+char stats_file[4096];
 
 }  // namespace
 
@@ -65,10 +65,10 @@ const settings& current_settings() noexcept {
   if (progress.compare_exchange_strong(expected, being_read, platform::acquire)) {
     choose("READMOST_LOCK", lock_names, in_force.lock);
     choose("READMOST_PREFER", prefer_names, in_force.prefers);
-    const char* stats = getenv("READMOST_STATS");
-    if (stats != nullptr && *stats != '\0' && std::strcmp(stats, "0") != 0) {
+    if (platform::environment("READMOST_STATS", stats_file, sizeof stats_file) &&
+        *stats_file != '\0' && std::strcmp(stats_file, "0") != 0) {
       in_force.stats = true;
-      if (std::strcmp(stats, "1") != 0) in_force.stats_file = stats;
+      if (std::strcmp(stats_file, "1") != 0) in_force.stats_file = stats_file;
     }
     progress.store(read, platform::release);
   } else {

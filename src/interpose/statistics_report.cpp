@@ -1,10 +1,10 @@
 // Writes the statistics when the program ends, if the environment asks for them.
-#include <errno.h>
+#include <cerrno>
 
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <readmost/platform.hpp>
+#include <readmost/domain.hpp>
 
 #include "../statistics.hpp"
 #include "settings.hpp"
@@ -89,6 +89,7 @@ void add_table(text& t, const statistics& s, const settings& chosen, double seco
 
 __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
+  watch_forks();
   current_settings();
 }
 
