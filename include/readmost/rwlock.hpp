@@ -107,6 +107,11 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
       (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
     return false;
   }
+  if (is_mutant(mutant::check_before_publish) || is_mutant(mutant::no_membarrier)) {
+    // Widens the window. For the latter this is what a store buffer may do: keep (A) to itself
+    // while the loads of (C) are done, until a fence comes; and none comes.
+    platform::yield();
+  }
   // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
   // bias away first and looks into the slots afterwards.
   slot.store(reinterpret_cast<std::uintptr_t>(&lock), platform::relaxed);
@@ -117,10 +122,11 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
   // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
   // that published after that fence must find out here, or a later round would not wait for it.
   const bool open = (lock.state.load(platform::acquire) & rwlock::biased) != 0 ||
-                    is_mutant(mutant::check_before_publish);
+                    is_mutant(mutant::check_before_publish) || is_mutant(mutant::no_membarrier);
   const bool online = (me.mode.load(platform::relaxed) & participation_mask) ==
                           static_cast<std::uint32_t>(participation::online) ||
-                      is_mutant(mutant::online_without_fence);
+                      is_mutant(mutant::online_without_fence) ||
+                      is_mutant(mutant::check_before_publish) || is_mutant(mutant::no_membarrier);
   if (!open || !online) [[unlikely]] {
     slot.store(0, platform::release);
     report_after_unlock();  // a writer may have taken it for a hold

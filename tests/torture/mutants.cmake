@@ -23,3 +23,17 @@ function(readmost_mutant_test name)
       --seconds ${arg_SECONDS} --stall 3 ${scenarios})
   set_tests_properties(mutant.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2)
 endfunction()
+
+# readmost_interposer_mutant_test(<name> LOCK <lock> SCENARIOS a b c): the same for what only the
+# pthread functions can reach, preloaded into the ordinary torture.
+function(readmost_interposer_mutant_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LOCK" "SCENARIOS")
+  readmost_add_mutant(${name})
+  readmost_add_interposer(readmost-pthread-mutant-${name} readmost-mutant-${name})
+  set(scenarios ${arg_SCENARIOS})
+  list(TRANSFORM scenarios PREPEND "--scenario=")
+  add_test(NAME mutant.${name}
+    COMMAND torture --lock ${arg_LOCK} --expect-failure --seconds 1 --stall 3 ${scenarios})
+  set_tests_properties(mutant.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2
+    ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:readmost-pthread-mutant-${name}>")
+endfunction()

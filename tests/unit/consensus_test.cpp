@@ -1,0 +1,533 @@
+// The domain: who takes part in rounds, what they report, and how writers wait.
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <readmost/shared_mutex.hpp>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "helper_thread.hpp"
+#include "statistics.hpp"
+#include "surface.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::wait_until;
+using readmost::collect_statistics;
+using readmost::default_domain;
+using readmost::enlist;
+using readmost::participation;
+using readmost::rules;
+using readmost::rwlock;
+using readmost::statistics;
+using readmost::this_thread;
+using readmost::thread_record;
+
+// Far more rounds than an idle record stays in the index.
+constexpr int many_rounds = 64;
+
+participation mode_of(const thread_record& record) {
+  return readmost::participation_of(record.mode.load());
+}
+
+bool is_present(const thread_record& record) {
+  return (record.home->present.load() >> record.number & 1) != 0;
+}
+
+// A thread with its record.
+class member {
+ public:
+  member() {
+    thread_.call([this] {
+      record_ = enlist();
+      return 0;
+    });
+  }
+
+  const thread_record& record() const { return *record_; }
+  helper_thread& thread() { return thread_; }
+
+  void come_online() {
+    thread_.call([] {
+      readmost::online();
+      return 0;
+    });
+  }
+  void go_offline() {
+    thread_.call([] {
+      readmost::offline();
+      return 0;
+    });
+  }
+  bool lock_shared(rwlock& lock) {
+    return thread_.call([&] { return unit::lock_shared(lock); }) == unit::acquired;
+  }
+  bool unlock_shared(rwlock& lock) {
+    return thread_.call([&] { return unit::unlock_shared(lock); }) == 1;
+  }
+
+ private:
+  thread_record* record_ = nullptr;
+  helper_thread thread_;
+};
+
+// A round by the calling thread which some online thread gives reason for.
+std::uint64_t round_for(member& silent) {
+  silent.come_online();
+  return readmost::reach_consensus(enlist());
+}
+
+// A record may come from an exited thread, dormant still: makes all those offline.
+void retire_all_idle() {
+  member busy;
+  for (int i = 0; i < many_rounds; ++i) round_for(busy);
+}
+
+TEST(consensus, passive_locking_is_possible_where_the_tests_run) {
+  EXPECT_TRUE(collect_statistics().membarrier) << "membarrier(2) is missing or forbidden here";
+}
+
+TEST(consensus, a_thread_takes_part_from_its_first_passive_read_until_it_says_otherwise) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member m;
+  retire_all_idle();
+  EXPECT_EQ(mode_of(m.record()), participation::offline);
+  EXPECT_FALSE(is_present(m.record()));
+
+  ASSERT_TRUE(m.lock_shared(lock));
+  ASSERT_TRUE(m.unlock_shared(lock));
+  EXPECT_EQ(mode_of(m.record()), participation::online);
+  EXPECT_TRUE(is_present(m.record()));
+
+  m.go_offline();
+  EXPECT_EQ(mode_of(m.record()), participation::dormant);
+  EXPECT_TRUE(is_present(m.record()));
+
+  const std::uint32_t before = m.record().mode.load();
+  ASSERT_TRUE(m.lock_shared(lock));
+  ASSERT_TRUE(m.unlock_shared(lock));
+  EXPECT_EQ(mode_of(m.record()), participation::online);
+  EXPECT_NE(m.record().mode.load() / readmost::participation_period,
+            before / readmost::participation_period)
+      << "one period online must not be mistaken for another";
+}
+
+TEST(consensus, active_reads_do_not_make_a_thread_take_part) {
+  rwlock lock;
+  lock.traits.store(rwlock::never_biased);
+  member m;
+  retire_all_idle();
+  m.thread().call([&] {
+    unit::read(lock, 1000);
+    unit::write(lock);
+    return 0;
+  });
+  EXPECT_EQ(mode_of(m.record()), participation::offline);
+  EXPECT_FALSE(is_present(m.record()));
+}
+
+TEST(consensus, the_hint_online_makes_a_thread_take_part_before_it_reads) {
+  member m;
+  m.come_online();
+  EXPECT_EQ(mode_of(m.record()), participation::online);
+  EXPECT_EQ(m.record().seen.load(), default_domain.version.load());
+}
+
+TEST(consensus, the_hint_offline_does_not_register_a_thread) {
+  bool registered = true;
+  std::thread([&] {
+    readmost::offline();
+    registered = this_thread != &readmost::unregistered;
+  }).join();
+  EXPECT_FALSE(registered);
+}
+
+TEST(consensus, the_hint_offline_keeps_what_the_thread_holds) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member m;
+  ASSERT_TRUE(m.lock_shared(lock));
+  m.go_offline();
+  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  ASSERT_TRUE(m.unlock_shared(lock));
+  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+  unit::unlock(lock);
+}
+
+TEST(consensus, needs_no_round_when_nobody_else_takes_part) {
+  member m;
+  const std::uint64_t version = default_domain.version.load();
+  EXPECT_EQ(readmost::reach_consensus(enlist()), 0U);
+  m.come_online();
+  m.go_offline();
+  EXPECT_EQ(readmost::reach_consensus(enlist()), 0U);
+  EXPECT_EQ(default_domain.version.load(), version);
+  m.come_online();
+  EXPECT_EQ(readmost::reach_consensus(enlist()), version + 2);
+}
+
+TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
+  member m;
+  const statistics before = collect_statistics();
+  EXPECT_NE(round_for(m), 0U);
+  EXPECT_EQ(mode_of(m.record()), participation::dormant);
+  EXPECT_TRUE(is_present(m.record()));
+  const statistics after = collect_statistics();
+  EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier + 1);
+  EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports);
+  EXPECT_EQ(readmost::reach_consensus(enlist()), 0U) << "no second membarrier for it";
+}
+
+TEST(consensus, is_reached_by_reports_alone_with_threads_that_keep_reporting) {
+  member m;
+  std::atomic<bool> stop{false};
+  m.thread().begin([&] {
+    while (!stop) {
+      readmost::online();
+      readmost::report_if_asked(*this_thread);
+    }
+    return 1;
+  });
+  // Now and then the thread is off its CPU at the wrong moment.
+  const std::uint64_t before = collect_statistics().rounds_by_reports;
+  EXPECT_TRUE(wait_until([&] {
+    readmost::reach_consensus(enlist());
+    return collect_statistics().rounds_by_reports != before;
+  }));
+  stop = true;
+  EXPECT_EQ(m.thread().end(), 1);
+}
+
+TEST(consensus, drops_an_idle_thread_from_the_index_and_takes_it_back) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member idle, busy;
+  idle.come_online();
+  idle.go_offline();
+  for (int i = 0; i < many_rounds; ++i) round_for(busy);
+  EXPECT_EQ(mode_of(idle.record()), participation::offline);
+  EXPECT_FALSE(is_present(idle.record()));
+
+  ASSERT_TRUE(idle.lock_shared(lock));
+  EXPECT_EQ(mode_of(idle.record()), participation::online);
+  EXPECT_TRUE(is_present(idle.record()));
+  EXPECT_EQ(unit::try_lock(lock), unit::busy) << "its hold must be seen again";
+  ASSERT_TRUE(idle.unlock_shared(lock));
+  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+  unit::unlock(lock);
+}
+
+TEST(consensus, keeps_an_idle_thread_in_the_index_while_it_holds_a_lock) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member idle, busy;
+  ASSERT_TRUE(idle.lock_shared(lock));
+  idle.go_offline();
+  for (int i = 0; i < many_rounds; ++i) round_for(busy);
+  EXPECT_TRUE(is_present(idle.record()));
+  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  ASSERT_TRUE(idle.unlock_shared(lock));
+}
+
+TEST(consensus, a_report_tells_whether_the_thread_holds_anything_passively) {
+  rwlock biased, active;
+  active.traits.store(rwlock::never_biased);
+  ASSERT_TRUE(unit::earn_bias(biased));
+  member m, other;
+  const auto report = [&] {
+    m.thread().call([] {
+      readmost::report(*this_thread);
+      return 0;
+    });
+    return m.record().seen.load();
+  };
+  const std::uint64_t version = round_for(other);
+  EXPECT_EQ(report(), version);
+  ASSERT_TRUE(m.lock_shared(active));
+  EXPECT_EQ(report(), version) << "the lock itself counts that hold";
+  ASSERT_TRUE(m.lock_shared(biased));
+  EXPECT_EQ(report(), version + 1);
+  ASSERT_TRUE(m.unlock_shared(biased));
+  EXPECT_EQ(m.record().seen.load(), version) << "an unlock after a busy report reports again";
+  ASSERT_TRUE(m.unlock_shared(active));
+}
+
+TEST(consensus, an_unlock_reports_a_new_version) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member m, other;
+  ASSERT_TRUE(m.lock_shared(lock));
+  const std::uint64_t version = round_for(other);
+  EXPECT_LT(m.record().seen.load(), version);
+  ASSERT_TRUE(m.unlock_shared(lock));
+  EXPECT_EQ(m.record().seen.load(), version);
+}
+
+TEST(consensus, keeps_the_version_even) {
+  rwlock lock;
+  member m;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(unit::earn_bias(lock));
+    ASSERT_TRUE(m.lock_shared(lock));
+    m.thread().begin([&] { return unit::unlock_shared(lock); });
+    unit::write(lock);
+    EXPECT_EQ(m.thread().end(), 1);
+    EXPECT_EQ(default_domain.version.load() % 2, 0U);
+  }
+  EXPECT_NE(default_domain.version.load(), 0U);
+}
+
+TEST(consensus, statistics_count_every_operation) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  lock.balance.store(20'000);
+  statistics before = collect_statistics();
+  unit::read(lock, 1000);
+  statistics after = collect_statistics();
+  EXPECT_EQ(after.passive_reads, before.passive_reads + 1000);
+  EXPECT_EQ(after.active_reads, before.active_reads);
+  EXPECT_EQ(after.locks, before.locks);
+
+  rwlock active;
+  active.traits.store(rwlock::never_biased);
+  before = after;
+  unit::read(active, 1000);
+  after = collect_statistics();
+  EXPECT_EQ(after.active_reads, before.active_reads + 1000);
+  EXPECT_EQ(after.passive_reads, before.passive_reads);
+  EXPECT_EQ(after.locks, before.locks + 1);
+
+  before = after;
+  for (int i = 0; i < 10; ++i) unit::write(active);
+  after = collect_statistics();
+  EXPECT_EQ(after.writes, before.writes + 10);
+  EXPECT_EQ(after.revocations, before.revocations);
+
+  member m;
+  m.come_online();
+  before = after;
+  unit::write(lock);
+  after = collect_statistics();
+  EXPECT_EQ(after.writes, before.writes + 1);
+  EXPECT_EQ(after.revocations, before.revocations + 1);
+  EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier + 1);
+}
+
+TEST(consensus, statistics_keep_what_exited_threads_did) {
+  rwlock active;
+  active.traits.store(rwlock::never_biased);
+  unit::write(active);
+  const statistics before = collect_statistics();
+  std::thread([&] { unit::read(active, 100); }).join();
+  EXPECT_EQ(collect_statistics().active_reads, before.active_reads + 100);
+}
+
+TEST(consensus, a_writer_does_not_wait_for_a_thread_that_sleeps_without_a_hold) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member sleeper;
+  helper_thread writer;
+  ASSERT_TRUE(sleeper.lock_shared(lock));
+  ASSERT_TRUE(sleeper.unlock_shared(lock));
+  EXPECT_EQ(writer.call([&] {
+    unit::write(lock);
+    return 1;
+  }),
+            1);
+  EXPECT_EQ(mode_of(sleeper.record()), participation::dormant);
+}
+
+TEST(consensus, a_writer_sleeps_until_a_reader_that_sleeps_inside_has_left) {
+  for (const auto prefers : {readmost::preference::writer, readmost::preference::reader}) {
+    rules how;
+    how.prefers = prefers;
+    rwlock lock;
+    ASSERT_TRUE(unit::earn_bias(lock));
+    member reader;
+    helper_thread writer;
+    ASSERT_TRUE(reader.lock_shared(lock));
+    writer.begin([&] {
+      unit::write(lock, how);
+      return 1;
+    });
+    EXPECT_TRUE(writer.falls_asleep());
+    EXPECT_EQ(default_domain.drain_sleepers.load(), 1U);
+    ASSERT_TRUE(reader.unlock_shared(lock));
+    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(default_domain.drain_sleepers.load(), 0U);
+  }
+}
+
+TEST(consensus, a_writer_is_woken_by_another_thread_that_pays_the_reader_s_hold_back) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member reader;
+  helper_thread writer;
+  ASSERT_TRUE(reader.lock_shared(lock));
+  writer.begin([&] {
+    unit::write(lock);
+    return 1;
+  });
+  EXPECT_TRUE(writer.falls_asleep());
+  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_EQ(writer.end(), 1);
+}
+
+TEST(consensus, a_writer_that_gives_up_lets_readers_and_writers_in_again) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  member reader;
+  ASSERT_TRUE(reader.lock_shared(lock));
+  const readmost::platform::deadline soon = readmost::platform::in(1'000'000);
+  rules how;
+  how.until = &soon;
+  EXPECT_EQ(unit::lock(lock, how), static_cast<int>(readmost::outcome::timed_out));
+  EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, 0U);
+  EXPECT_EQ(unit::try_lock_shared(lock), unit::acquired);
+  EXPECT_TRUE(unit::unlock_shared(lock));
+  ASSERT_TRUE(reader.unlock_shared(lock));
+  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+  unit::unlock(lock);
+}
+
+TEST(consensus, is_reached_by_several_threads_at_once_on_different_locks) {
+#if defined(__SANITIZE_THREAD__)
+  constexpr int turns = 100;
+#else
+  constexpr int turns = 1000;
+#endif
+  constexpr std::size_t threads = 4;
+  rwlock locks[threads];
+  long values[threads][2] = {};
+  std::atomic<int> errors{0};
+  const statistics before = collect_statistics();
+  std::vector<std::thread> crowd;
+  for (std::size_t t = 0; t < threads; ++t) {
+    crowd.emplace_back([&, t] {
+      for (int i = 0; i < turns; ++i) {
+        locks[t].balance.store(20'000);  // so that each write has a bias to take
+        unit::read(locks[t], 20);
+        unit::lock(locks[t]);
+        ++values[t][0];
+        ++values[t][1];
+        unit::unlock(locks[t]);
+        const std::size_t other = (t + static_cast<std::size_t>(i)) % threads;
+        unit::lock_shared(locks[other]);
+        if (values[other][0] != values[other][1]) ++errors;
+        unit::unlock_shared(locks[other]);
+      }
+    });
+  }
+  for (std::thread& thread : crowd) thread.join();
+  EXPECT_EQ(errors, 0);
+  for (const auto& value : values) EXPECT_EQ(value[0], turns);
+  EXPECT_GT(collect_statistics().revocations, before.revocations + threads);
+}
+
+TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
+  constexpr std::ptrdiff_t threads = 200;
+  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(readmost::chunk::capacity));
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  std::latch all_hold(threads + 1), leave(1), all_left(threads + 1), end(1);
+  std::vector<thread_record*> records(threads);
+  std::vector<std::thread> crowd;
+  for (std::size_t t = 0; t < threads; ++t) {
+    crowd.emplace_back([&, t] {
+      unit::lock_shared(lock);
+      records[t] = this_thread;
+      all_hold.arrive_and_wait();
+      leave.wait();
+      unit::unlock_shared(lock);
+      all_left.arrive_and_wait();
+      end.wait();
+    });
+  }
+  all_hold.arrive_and_wait();
+  std::set<const thread_record*> distinct;
+  std::set<const readmost::chunk*> chunks;
+  for (const thread_record* record : records) {
+    distinct.insert(record);
+    chunks.insert(record->home);
+  }
+  EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
+  EXPECT_EQ(distinct.count(&readmost::unregistered), 0U);
+  EXPECT_GE(chunks.size(), 4U);
+  EXPECT_EQ(readmost::passive_holds(&lock, this_thread, 0), threads);
+  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+
+  // They are silent, and one round puts at most 64 threads to rest.
+  for (int i = 0; i < 4; ++i) readmost::reach_consensus(enlist());
+  for (const thread_record* record : records) {
+    EXPECT_EQ(mode_of(*record), participation::dormant);
+  }
+  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+
+  leave.count_down();
+  all_left.arrive_and_wait();
+  EXPECT_EQ(readmost::passive_holds(&lock, this_thread, 0), 0);
+  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+  unit::unlock(lock);
+  end.count_down();
+  for (std::thread& thread : crowd) thread.join();
+}
+
+TEST(consensus, reuses_the_record_of_an_exited_thread) {
+  std::set<const thread_record*> records;
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  for (int i = 0; i < 100; ++i) {
+    std::thread([&] {
+      unit::read(lock, 1);
+      records.insert(this_thread);
+    }).join();
+  }
+  EXPECT_EQ(records.size(), 1U);
+  EXPECT_NE(*records.begin(), this_thread);
+  EXPECT_NE(mode_of(**records.begin()), participation::online) << "nobody would report for it";
+}
+
+rwlock* lock_of_late_reads = nullptr;
+bool late_reads_on_record = false;
+
+void read_late(void*) {
+  unit::lock_shared(*lock_of_late_reads);
+  late_reads_on_record = late_reads_on_record && this_thread != &readmost::unregistered;
+  unit::unlock_shared(*lock_of_late_reads);
+}
+
+struct late_reader {
+  ~late_reader() { read_late(nullptr); }
+  bool used = false;
+};
+thread_local late_reader reads_in_its_destructor;
+
+TEST(consensus, keeps_a_thread_s_record_until_its_last_destructors_have_run) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  lock_of_late_reads = &lock;
+  late_reads_on_record = true;
+  pthread_key_t key;
+  ASSERT_EQ(pthread_key_create(&key, read_late), 0);
+  const std::uint64_t before = collect_statistics().passive_reads;
+  const thread_record* record = nullptr;
+  std::thread([&] {
+    reads_in_its_destructor.used = true;
+    pthread_setspecific(key, &lock);
+    unit::read(lock, 1);
+    record = this_thread;
+  }).join();
+  EXPECT_TRUE(late_reads_on_record);
+  EXPECT_EQ(collect_statistics().passive_reads, before + 3);
+  EXPECT_EQ(record->home->used.load() >> record->number & 1, 0U) << "given back";
+  pthread_key_delete(key);
+}
+
+}  // namespace

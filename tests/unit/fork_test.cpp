@@ -1,0 +1,160 @@
+// The domain in a child process: the forking thread goes on alone.
+#include <gtest/gtest.h>
+
+#include <readmost/shared_mutex.hpp>
+
+#include "helper_thread.hpp"
+#include "processes.hpp"
+#include "statistics.hpp"
+#include "surface.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::in_a_child;
+using readmost::collect_statistics;
+using readmost::rwlock;
+using readmost::statistics;
+using readmost::this_thread;
+
+TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  helper_thread one, two;
+  const auto enter = [&] { return unit::lock_shared(lock); };
+  ASSERT_EQ(one.call(enter), unit::acquired);
+  ASSERT_EQ(two.call(enter), unit::acquired);
+  ASSERT_EQ(readmost::passive_holds(&lock, nullptr, 0), 2);
+  in_a_child([&] {
+    EXPECT_EQ(unit::try_lock(lock), unit::busy);
+    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_EQ(unit::try_lock(lock), unit::busy);
+    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+    unit::unlock(lock);
+  });
+  EXPECT_EQ(unit::try_lock(lock), unit::busy) << "the parent's own";
+  const auto leave = [&] { return unit::unlock_shared(lock); };
+  EXPECT_EQ(one.call(leave), 1);
+  EXPECT_EQ(two.call(leave), 1);
+  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+  unit::unlock(lock);
+}
+
+TEST(fork, the_forking_thread_keeps_its_holds_in_the_child) {
+  rwlock biased, active;
+  active.traits.store(rwlock::never_biased);
+  ASSERT_TRUE(unit::earn_bias(biased));
+  ASSERT_EQ(unit::lock_shared(biased), unit::acquired);
+  ASSERT_EQ(unit::lock_shared(active), unit::acquired);
+  in_a_child([&] {
+    for (rwlock* lock : {&biased, &active}) {
+      EXPECT_EQ(unit::try_lock(*lock), unit::busy);
+      EXPECT_TRUE(unit::unlock_shared(*lock));
+      EXPECT_EQ(unit::try_lock(*lock), unit::acquired);
+      unit::unlock(*lock);
+    }
+  });
+  EXPECT_TRUE(unit::unlock_shared(biased));
+  EXPECT_TRUE(unit::unlock_shared(active));
+}
+
+TEST(fork, a_thread_of_the_parent_takes_no_part_in_the_child) {
+  helper_thread other;
+  other.call([] {
+    readmost::online();
+    return 0;
+  });
+  readmost::enlist();
+  in_a_child([] { EXPECT_EQ(readmost::reach_consensus(this_thread), 0U); });
+}
+
+TEST(fork, the_child_s_own_locks_earn_bias_and_lose_it) {
+  helper_thread other;
+  rwlock inherited;
+  ASSERT_TRUE(unit::earn_bias(inherited));
+  other.call([&] {
+    unit::read(inherited, 10);
+    return 0;
+  });
+  in_a_child([&] {
+    EXPECT_TRUE(collect_statistics().membarrier);
+    rwlock own;
+    for (rwlock* lock : {&inherited, &own}) {
+      EXPECT_TRUE(unit::earn_bias(*lock));
+      const std::uint64_t before = unit::passive_reads_of_this_thread();
+      unit::read(*lock, 10);
+      EXPECT_EQ(unit::passive_reads_of_this_thread(), before + 10);
+      EXPECT_EQ(unit::try_lock(*lock), unit::acquired);
+      EXPECT_EQ(unit::try_lock_shared(*lock), unit::busy);
+      unit::unlock(*lock);
+    }
+  });
+}
+
+TEST(fork, the_child_s_statistics_start_from_nothing) {
+  rwlock biased, active;
+  active.traits.store(rwlock::never_biased);
+  ASSERT_TRUE(unit::earn_bias(biased));
+  helper_thread other;
+  other.call([&] {
+    unit::read(biased, 100);
+    return 0;
+  });
+  unit::write(biased);
+  in_a_child([&] {
+    statistics all = collect_statistics();
+    EXPECT_EQ(all.locks, 0U);
+    EXPECT_EQ(all.passive_reads, 0U);
+    EXPECT_EQ(all.active_reads, 0U);
+    EXPECT_EQ(all.writes, 0U);
+    EXPECT_EQ(all.revocations, 0U);
+    EXPECT_EQ(all.rounds_by_membarrier, 0U);
+    EXPECT_EQ(all.rounds_by_reports, 0U);
+    unit::read(active, 5);
+    unit::write(active);
+    all = collect_statistics();
+    EXPECT_EQ(all.locks, 1U);
+    EXPECT_EQ(all.active_reads, 5U);
+    EXPECT_EQ(all.writes, 1U);
+  });
+}
+
+// Made by hand, because no test can fork between two instructions of another thread.
+TEST(fork, a_writer_that_had_not_decided_yet_is_not_inside_in_the_child) {
+  rwlock lock;
+  unit::write(lock);
+  helper_thread writer;
+  writer.call([&] {
+    readmost::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&lock));
+    return 0;
+  });
+  lock.grant.store(rwlock::not_granted);
+  lock.state.store(rwlock::writing);
+  in_a_child([&] {
+    EXPECT_EQ(unit::try_lock_shared(lock), unit::acquired);
+    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+    unit::unlock(lock);
+  });
+  writer.call([] {
+    this_thread->deciding.store(0);
+    return 0;
+  });
+}
+
+TEST(fork, a_writer_that_was_inside_stays_inside_in_the_child) {
+  rwlock lock;
+  helper_thread writer;
+  ASSERT_EQ(writer.call([&] { return unit::lock(lock); }), unit::acquired);
+  in_a_child([&] {
+    EXPECT_EQ(unit::try_lock_shared(lock), unit::busy);
+    EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  });
+  writer.call([&] {
+    unit::unlock(lock);
+    return 0;
+  });
+}
+
+}  // namespace

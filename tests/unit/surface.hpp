@@ -1,0 +1,75 @@
+// A bare rwlock, used as the public surfaces use it.
+#pragma once
+
+#include <cstdint>
+#include <readmost/rwlock.hpp>
+
+namespace unit {
+
+// Far more reads than the poorest account needs to earn bias.
+inline constexpr int reads_that_earn_bias = 20'000;
+
+inline constexpr int acquired = static_cast<int>(readmost::outcome::acquired);
+inline constexpr int busy = static_cast<int>(readmost::outcome::busy);
+
+inline int lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
+  if (readmost::try_lock_shared_passive(lock) || readmost::try_lock_shared_active(lock)) {
+    return acquired;
+  }
+  return static_cast<int>(readmost::lock_shared_slow(lock, how));
+}
+
+inline int try_lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
+  how.try_only = true;
+  return lock_shared(lock, how);
+}
+
+inline bool unlock_shared(readmost::rwlock& lock) {
+  return readmost::try_unlock_shared_passive(lock) || readmost::try_unlock_shared_active(lock) ||
+         readmost::unlock_shared_slow(lock);
+}
+
+inline int lock(readmost::rwlock& lock, readmost::rules how = {}) {
+  return static_cast<int>(readmost::lock_exclusive(lock, how));
+}
+
+inline int try_lock(readmost::rwlock& lock, readmost::rules how = {}) {
+  how.try_only = true;
+  return static_cast<int>(readmost::lock_exclusive(lock, how));
+}
+
+inline void unlock(readmost::rwlock& lock, readmost::rules how = {}) {
+  readmost::unlock_exclusive(lock, how);
+}
+
+inline void read(readmost::rwlock& lock, int times, readmost::rules how = {}) {
+  for (int i = 0; i < times; ++i) {
+    lock_shared(lock, how);
+    unlock_shared(lock);
+  }
+}
+
+inline void write(readmost::rwlock& l, readmost::rules how = {}) {
+  lock(l, how);
+  unlock(l, how);
+}
+
+inline bool is_biased(const readmost::rwlock& lock) {
+  return (lock.state.load() & readmost::rwlock::biased) != 0;
+}
+
+// Reads until the lock is biased; false if it never is.
+inline bool earn_bias(readmost::rwlock& lock, readmost::rules how = {}) {
+  for (int i = 0; i < reads_that_earn_bias && !is_biased(lock); ++i) read(lock, 1, how);
+  return is_biased(lock);
+}
+
+// What the calling thread has read passively, over all locks.
+inline std::uint64_t passive_reads_of_this_thread() {
+  readmost::enlist();  // a record comes with the counts of its last owner
+  std::uint64_t sum = 0;
+  for (const auto& reads : readmost::this_thread->reads) sum += reads.load();
+  return sum;
+}
+
+}  // namespace unit
