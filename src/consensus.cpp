@@ -46,7 +46,7 @@ bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
 }
 
 bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
-  // (L1) Acquire pairs with the release of go_offline() and of (E).
+  // (L1) Acquire pairs with the release of (Q) in registry.cpp and of (E).
   return can_lock_passively(record.mode.load(platform::acquire)) && !has_seen(record, version);
 }
 
@@ -62,7 +62,9 @@ bool fence_all(domain& d) noexcept {
       bool fenced = true;
       if (d.fences_done.load(platform::relaxed) < covered) {
         const std::uint64_t start = platform::now();
-        fenced = platform::heavy_fence();  // (H)
+        // (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread:
+        // what it published before is visible to us, what it looks at afterwards shows (K).
+        fenced = platform::heavy_fence();
         if (fenced) {
           d.rounds_by_membarrier.store(d.rounds_by_membarrier.load(platform::relaxed) + 1,
                                        platform::relaxed);
@@ -89,8 +91,6 @@ void fence_all_or_wait(domain& d) noexcept {
 
 // Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
 bool await_reports(domain& d, thread_record* me, std::uint64_t version) noexcept {
-  // The defect shows only if the store buffer is not given time to drain.
-  if (is_mutant(mutant::no_membarrier)) return false;
   const std::uint64_t patience = wait_for_reports.load(platform::relaxed);
   std::uint64_t start = 0;
   for (std::uint32_t turn = 0;; ++turn) {
@@ -157,7 +157,8 @@ void retire_if_idle(thread_record& record) noexcept {
   }
   participation next = participation::offline;
   for (const auto& slot : record.held) {
-    const std::uintptr_t held = slot.load(platform::relaxed);
+    // Acquire as (L): a writer that no longer finds the record in the index is behind its sections.
+    const std::uintptr_t held = slot.load(platform::acquire);
     if (held != 0 && (held & held_active) == 0) next = participation::dormant;
   }
   if (next == participation::offline) {
@@ -179,7 +180,7 @@ void remember_cost(domain& d, std::uint64_t cost) noexcept {
 void report(thread_record& me) noexcept {
   // (E) Acquire pairs with (G): what a writer wrote before it raised the version is visible from
   // here on. Release pairs with (L1): what this thread published and did until here is visible to
-  // the writer that reads `seen`.
+  // the writer that reads `seen`. Together they stand for a full fence at (B).
   const std::uint64_t version = default_domain.version.load(platform::acquire);
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
@@ -219,7 +220,7 @@ std::uint64_t reach_consensus(thread_record* me) noexcept {
   if (alone) return 0;
 
   const std::uint64_t start = platform::now();
-  // (G) Release, as part of seq_cst: who loads this version has (K) before it.
+  // (G) Release, as part of seq_cst, pairs with (E): who loads this version has (K) before it.
   const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
   if (await_reports(d, me, version)) {
     d.rounds_by_reports.store(d.rounds_by_reports.load(platform::relaxed) + 1, platform::relaxed);
@@ -239,7 +240,7 @@ std::int64_t passive_holds(const void* lock, const thread_record* me,
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   std::int64_t holds = 0;
   for_each_present(default_domain, [&](const thread_record& record) {
-    const std::uint64_t seen = record.seen.load(platform::acquire);
+    const std::uint64_t seen = record.seen.load(platform::acquire);  // as (L1)
     if (round != 0 && &record != me && (seen & 1) == 0 &&
         static_cast<std::int64_t>(seen - round) >= 0) {
       return true;

@@ -79,7 +79,7 @@ void on_thread_exit() noexcept {
   departed = true;
   make_holds_active(me);
   go_offline(me);
-  // A writer may be asleep over one of the holds; it shall count again.
+  // A writer may be asleep over one of the holds; it shall count again. The fence is as (N).
   platform::full_fence();
   wake_drain_sleepers();
   this_thread = &unregistered;
@@ -176,7 +176,8 @@ thread_record* enlist() noexcept {
 }
 
 bool come_online(thread_record& me) noexcept {
-  std::uint32_t mode = me.mode.load(platform::relaxed);
+  // Acquire pairs with the release in retire_if_idle(): the record is out of the index by then.
+  std::uint32_t mode = me.mode.load(platform::acquire);
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
@@ -187,7 +188,7 @@ bool come_online(thread_record& me) noexcept {
     }
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
-    if (me.mode.compare_exchange_weak(mode, online, platform::seq_cst, platform::relaxed)) break;
+    if (me.mode.compare_exchange_weak(mode, online, platform::seq_cst, platform::acquire)) break;
   }
   // (F) Index and mode before the next look at any lock. Pairs with (K) in rwlock.cpp: either the
   // round sees this thread online, or this thread sees what the writer wrote.
@@ -201,7 +202,7 @@ void go_offline(thread_record& me) noexcept {
   while (participation_of(mode) == participation::online) {
     const std::uint32_t dormant =
         (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::dormant);
-    // Release pairs with the acquire in rounds: what is held is in the slots.
+    // (Q) Release pairs with (L1) in consensus.cpp: what is held is in the slots.
     if (me.mode.compare_exchange_weak(mode, dormant, platform::release, platform::relaxed)) return;
   }
 }

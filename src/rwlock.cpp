@@ -127,7 +127,7 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
     if (slot.load(platform::relaxed) != 0) continue;
     if (i != 0) change_elsewhere(me, +1);
     // As (A), (B) and (C).
-    slot.store(address(lock), platform::relaxed);
+    slot.store(address(lock), platform::release);
     platform::light_fence();
     if ((lock.state.load(platform::acquire) & rwlock::biased) == 0 ||
         participation_of(me.mode.load(platform::relaxed)) != participation::online) {

@@ -68,8 +68,8 @@ inline void report_if_asked(thread_record& me) noexcept {
 // passive reader leaves.
 [[gnu::noinline, gnu::cold]] void report_after_unlock() noexcept;
 
-// Takes care of fork(2) from now on; enlist() does it too. The earlier it is called, the more of the
-// program's own fork handlers find their locks as they know them in the child.
+// Takes care of fork(2) from now on; enlist() does it too. The earlier it is called, the more of
+// the program's own fork handlers find their locks as they know them in the child.
 void watch_forks() noexcept;
 
 // --- For writers -------------------------------------------------------------------------------

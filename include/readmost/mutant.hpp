@@ -30,4 +30,12 @@ constexpr bool is_mutant(mutant defect) noexcept {
   return built_mutant == defect;
 }
 
+// Defects that let a reader decide on what it saw before its hold was visible. On TSO a store may
+// stay in the store buffer for as long as no fence drains it, but in practice it is gone within
+// nanoseconds; so the readers of these mutants publish late, and the window is wide enough to hit.
+constexpr bool publishes_late() noexcept {
+  return is_mutant(mutant::no_membarrier) || is_mutant(mutant::check_before_publish) ||
+         is_mutant(mutant::skip_consensus) || is_mutant(mutant::online_without_fence);
+}
+
 }  // namespace readmost

@@ -107,26 +107,21 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
       (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
     return false;
   }
-  if (is_mutant(mutant::check_before_publish) || is_mutant(mutant::no_membarrier)) {
-    // Widens the window. For the latter this is what a store buffer may do: keep (A) to itself
-    // while the loads of (C) are done, until a fence comes; and none comes.
-    platform::yield();
-  }
+  if (publishes_late()) platform::yield();
   // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
-  // bias away first and looks into the slots afterwards.
-  slot.store(reinterpret_cast<std::uintptr_t>(&lock), platform::relaxed);
+  // bias away first and looks into the slots afterwards. Release, so that a writer whose (L) reads
+  // this instead of the (D) before it is behind that section too.
+  slot.store(reinterpret_cast<std::uintptr_t>(&lock), platform::release);
   // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
   // the report (E) or by coming online (F), whichever the round relied on.
   platform::light_fence();
   // (C) Pairs with the release of unlock_exclusive (M): what the last writer wrote is visible.
   // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
   // that published after that fence must find out here, or a later round would not wait for it.
-  const bool open = (lock.state.load(platform::acquire) & rwlock::biased) != 0 ||
-                    is_mutant(mutant::check_before_publish) || is_mutant(mutant::no_membarrier);
+  const bool open = (lock.state.load(platform::acquire) & rwlock::biased) != 0 || publishes_late();
   const bool online = (me.mode.load(platform::relaxed) & participation_mask) ==
                           static_cast<std::uint32_t>(participation::online) ||
-                      is_mutant(mutant::online_without_fence) ||
-                      is_mutant(mutant::check_before_publish) || is_mutant(mutant::no_membarrier);
+                      publishes_late();
   if (!open || !online) [[unlikely]] {
     slot.store(0, platform::release);
     report_after_unlock();  // a writer may have taken it for a hold

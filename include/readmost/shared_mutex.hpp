@@ -9,25 +9,25 @@ namespace readmost {
 // std::unique_lock and std::lock_guard. 16 bytes, trivially destructible, usable as a constant
 // initialised global.
 //
-// While reads are frequent and writes are rare the lock is biased: a read lock is two stores to the
-// calling thread's own cache line and three loads, about 1 ns, with no atomic read-modify-write and
-// no fence. A write lock then pays a consensus with the other threads: some cache misses while
+// While reads are frequent and writes are rare the lock is biased: a read lock is two stores to
+// cache lines of the calling thread and a few loads, about 1 ns, with no atomic read-modify-write
+// and no fence. A write lock then pays a consensus with the other threads: some cache misses while
 // readers are hot, a membarrier(2) of about 2 us otherwise. A lock that is written too often for
 // that to pay is an ordinary 16-byte reader-writer lock: one compare-and-swap each way. The lock
 // moves between the two by itself, so that what revocations cost never exceeds what passive reads
 // saved (src/bias.hpp).
 //
-// Progress: passive read locks and all unlocks by readers are wait-free. The rest blocks: it spins
-// briefly, then sleeps (futex). Under preference::writer a reader waits for at most one more writer
-// once it has waited for a millisecond; under preference::reader writers may starve.
-// Recursion: a thread may read-lock again what it holds for reading, also while a writer waits.
-// Errors: none are reported; locking for writing what the thread holds already is a deadlock.
-// Thread safety: all members; lock and unlock by the same thread. Signals: try_lock_shared() and
-// its unlock may be used in a handler; the blocking members as far as the program itself rules out
-// deadlock.
-// Processes: after fork(2) the child's copy holds what the parent's threads held. Not for memory
-// that several processes share.
-// Source: prwlock of FCP (fcp.md section 4), bias after BRAVO (bravo.md section 3).
+// Progress: passive read locks and unlocks are wait-free, active unlocks lock-free. The rest
+// blocks: it spins briefly, then sleeps (futex). Under preference::writer a reader waits for at
+// most one more writer once it has waited for a millisecond; under preference::reader writers may
+// starve. Recursion: a thread may read-lock again what it holds for reading, also while a writer
+// waits. Errors: none are reported; locking for writing what the thread holds already is a
+// deadlock. Thread safety: all members; lock and unlock by the same thread. Signals:
+// try_lock_shared() and its unlock may be used in a handler; the blocking members as far as the
+// program itself rules out deadlock. Processes: after fork(2) the child's copy holds what the
+// parent's threads held. Not for memory that several processes share, and one lock is to be used
+// through one copy of the library. Source: prwlock of FCP (fcp.md section 4), bias after BRAVO
+// (bravo.md section 3).
 class shared_mutex {
  public:
   constexpr shared_mutex() noexcept = default;

@@ -2,8 +2,9 @@
 //
 // Records are type-stable: made once, reused after thread exit, never unmapped, so anybody may look
 // into any of them at any time. Only the owner writes its record, with plain stores, except where a
-// member says otherwise. (fcp.md 4.2: per-thread instead of per-core status; bravo.md 3: the entry
-// names the lock, so a lock needs no memory per thread.)
+// member says otherwise, where a debt is settled (erase_passive_holds) and in a fork's child.
+// (fcp.md 4.2: per-thread instead of per-core status; bravo.md 3: the entry names the lock, so a
+// lock needs no memory per thread.)
 #pragma once
 
 #include <readmost/platform.hpp>
@@ -42,8 +43,9 @@ struct alignas(platform::cache_line) thread_record {
   alignas(platform::cache_line)
       // The last version reported; odd: reported while holding passive locks, so look into `held`.
       platform::atomic<std::uint64_t> seen{};
-  // Owner: offline/dormant -> online -> dormant. Rounds: online -> leaving -> dormant -> retiring
-  // -> offline, always by compare-and-swap.
+  // The owner goes from offline, dormant or leaving to online and from online to dormant; rounds go
+  // from online to leaving to dormant, and by way of retiring to offline or back. All by
+  // compare-and-swap, but for the way out of retiring, which only the round that retires takes.
   platform::atomic<std::uint32_t> mode{};
   // Holds that are not in their home slot. While there are any, an unlock looks at all
   // slots, latest first: a signal handler releases its own hold of a lock, not the one of the

@@ -1,6 +1,5 @@
 // Writes the statistics when the program ends, if the environment asks for them.
 #include <cerrno>
-
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -96,9 +95,12 @@ __attribute__((constructor)) void note_start() noexcept {
 __attribute__((destructor)) void write_report() noexcept {
   const settings& chosen = current_settings();
   if (!chosen.stats) return;
-  const statistics s = collect_statistics();
-  // A shell or a wrapper that used no lock would only bury the program's own report.
-  if (s.locks == 0 && chosen.lock != lock_choice::pthread) return;
+  statistics s{};
+  if (chosen.lock != lock_choice::pthread) {
+    s = collect_statistics();
+    // A shell or a wrapper that used no lock would only bury the program's own report.
+    if (s.locks == 0) return;
+  }
   const double seconds = static_cast<double>(platform::now() - started) / 1e9;
   const char* file = chosen.stats_file;
   const std::size_t name_length = file == nullptr ? 0 : std::strlen(file);

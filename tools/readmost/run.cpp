@@ -91,7 +91,7 @@ CLI::App* add_run(CLI::App& readmost, run_options& options) {
       ->add_option("--lock", options.lock,
                    "prwlock: Readmost's lock (the default)\n"
                    "pthread: pass every call on to glibc's lock;\n"
-                   "the library only counts")
+                   "nothing is counted then")
       ->check(CLI::Validator(check_lock, ""))
       ->type_name("NAME");
   command
