@@ -35,7 +35,7 @@ long membarrier(int command) noexcept {
 
 }  // namespace
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(READMOST_THREAD_SANITIZER)
 atomic<int> fence_for_sanitizer{0};
 #endif
 
@@ -123,16 +123,23 @@ namespace {
 pthread_key_t exit_key;
 pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 bool exit_key_made = false;
-void (*exit_function)() = nullptr;
+atomic<void (*)()> exit_function{nullptr};
+
+#if defined(READMOST_THREAD_SANITIZER)
+// The tool finishes with a thread in the last round, and code that runs after it crashes.
+constexpr std::uintptr_t last_round = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#else
+constexpr std::uintptr_t last_round = PTHREAD_DESTRUCTOR_ITERATIONS;
+#endif
 
 // Other keys' destructors may still take locks, so this one asks to be called again until the
 // last round that POSIX promises; the value counts the rounds.
 void count_rounds_then_exit(void* value) {
   const auto round = reinterpret_cast<std::uintptr_t>(value);
-  if (round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+  if (round < last_round) {
     pthread_setspecific(exit_key, reinterpret_cast<void*>(round + 1));
   } else {
-    exit_function();
+    exit_function.load(acquire)();
   }
 }
 
@@ -144,7 +151,7 @@ void make_exit_key() {
 
 void watch_thread_exit(void (*on_exit)()) noexcept {
   errno_kept kept;
-  exit_function = on_exit;
+  exit_function.store(on_exit, release);
   pthread_once(&exit_key_once, make_exit_key);
   if (exit_key_made) pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
 }

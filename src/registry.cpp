@@ -25,8 +25,10 @@ thread_record* take_from(chunk& c) noexcept {
     if (c.used.compare_exchange_weak(used, used | std::uint64_t{1} << free, platform::acquire,
                                      platform::relaxed)) {
       thread_record& record = c.records[free];
-      record.number = free;
-      record.home = &c;
+      if (record.home == nullptr) {  // once: rounds read it later, when the record is in the index
+        record.number = free;
+        record.home = &c;
+      }
       return &record;
     }
   }
@@ -110,7 +112,6 @@ void in_child() noexcept {
       give_back(record);
     }
     record.mode.store(0, platform::relaxed);
-    record.home = nullptr;
   });
   for (chunk* c = d.chunks; c != nullptr; c = c->next.load(platform::relaxed)) {
     c->present.store(0, platform::relaxed);
@@ -193,6 +194,7 @@ bool come_online(thread_record& me) noexcept {
   // (F) Index and mode before the next look at any lock. Pairs with (K) in rwlock.cpp: either the
   // round sees this thread online, or this thread sees what the writer wrote.
   platform::full_fence_after_rmw();
+  me.idle_rounds.store(0, platform::relaxed);
   report(me);
   return true;
 }

@@ -11,6 +11,15 @@
 #include <cstdint>
 #include <ctime>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define READMOST_THREAD_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define READMOST_THREAD_SANITIZER
+#endif
+
 namespace readmost::platform {
 
 template <class T>
@@ -38,7 +47,7 @@ inline void light_fence() noexcept {
 
 // A full fence of this thread alone.
 inline void full_fence() noexcept {
-#if defined(__SANITIZE_THREAD__)
+#if defined(READMOST_THREAD_SANITIZER)
   // ThreadSanitizer does not model fences; a read-modify-write of one shared word orders at least
   // as much, in the hardware and in the tool.
   extern atomic<int> fence_for_sanitizer;

@@ -51,7 +51,8 @@ struct alignas(platform::cache_line) thread_record {
   // slots, latest first: a signal handler releases its own hold of a lock, not the one of the
   // operation that it interrupted.
   platform::atomic<std::uint32_t> elsewhere{};
-  // Rounds in a row that found it dormant and holding nothing. Written by rounds; a hint.
+  // Rounds in a row that found it dormant and holding nothing. Written by rounds and by the
+  // owner when it comes online; a hint.
   platform::atomic<std::uint32_t> idle_rounds{};
 
   // Line 3: passive reads by home slot, written at every passive read lock. The bias policy and
