@@ -227,6 +227,11 @@ class patience {
 
 }  // namespace
 
+void retract_published(const rwlock& lock) noexcept {
+  this_thread->held[home_slot(&lock)].store(0, platform::release);
+  report_after_unlock();
+}
+
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist();
   meet(lock);

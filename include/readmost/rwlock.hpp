@@ -97,15 +97,24 @@ void settle_before_reuse(rwlock& lock) noexcept;
 
 // --- Passive fast paths --------------------------------------------------------------------------
 
+enum class passive_attempt {
+  acquired,
+  unavailable,  // not biased, or the slot is taken
+  published,    // too late: retract_published() has to follow
+};
+
+// Takes back what lock_shared_passively() has published, which a writer may have taken for a hold.
+[[gnu::noinline]] void retract_published(const rwlock& lock) noexcept;
+
 // Read-locks passively if that is possible at once. No atomic read-modify-write, no fence, no store
 // to a line that another thread writes.
-inline bool try_lock_shared_passive(rwlock& lock) noexcept {
+inline passive_attempt lock_shared_passively(rwlock& lock) noexcept {
   thread_record& me = *this_thread;
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
   if (slot.load(platform::relaxed) != 0 ||
       (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
-    return false;
+    return passive_attempt::unavailable;
   }
   if (publishes_late()) platform::yield();
   // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
@@ -122,13 +131,17 @@ inline bool try_lock_shared_passive(rwlock& lock) noexcept {
   const bool online = (me.mode.load(platform::relaxed) & participation_mask) ==
                           static_cast<std::uint32_t>(participation::online) ||
                       publishes_late();
-  if (!open || !online) [[unlikely]] {
-    slot.store(0, platform::release);
-    report_after_unlock();  // a writer may have taken it for a hold
-    return false;
-  }
+  if (!open || !online) [[unlikely]]
+    return passive_attempt::published;
   me.reads[home].store(me.reads[home].load(platform::relaxed) + 1, platform::relaxed);
-  return true;
+  return passive_attempt::acquired;
+}
+
+// The same for those who do not mind a call where the attempt fails.
+inline bool try_lock_shared_passive(rwlock& lock) noexcept {
+  const passive_attempt attempt = lock_shared_passively(lock);
+  if (attempt == passive_attempt::published) retract_published(lock);
+  return attempt == passive_attempt::acquired;
 }
 
 // Releases the caller's passive hold if it is in its home slot. Touches no memory of the lock: once

@@ -53,9 +53,10 @@ class shared_mutex {
 
   // Blocks until the calling thread shares the lock with other readers.
   void lock_shared() noexcept {
-    if (try_lock_shared_passive(core_) || try_lock_shared_active(core_)) [[likely]]
-      return;
-    while (lock_shared_slow(core_, how()) == outcome::overflow) platform::yield();
+    const passive_attempt attempt = lock_shared_passively(core_);
+    if (attempt != passive_attempt::acquired) [[unlikely]] {
+      lock_shared_otherwise(attempt);
+    }
   }
 
   // Shares the lock if no writer holds it and none is preferred.
@@ -69,12 +70,23 @@ class shared_mutex {
 
   // Precondition: the calling thread holds the lock shared.
   void unlock_shared() noexcept {
-    if (try_unlock_shared_passive(core_) || try_unlock_shared_active(core_)) [[likely]]
-      return;
-    unlock_shared_slow(core_);
+    if (!try_unlock_shared_passive(core_)) [[unlikely]] {
+      unlock_shared_otherwise();
+    }
   }
 
  private:
+  // Out of line, so that the passive path has nothing to save.
+  [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
+    if (attempt == passive_attempt::published) retract_published(core_);
+    if (try_lock_shared_active(core_)) return;
+    while (lock_shared_slow(core_, how()) == outcome::overflow) platform::yield();
+  }
+
+  [[gnu::noinline]] void unlock_shared_otherwise() noexcept {
+    if (!try_unlock_shared_active(core_)) unlock_shared_slow(core_);
+  }
+
   rules how() const noexcept {
     rules r;
     if ((core_.traits.load(platform::relaxed) & rwlock::reader_preference) != 0) {

@@ -109,20 +109,22 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
          at->tv_nsec < 1'000'000'000;
 }
 
-[[gnu::noinline]] int rdlock_slow(pthread_rwlock_t* lock) noexcept {
+// What follows a passive attempt that failed is out of line, so that the passive path, which is
+// all there is to most calls, has nothing to save.
+[[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
+                                          passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  if (left_to_glibc(l)) return glibc().rdlock(lock);
-  return read_lock_slow(l, form::blocking, nullptr);
+  if (attempt == passive_attempt::published) retract_published(l.core);
+  if (try_lock_shared_active(l.core)) return 0;
+  if (left_to_glibc(l)) {
+    return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
+  }
+  return read_lock_slow(l, f, nullptr);
 }
 
-[[gnu::noinline]] int tryrdlock_slow(pthread_rwlock_t* lock) noexcept {
+[[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (left_to_glibc(l)) return glibc().tryrdlock(lock);
-  return read_lock_slow(l, form::trying, nullptr);
-}
-
-[[gnu::noinline]] int unlock_slow(pthread_rwlock_t* lock) noexcept {
-  layout& l = of(lock);
+  if (try_unlock_shared_active(l.core)) return 0;
   if (left_to_glibc(l)) [[unlikely]]
     return glibc().unlock(lock);
   if (is_mine(l)) {
@@ -179,17 +181,19 @@ READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  rwlock& core = of(lock).core;
-  if (try_lock_shared_passive(core) || try_lock_shared_active(core)) [[likely]]
+  const passive_attempt attempt = lock_shared_passively(of(lock).core);
+  if (attempt == passive_attempt::acquired) [[likely]] {
     return 0;
-  return rdlock_slow(lock);
+  }
+  return read_lock_otherwise(lock, form::blocking, attempt);
 }
 
 READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
-  rwlock& core = of(lock).core;
-  if (try_lock_shared_passive(core) || try_lock_shared_active(core)) [[likely]]
+  const passive_attempt attempt = lock_shared_passively(of(lock).core);
+  if (attempt == passive_attempt::acquired) [[likely]] {
     return 0;
-  return tryrdlock_slow(lock);
+  }
+  return read_lock_otherwise(lock, form::trying, attempt);
 }
 
 READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
@@ -232,10 +236,10 @@ READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t
 }
 
 READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
-  rwlock& core = of(lock).core;
-  if (try_unlock_shared_passive(core) || try_unlock_shared_active(core)) [[likely]]
+  if (try_unlock_shared_passive(of(lock).core)) [[likely]] {
     return 0;
-  return unlock_slow(lock);
+  }
+  return unlock_otherwise(lock);
 }
 
 // The names that libraries linked against older glibc call.
