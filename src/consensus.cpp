@@ -50,39 +50,41 @@ bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
   return can_lock_passively(record.mode.load(platform::acquire)) && !has_seen(record, version);
 }
 
-// One membarrier after the call, our own or another caller's.
+// (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread: what it
+// published before is visible to us, what it looks at afterwards shows (K).
+bool fence_now(domain& d) noexcept {
+  const std::uint64_t start = platform::now();
+  if (!platform::heavy_fence()) {
+    forbid_passive();
+    return false;
+  }
+  d.rounds_by_membarrier.store(d.rounds_by_membarrier.load(platform::relaxed) + 1,
+                               platform::relaxed);
+  std::uint64_t cost = platform::now() - start;
+  cost = cost < shortest_wait ? shortest_wait : cost > longest_wait ? longest_wait : cost;
+  wait_for_reports.store(cost, platform::relaxed);
+  return true;
+}
+
+// One membarrier after the call, our own or another caller's. Does not wait long for the other: its
+// thread may be off its CPU, or in a signal handler that waits for us.
 bool fence_all(domain& d) noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
+  constexpr int turns = 256;
   const std::uint64_t ticket = d.fences_wanted.fetch_add(1, platform::seq_cst) + 1;
-  for (;;) {
+  for (int turn = 0; turn < turns; ++turn) {
     if (d.fences_done.load(platform::acquire) >= ticket) return true;
     if (d.fence_in_flight.exchange(1, platform::acquire) == 0) {
       // Whoever took a ticket up to here did so before the fence below begins.
       const std::uint64_t covered = d.fences_wanted.load(platform::seq_cst);
-      bool fenced = true;
-      if (d.fences_done.load(platform::relaxed) < covered) {
-        const std::uint64_t start = platform::now();
-        // (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread:
-        // what it published before is visible to us, what it looks at afterwards shows (K).
-        fenced = platform::heavy_fence();
-        if (fenced) {
-          d.rounds_by_membarrier.store(d.rounds_by_membarrier.load(platform::relaxed) + 1,
-                                       platform::relaxed);
-          std::uint64_t cost = platform::now() - start;
-          cost = cost < shortest_wait ? shortest_wait : cost > longest_wait ? longest_wait : cost;
-          wait_for_reports.store(cost, platform::relaxed);
-          d.fences_done.store(covered, platform::release);
-        }
-      }
+      const bool fenced = fence_now(d);
+      if (fenced) d.fences_done.store(covered, platform::release);
       d.fence_in_flight.store(0, platform::release);
-      if (!fenced) {
-        forbid_passive();
-        return false;
-      }
-      return true;
+      return fenced;
     }
     platform::relax();
   }
+  return fence_now(d);
 }
 
 void fence_all_or_wait(domain& d) noexcept {

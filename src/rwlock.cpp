@@ -277,7 +277,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted || is_deciding(me, lock)) {
         return outcome::busy;
       }
-      spin.short_turn(me);
+      if (!spin.short_turn(me)) return outcome::busy;
       continue;
     }
     if (expired) {
@@ -538,7 +538,7 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
           lock.grant.load(platform::acquire) != rwlock::not_granted || is_deciding(me, lock)) {
         return outcome::busy;
       }
-      spin.short_turn(me);
+      if (!spin.short_turn(me)) return outcome::busy;
       continue;
     }
     if (expired) {

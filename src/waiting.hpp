@@ -22,14 +22,17 @@ class spinner {
     return true;
   }
 
-  // A turn of a wait that is bounded by somebody's next few instructions.
-  void short_turn(thread_record* me) noexcept {
+  // A turn of a wait that is bounded by somebody's next few instructions. False after a tenth of a
+  // second: then that somebody is off its CPU, or a signal handler of its thread waits for us.
+  bool short_turn(thread_record* me) noexcept {
     if (me != nullptr) report_if_asked(*me);
     if (++spent_ % 64 != 0) {
       platform::relax();
-    } else {
-      platform::yield();
+      return true;
     }
+    platform::yield();
+    if (started_ == 0) started_ = platform::now();
+    return platform::now() - started_ < 100'000'000;
   }
 
   // After a sleep.
@@ -39,6 +42,7 @@ class spinner {
   static constexpr std::uint32_t budget = 600;
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;
+  std::uint64_t started_ = 0;
 };
 
 }  // namespace readmost
