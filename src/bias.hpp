@@ -66,6 +66,14 @@ inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
   add(lock, -cost_of_revocation(waited));
 }
 
+// Remembers what a round cost, for the writes of all locks that do without one.
+inline void remember_cost(std::uint64_t cost) noexcept {
+  auto& remembered = default_domain.round_cost;
+  const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
+  const std::uint64_t old = remembered.load(platform::relaxed);
+  remembered.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
+}
+
 // A write that revoked nothing: debits what a revocation has cost of late. That figure ages, or one
 // bad spell would keep a lock without bias for ever.
 inline void debit_write(rwlock& lock, const thread_record& me) noexcept {

@@ -93,6 +93,7 @@ void fence_all_or_wait(domain& d) noexcept {
 
 // Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
 bool await_reports(domain& d, thread_record* me, std::uint64_t version) noexcept {
+  constexpr std::uint32_t turns_without_clock = 16;
   const std::uint64_t patience = wait_for_reports.load(platform::relaxed);
   std::uint64_t start = 0;
   for (std::uint32_t turn = 0;; ++turn) {
@@ -102,9 +103,9 @@ bool await_reports(domain& d, thread_record* me, std::uint64_t version) noexcept
       return all;
     });
     if (all) return true;
-    if (turn == 0) {
+    if (turn == turns_without_clock) {
       start = platform::now();
-    } else if (platform::now() - start > patience) {
+    } else if (turn > turns_without_clock && platform::now() - start > patience) {
       return false;
     }
     if (me != nullptr) report_if_asked(*me);
@@ -171,12 +172,6 @@ void retire_if_idle(thread_record& record) noexcept {
   record.mode.store(period | static_cast<std::uint32_t>(next), platform::release);
 }
 
-void remember_cost(domain& d, std::uint64_t cost) noexcept {
-  const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
-  const std::uint64_t old = d.round_cost.load(platform::relaxed);
-  d.round_cost.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
-}
-
 }  // namespace
 
 void report(thread_record& me) noexcept {
@@ -221,7 +216,6 @@ std::uint64_t reach_consensus(thread_record* me) noexcept {
   });
   if (alone) return 0;
 
-  const std::uint64_t start = platform::now();
   // (G) Release, as part of seq_cst, pairs with (E): who loads this version has (K) before it.
   const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
   if (await_reports(d, me, version)) {
@@ -233,7 +227,6 @@ std::uint64_t reach_consensus(thread_record* me) noexcept {
     if (&record != me) retire_if_idle(record);
     return true;
   });
-  remember_cost(d, platform::now() - start);
   return version;
 }
 

@@ -447,6 +447,8 @@ claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t sta
   const std::uint64_t next =
       as_writing(state, waiting, has_slept) & ~(rwlock::biased | rwlock::draining);
   const decision pending(me, lock);
+  // Comes from another core while the compare-and-swap waits for its line.
+  if (revoking) platform::prefetch_for_write(&default_domain.version);
   // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
   // (B), and with (F). Acquire: pairs with (M) and (P).
   if (!lock.state.compare_exchange_strong(state, next, platform::seq_cst, platform::relaxed)) {
@@ -456,7 +458,9 @@ claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t sta
   if (revoking) {
     const std::uint64_t start = platform::now();
     round = reach_consensus(me);
-    bias::debit_revocation(lock, platform::now() - start);
+    const std::uint64_t cost = platform::now() - start;
+    bias::debit_revocation(lock, cost);
+    if (round != 0) bias::remember_cost(cost);
     if (me != nullptr) {
       count_own(me->revocations);
       bias::credit_passive_reads(lock, *me, round != 0);

@@ -127,6 +127,11 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
 // have been freed by then (its address is at worst somebody else's futex, which tolerates it).
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;
 
+// Starts to fetch a cache line that will be written.
+inline void prefetch_for_write(const void* address) noexcept {
+  __builtin_prefetch(address, 1);
+}
+
 // --- Clock -------------------------------------------------------------------------------------
 
 // Monotonic nanoseconds; about 20 ns a call.
