@@ -240,7 +240,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   bool credited = false;
   bool starving = false;
   bool expired = false;
-  spinner spin;
+  spinner spin(me, &lock);
   for (;;) {
     std::uint64_t state = lock.state.load(platform::acquire);
     if ((state & rwlock::biased) != 0 && me != nullptr) {
@@ -259,7 +259,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       if (starving) next &= ~rwlock::readers_starve;
       // Acquire pairs with (M).
       if (!lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
-        if (spin.turn(me, false)) continue;
+        if (spin.turn(false)) continue;
         spin.restart();
         continue;
       }
@@ -277,14 +277,14 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted || is_deciding(me, lock)) {
         return outcome::busy;
       }
-      if (!spin.short_turn(me)) return outcome::busy;
+      if (!spin.short_turn()) return outcome::busy;
       continue;
     }
     if (expired) {
       if (starving) stop_starving(lock, how);
       return outcome::timed_out;
     }
-    if (spin.turn(me, grant != rwlock::granted)) continue;
+    if (spin.turn(grant != rwlock::granted)) continue;
 
     if (starving && (state & rwlock::readers_starve) == 0) {
       // Opens the door, unless a writer is inside.
@@ -399,7 +399,7 @@ bool is_drained(const rwlock& lock, const thread_record* me) noexcept {
 // Waits until the passive readers that a claim has met are gone; false at the deadline.
 bool wait_until_drained(const rwlock& lock, thread_record* me,
                         const platform::deadline* until) noexcept {
-  for (spinner spin; spin.turn(me, true);) {
+  for (spinner spin(me, &lock); spin.turn(true);) {
     if (is_drained(lock, me)) return true;
   }
   const drain_sleep sleep(me);
@@ -504,7 +504,7 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
   bool waiting = false;
   bool has_slept = false;
   bool expired = false;
-  spinner spin;
+  spinner spin(me, &lock);
   for (;;) {
     std::uint64_t state = lock.state.load(platform::acquire);
     const bool closed =
@@ -542,7 +542,7 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
           lock.grant.load(platform::acquire) != rwlock::not_granted || is_deciding(me, lock)) {
         return outcome::busy;
       }
-      if (!spin.short_turn(me)) return outcome::busy;
+      if (!spin.short_turn()) return outcome::busy;
       continue;
     }
     if (expired) {
@@ -554,7 +554,7 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
           lock.state.compare_exchange_weak(state, state + rwlock::one_writer, platform::relaxed);
       continue;
     }
-    if (spin.turn(me, lock.grant.load(platform::relaxed) != rwlock::granted)) continue;
+    if (spin.turn(lock.grant.load(platform::relaxed) != rwlock::granted)) continue;
 
     const std::uint64_t parked = state | rwlock::writers_parked;
     if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {

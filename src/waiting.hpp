@@ -5,17 +5,36 @@
 
 namespace readmost {
 
+// The wait of one operation. In the first few microseconds it looks rarely where looking does harm:
+// when a thread has to wait for the same lock again right after it got it, the lock is so dense
+// with work that two threads at it do less than one, for its line is on the way between them all
+// the time. Such a thread leaves it to the others for some ten microseconds.
 class spinner {
  public:
+  spinner(thread_record* me, const void* lock) noexcept
+      : me_(me), lock_(reinterpret_cast<std::uintptr_t>(lock)) {}
+  ~spinner() {
+    if (!waited_ || me_ == nullptr) return;
+    me_->waited_for = lock_;
+    me_->waited_until = platform::now();
+  }
+  spinner(const spinner&) = delete;
+  spinner& operator=(const spinner&) = delete;
+
   // One turn, during which rounds of others get their report; false when it is time to sleep.
-  bool turn(thread_record* me, bool brief) noexcept {
+  // Brief: what is waited for is a revocation, which takes less than a microsecond.
+  bool turn(bool brief) noexcept {
     if (spent_ >= budget) return false;
-    const std::uint32_t shortest = brief ? 1 : 256;
-    const std::uint32_t longest = brief ? 16 : 512;
-    pause_ *= 2;
-    pause_ = pause_ < shortest ? shortest : pause_ > longest ? longest : pause_;
+    if (!brief && !waited_) {
+      waited_ = true;
+      if (is_dense()) pause_ = longest;
+    }
+    pause_ = pause_ == 0 ? 1 : 2 * pause_;
+    if (!brief && pause_ < first) pause_ = first;
+    const std::uint32_t most = brief ? longest_brief : longest;
+    if (pause_ > most) pause_ = most;
     for (std::uint32_t i = 0; i < pause_; ++i) {
-      if (me != nullptr) report_if_asked(*me);
+      if (me_ != nullptr) report_if_asked(*me_);
       platform::relax();
     }
     spent_ += pause_;
@@ -24,8 +43,8 @@ class spinner {
 
   // A turn of a wait that is bounded by somebody's next few instructions. False after a tenth of a
   // second: then that somebody is off its CPU, or a signal handler of its thread waits for us.
-  bool short_turn(thread_record* me) noexcept {
-    if (me != nullptr) report_if_asked(*me);
+  bool short_turn() noexcept {
+    if (me_ != nullptr) report_if_asked(*me_);
     if (++spent_ % 64 != 0) {
       platform::relax();
       return true;
@@ -39,7 +58,21 @@ class spinner {
   void restart() noexcept { spent_ = pause_ = 0; }
 
  private:
+  // In pauses of the processor, some 20 ns each.
+  static constexpr std::uint32_t first = 32;
+  static constexpr std::uint32_t longest = 512;
+  static constexpr std::uint32_t longest_brief = 16;
   static constexpr std::uint32_t budget = 600;
+  static constexpr std::uint64_t right_after = 1000;  // nanoseconds
+
+  bool is_dense() const noexcept {
+    return me_ != nullptr && me_->waited_for == lock_ &&
+           platform::now() - me_->waited_until < right_after;
+  }
+
+  thread_record* me_;
+  std::uintptr_t lock_;
+  bool waited_ = false;
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;
   std::uint64_t started_ = 0;

@@ -65,6 +65,9 @@ struct alignas(platform::cache_line) thread_record {
   std::uint32_t untracked{};
   // The lock that this thread is claiming or giving back, whose `grant` thus says nothing.
   platform::atomic<std::uintptr_t> deciding{};
+  // The lock this thread waited for last, and when that was over.
+  std::uintptr_t waited_for{};
+  std::uint64_t waited_until{};
   std::uint32_t number{};  // in the chunk
   chunk* home{};
   platform::atomic<std::uint64_t> active_reads{};
