@@ -35,7 +35,7 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
   const std::int32_t old = lock.balance.load(platform::relaxed);
   std::int32_t balance = old + amount;
   balance = balance > highest ? highest : balance < lowest ? lowest : balance;
-  if (balance != old) lock.balance.store(balance, platform::relaxed);
+  if (balance != old) lock.balance.store(static_cast<std::int16_t>(balance), platform::relaxed);
 }
 
 // For the last few active reads of a thread.
@@ -67,8 +67,8 @@ inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
 }
 
 // Remembers what a round cost, for the writes of all locks that do without one.
-inline void remember_cost(std::uint64_t cost) noexcept {
-  auto& remembered = default_domain.round_cost;
+inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
+  auto& remembered = d.round_cost;
   const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
   const std::uint64_t old = remembered.load(platform::relaxed);
   remembered.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
@@ -77,7 +77,7 @@ inline void remember_cost(std::uint64_t cost) noexcept {
 // A write that revoked nothing: debits what a revocation has cost of late. That figure ages, or one
 // bad spell would keep a lock without bias for ever.
 inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
-  auto& cost = default_domain.round_cost;
+  auto& cost = domains[lock.domain].round_cost;
   const std::uint32_t estimate = cost.load(platform::relaxed);
   constexpr std::uint64_t writes_between_ageing = 64;
   if (me.writes.load(platform::relaxed) % writes_between_ageing == 0 && estimate > least_cost) {

@@ -36,6 +36,13 @@ constexpr std::uint64_t store_buffers_drained = 10'000'000;
 
 constexpr std::uint32_t idle_rounds_until_retired = 8;
 
+// Membarriers are shared by the rounds of all domains: one serves the whole process.
+constinit struct {
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> wanted{};
+  platform::atomic<std::uint64_t> done{};
+  platform::atomic<std::uint32_t> in_flight{};
+} fences;
+
 bool can_lock_passively(std::uint32_t mode) noexcept {
   const participation p = participation_of(mode);
   return p == participation::online || p == participation::leaving;
@@ -52,14 +59,12 @@ bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
 
 // (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread: what it
 // published before is visible to us, what it looks at afterwards shows (K).
-bool fence_now(domain& d) noexcept {
+bool fence_now() noexcept {
   const std::uint64_t start = platform::now();
   if (!platform::heavy_fence()) {
     forbid_passive();
     return false;
   }
-  d.rounds_by_membarrier.store(d.rounds_by_membarrier.load(platform::relaxed) + 1,
-                               platform::relaxed);
   std::uint64_t cost = platform::now() - start;
   cost = cost < shortest_wait ? shortest_wait : cost > longest_wait ? longest_wait : cost;
   wait_for_reports.store(cost, platform::relaxed);
@@ -68,31 +73,31 @@ bool fence_now(domain& d) noexcept {
 
 // One membarrier after the call, our own or another caller's. Does not wait long for the other: its
 // thread may be off its CPU, or in a signal handler that waits for us.
-bool fence_all(domain& d) noexcept {
+bool fence_all() noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
   constexpr int turns = 256;
-  const std::uint64_t ticket = d.fences_wanted.fetch_add(1, platform::seq_cst) + 1;
+  const std::uint64_t ticket = fences.wanted.fetch_add(1, platform::seq_cst) + 1;
   for (int turn = 0; turn < turns; ++turn) {
-    if (d.fences_done.load(platform::acquire) >= ticket) return true;
-    if (d.fence_in_flight.exchange(1, platform::acquire) == 0) {
+    if (fences.done.load(platform::acquire) >= ticket) return true;
+    if (fences.in_flight.exchange(1, platform::acquire) == 0) {
       // Whoever took a ticket up to here did so before the fence below begins.
-      const std::uint64_t covered = d.fences_wanted.load(platform::seq_cst);
-      const bool fenced = fence_now(d);
-      if (fenced) d.fences_done.store(covered, platform::release);
-      d.fence_in_flight.store(0, platform::release);
+      const std::uint64_t covered = fences.wanted.load(platform::seq_cst);
+      const bool fenced = fence_now();
+      if (fenced) fences.done.store(covered, platform::release);
+      fences.in_flight.store(0, platform::release);
       return fenced;
     }
     platform::relax();
   }
-  return fence_now(d);
+  return fence_now();
 }
 
-void fence_all_or_wait(domain& d) noexcept {
-  if (!fence_all(d)) platform::sleep_for(store_buffers_drained);
+void fence_all_or_wait() noexcept {
+  if (!fence_all()) platform::sleep_for(store_buffers_drained);
 }
 
 // Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
-bool await_reports(domain& d, thread_record* me, std::uint64_t version) noexcept {
+bool await_reports(domain& d, const thread_record* me, std::uint64_t version) noexcept {
   constexpr std::uint32_t turns_without_clock = 16;
   const std::uint64_t patience = wait_for_reports.load(platform::relaxed);
   std::uint64_t start = 0;
@@ -108,7 +113,7 @@ bool await_reports(domain& d, thread_record* me, std::uint64_t version) noexcept
     } else if (turn > turns_without_clock && platform::now() - start > patience) {
       return false;
     }
-    if (me != nullptr) report_if_asked(*me);
+    report_if_asked();
     platform::relax();
   }
 }
@@ -133,7 +138,7 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
     if (participation_of(mode) == participation::leaving) leaving[count++] = {&record, mode};
     return count < stragglers_at_once;
   });
-  fence_all_or_wait(d);
+  fence_all_or_wait();
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
                                   static_cast<std::uint32_t>(participation::dormant);
@@ -161,8 +166,7 @@ void retire_if_idle(thread_record& record) noexcept {
   participation next = participation::offline;
   for (const auto& slot : record.held) {
     // Acquire as (L): a writer that no longer finds the record in the index is behind its sections.
-    const std::uintptr_t held = slot.load(platform::acquire);
-    if (held != 0 && (held & held_active) == 0) next = participation::dormant;
+    if (is_passive_hold(slot.load(platform::acquire))) next = participation::dormant;
   }
   if (next == participation::offline) {
     record.home->present.fetch_and(~(std::uint64_t{1} << record.number), platform::seq_cst);
@@ -174,38 +178,41 @@ void retire_if_idle(thread_record& record) noexcept {
 
 }  // namespace
 
+void forget_fences() noexcept {
+  fences.wanted.store(0, platform::relaxed);
+  fences.done.store(0, platform::relaxed);
+  fences.in_flight.store(0, platform::relaxed);
+}
+
 void report(thread_record& me) noexcept {
   // (E) Acquire pairs with (G): what a writer wrote before it raised the version is visible from
   // here on. Release pairs with (L1): what this thread published and did until here is visible to
   // the writer that reads `seen`. Together they stand for a full fence at (B).
-  const std::uint64_t version = default_domain.version.load(platform::acquire);
+  const std::uint64_t version = domain_of(me).version.load(platform::acquire);
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
     for (const auto& slot : me.held) {
-      const std::uintptr_t held = slot.load(platform::relaxed);
-      if (held != 0 && (held & held_active) == 0) busy = 1;
+      if (is_passive_hold(slot.load(platform::relaxed))) busy = 1;
     }
   }
   me.seen.store(version | busy, platform::release);
 }
 
-void report_after_unlock() noexcept {
-  thread_record& me = *this_thread;
+void report_after_unlock(thread_record& me) noexcept {
   if (&me == &unregistered) return;
   report(me);
   // (N) The slot was cleared before this fence, `drain_sleepers` is read after it. Pairs with (O).
   platform::full_fence();
-  if (default_domain.drain_sleepers.load(platform::relaxed) != 0 &&
-      !is_mutant(mutant::lost_drain_wakeup)) {
-    wake_drain_sleepers();
+  domain& d = domain_of(me);
+  if (d.drain_sleepers.load(platform::relaxed) != 0 && !is_mutant(mutant::lost_drain_wakeup)) {
+    wake_drain_sleepers(d);
   }
 }
 
-std::uint64_t reach_consensus(thread_record* me) noexcept {
-  domain& d = default_domain;
+round reach_consensus(domain& d, thread_record* me) noexcept {
   // The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
   platform::full_fence_after_rmw();
-  if (is_mutant(mutant::skip_consensus)) return 0;
+  if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none};
   bool alone = true;
   for_each_present(d, [&](thread_record& record) {
     if (&record == me) return true;
@@ -214,27 +221,26 @@ std::uint64_t reach_consensus(thread_record* me) noexcept {
     }
     return alone;
   });
-  if (alone) return 0;
+  if (alone) return {0, round_kind::none};
 
   // (G) Release, as part of seq_cst, pairs with (E): who loads this version has (K) before it.
   const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
-  if (await_reports(d, me, version)) {
-    d.rounds_by_reports.store(d.rounds_by_reports.load(platform::relaxed) + 1, platform::relaxed);
-  } else {
-    fence_stragglers(d, me, version);
-  }
+  const bool reported = await_reports(d, me, version);
+  if (!reported) fence_stragglers(d, me, version);
+  auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
+  rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
   for_each_present(d, [&](thread_record& record) {
     if (&record != me) retire_if_idle(record);
     return true;
   });
-  return version;
+  return {version, reported ? round_kind::reports : round_kind::membarrier};
 }
 
-std::int64_t passive_holds(const void* lock, const thread_record* me,
+std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   std::int64_t holds = 0;
-  for_each_present(default_domain, [&](const thread_record& record) {
+  for_each_present(d, [&](const thread_record& record) {
     const std::uint64_t seen = record.seen.load(platform::acquire);  // as (L1)
     if (round != 0 && &record != me && (seen & 1) == 0 &&
         static_cast<std::int64_t>(seen - round) >= 0) {
@@ -249,9 +255,9 @@ std::int64_t passive_holds(const void* lock, const thread_record* me,
   return holds;
 }
 
-void erase_passive_holds(const void* lock) noexcept {
+void erase_passive_holds(domain& d, const void* lock) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
-  for_each_present(default_domain, [&](thread_record& record) {
+  for_each_present(d, [&](thread_record& record) {
     for (auto& slot : record.held) {
       std::uintptr_t expected = wanted;
       slot.compare_exchange_strong(expected, 0, platform::acq_rel, platform::relaxed);
@@ -260,23 +266,22 @@ void erase_passive_holds(const void* lock) noexcept {
   });
 }
 
-drain_sleep::drain_sleep(thread_record* me) noexcept {
-  domain& d = default_domain;
-  if (me != nullptr) go_offline(*me);
+drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {
+  go_offline();
   // (O) Announced before the version is raised and before the heavy fence; whoever clears a slot
   // after that finds a version it has not reported, goes to (N) and sees the announcement. Whoever
   // cleared it before is seen by the caller's next look.
   d.drain_sleepers.fetch_add(1, platform::seq_cst);
   d.version.fetch_add(2, platform::seq_cst);
-  fenced_ = fence_all(d);
+  fenced_ = fence_all();
 }
 
 drain_sleep::~drain_sleep() {
-  default_domain.drain_sleepers.fetch_sub(1, platform::seq_cst);
+  domain_.drain_sleepers.fetch_sub(1, platform::seq_cst);
 }
 
 std::uint32_t drain_sleep::epoch() const noexcept {
-  return default_domain.drain_epoch.load(platform::seq_cst);
+  return domain_.drain_epoch.load(platform::seq_cst);
 }
 
 platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
@@ -288,11 +293,10 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
     platform::sleep_for(100'000);
     return platform::wake_reason::woken;
   }
-  return platform::futex_wait(platform::futex_of(default_domain.drain_epoch), epoch, ~0U, until);
+  return platform::futex_wait(platform::futex_of(domain_.drain_epoch), epoch, ~0U, until);
 }
 
-void wake_drain_sleepers() noexcept {
-  domain& d = default_domain;
+void wake_drain_sleepers(domain& d) noexcept {
   if (d.drain_sleepers.load(platform::seq_cst) == 0) return;
   d.drain_epoch.fetch_add(1, platform::seq_cst);
   platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);

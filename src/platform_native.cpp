@@ -1,4 +1,5 @@
 // The seam on Linux.
+#include <execinfo.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -6,6 +7,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -322,6 +324,63 @@ bool write_text(const char* path, const char* text, std::size_t length) noexcept
   const bool complete = write(file, text, length) == static_cast<ssize_t>(length);
   if (path != nullptr) close(file);
   return complete;
+}
+
+namespace {
+
+// Files of /proc have no size and cannot be mapped.
+file_content read_to_the_end(int file) noexcept {
+  std::size_t room = 64 * 1024;
+  void* pages = map_pages(room);
+  std::size_t size = 0;
+  while (pages != nullptr) {
+    const ssize_t got = read(file, static_cast<char*>(pages) + size, room - size);
+    if (got < 0) break;
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size < room) continue;
+    void* larger = mremap(pages, room, 2 * room, MREMAP_MAYMOVE);
+    if (larger == MAP_FAILED) break;
+    pages = larger;
+    room *= 2;
+  }
+  if (size == 0) {
+    if (pages != nullptr) munmap(pages, room);
+    return {nullptr, 0};
+  }
+  mremap(pages, room, size, 0);
+  return {static_cast<const char*>(pages), size};
+}
+
+}  // namespace
+
+file_content content_of(const char* path) noexcept {
+  errno_kept kept;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {nullptr, 0};
+  struct stat facts{};
+  file_content content{nullptr, 0};
+  if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
+    content.size = static_cast<std::size_t>(facts.st_size);
+    void* pages = mmap(nullptr, content.size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (pages != MAP_FAILED) content.data = static_cast<const char*>(pages);
+  } else {
+    content = read_to_the_end(file);
+  }
+  close(file);
+  return content;
+}
+
+void give_back(file_content content) noexcept {
+  errno_kept kept;
+  if (content.data != nullptr) munmap(const_cast<char*>(content.data), content.size);
+}
+
+std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept {
+  errno_kept kept;
+  static_assert(sizeof(void*) == sizeof(std::uintptr_t));
+  const int count = ::backtrace(reinterpret_cast<void**>(frames), static_cast<int>(most));
+  return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
 }  // namespace readmost::platform

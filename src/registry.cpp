@@ -1,11 +1,13 @@
-// Membership in the domain: registration at the first lock, thread exit, fork, online and offline.
+// Membership in domains: registration at the first lock, thread exit, fork, online and offline.
 #include "registry.hpp"
+
+#include <readmost/lock_domain.hpp>
 
 namespace readmost {
 
 namespace {
 
-constexpr std::uintptr_t never_free = ~std::uintptr_t{0};
+constexpr std::uintptr_t never_free = ~held_free;
 
 enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 
@@ -13,6 +15,10 @@ READMOST_THREAD_LOCAL bool registering = false;
 READMOST_THREAD_LOCAL bool departed = false;
 
 platform::atomic<std::uint32_t> watching_fork{0};
+platform::atomic<std::uint32_t> passive_state{passive_undecided};
+
+// Domains that a lock_domain has, as bits; the process's own is never free.
+platform::atomic<std::uint32_t> domains_taken{1};
 
 // Enough for most programs without mapping memory.
 constinit chunk first_chunk;
@@ -35,14 +41,20 @@ thread_record* take_from(chunk& c) noexcept {
   return nullptr;
 }
 
-thread_record* take_record() noexcept {
-  for (chunk* c = default_domain.chunks;;) {
+chunk* make_chunk(unsigned domain) noexcept {
+  auto* fresh = static_cast<chunk*>(platform::map_pages(sizeof(chunk)));
+  if (fresh != nullptr) fresh->domain = domain;
+  return fresh;
+}
+
+thread_record* take_record(unsigned domain) noexcept {
+  for (chunk* c = domains[domain].chunks.load(platform::acquire);;) {
     if (thread_record* record = take_from(*c)) return record;
     chunk* next = c->next.load(platform::acquire);
     if (next == nullptr) {
-      auto* fresh = static_cast<chunk*>(platform::map_pages(sizeof(chunk)));
+      chunk* fresh = make_chunk(domain);
       if (fresh == nullptr) return nullptr;
-      // Release: whoever follows the link finds the pages zeroed. The loser of a race appends its
+      // Release: whoever follows the link finds the pages filled. The loser of a race appends its
       // chunk behind the winner's.
       for (chunk* tail = c; !tail->next.compare_exchange_strong(next, fresh, platform::acq_rel,
                                                                 platform::acquire);) {
@@ -65,27 +77,28 @@ void give_back(thread_record& record) noexcept {
 // holds in their locks, where another thread can release them.
 void make_holds_active(thread_record& record) noexcept {
   for (auto& slot : record.held) {
-    const std::uintptr_t lock = slot.load(platform::relaxed);
-    if (lock == 0) continue;
-    if ((lock & held_active) == 0 && !is_mutant(mutant::exit_drops_holds)) {
+    const std::uintptr_t held = slot.load(platform::relaxed);
+    if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
       // First counted, then cleared: a writer that scans sees it in one place at least.
-      reinterpret_cast<rwlock*>(lock)->state.fetch_add(rwlock::one_reader, platform::acq_rel);
+      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::acq_rel);
     }
     slot.store(0, platform::release);
   }
 }
 
 void on_thread_exit() noexcept {
-  thread_record& me = *this_thread;
-  if (&me == &unregistered) return;
   departed = true;
-  make_holds_active(me);
-  go_offline(me);
-  // A writer may be asleep over one of the holds; it shall count again. The fence is as (N).
-  platform::full_fence();
-  wake_drain_sleepers();
-  this_thread = &unregistered;
-  give_back(me);
+  for_each_own_record([](thread_record& me) {
+    make_holds_active(me);
+    go_offline(me);
+    // A writer may be asleep over one of the holds; it shall count again. The fence is as (N).
+    platform::full_fence();
+    domain& d = domain_of(me);
+    wake_drain_sleepers(d);
+    own_records[me.home->domain] = &unregistered;
+    give_back(me);
+  });
+  memberships = 0;
 }
 
 // A writer that vanished while it was finding out who is inside has never been inside.
@@ -101,79 +114,123 @@ void undo_decision(thread_record& record) noexcept {
   lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
 }
 
-// Only the forking thread lives on in the child; the records of the others are as they were.
-void in_child() noexcept {
-  domain& d = default_domain;
-  for_each_record(d, [](thread_record& record, bool used) {
-    if (&record == this_thread) return;
+// Nor does a thread wait that is no more.
+void undo_waiting(thread_record& record) noexcept {
+  const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
+  if (waiting == 0) return;
+  record.waiting_in.store(0, platform::relaxed);
+  constexpr std::uintptr_t tags = 3;
+  auto& state = reinterpret_cast<rwlock*>(waiting & ~tags)->state;
+  state.store(
+      rwlock::without_waiter(state.load(platform::relaxed), static_cast<waits_as>(waiting & tags)),
+      platform::relaxed);
+}
+
+void keep_only_own_record(domain& d) noexcept {
+  const auto number = static_cast<unsigned>(&d - domains);
+  thread_record* const mine = own_records[number];
+  for_each_record(d, [&](thread_record& record, bool used) {
+    if (&record == mine) return;
     if (used) {
       undo_decision(record);
+      undo_waiting(record);
       make_holds_active(record);
       give_back(record);
     }
     record.mode.store(0, platform::relaxed);
   });
-  for (chunk* c = d.chunks; c != nullptr; c = c->next.load(platform::relaxed)) {
+  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
+       c = c->next.load(platform::relaxed)) {
     c->present.store(0, platform::relaxed);
   }
-  if (this_thread != &unregistered) {
-    thread_record& me = *this_thread;
-    me.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    me.home->present.store(std::uint64_t{1} << me.number, platform::relaxed);
+  if (mine != &unregistered) {
+    mine->mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
+    mine->home->present.store(std::uint64_t{1} << mine->number, platform::relaxed);
   }
-  d.fences_wanted.store(0, platform::relaxed);
-  d.fences_done.store(0, platform::relaxed);
-  d.fence_in_flight.store(0, platform::relaxed);
   d.drain_sleepers.store(0, platform::relaxed);
-  d.passive_allowed.store(passive_undecided, platform::relaxed);
-  forget_statistics();
 }
 
-bool passive_allowed(domain& d) noexcept {
-  std::uint32_t allowed = d.passive_allowed.load(platform::relaxed);
-  if (allowed == passive_undecided) [[unlikely]] {
-    allowed = platform::enable_heavy_fence() ? passive_on : passive_off;
-    d.passive_allowed.store(allowed, platform::relaxed);
-  }
-  return allowed == passive_on;
+// Only the forking thread lives on in the child; the records of the others are as they were.
+void in_child() noexcept {
+  for_each_domain(keep_only_own_record);
+  forget_fences();
+  passive_state.store(passive_undecided, platform::relaxed);
+  forget_statistics();
 }
 
 }  // namespace
 
-READMOST_THREAD_LOCAL constinit thread_record* this_thread = &unregistered;
+READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
+    &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,
+    &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,
+    &unregistered, &unregistered, &unregistered, &unregistered};
+READMOST_THREAD_LOCAL std::uint32_t memberships = 0;
 
 constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
                                               never_free, never_free, never_free, never_free}};
 
-constinit domain default_domain{.chunks = &first_chunk};
+constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 
 bool passive_possible() noexcept {
-  return passive_allowed(default_domain);
+  std::uint32_t state = passive_state.load(platform::relaxed);
+  if (state == passive_undecided) [[unlikely]] {
+    state = platform::enable_heavy_fence() ? passive_on : passive_off;
+    passive_state.store(state, platform::relaxed);
+  }
+  return state == passive_on;
 }
 
 void forbid_passive() noexcept {
-  default_domain.passive_allowed.store(passive_off, platform::seq_cst);
+  passive_state.store(passive_off, platform::seq_cst);
 }
 
 void watch_forks() noexcept {
   if (watching_fork.exchange(1, platform::relaxed) == 0) platform::watch_fork(in_child);
 }
 
-thread_record* enlist() noexcept {
-  if (this_thread != &unregistered) [[likely]]
-    return this_thread;
+thread_record* enlist(unsigned domain) noexcept {
+  if (own_records[domain] != &unregistered) [[likely]]
+    return own_records[domain];
   if (departed || registering) return nullptr;
   registering = true;
   platform::light_fence();  // against a signal handler of this thread
   watch_forks();
-  thread_record* record = take_record();
+  thread_record* record = take_record(domain);
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);
-    this_thread = record;
+    own_records[domain] = record;
+    memberships |= 1U << domain;
   }
   platform::light_fence();
   registering = false;
   return record;
+}
+
+lock_domain::lock_domain() noexcept : number_(0) {
+  std::uint32_t taken = domains_taken.load(platform::relaxed);
+  unsigned number = 0;
+  do {
+    const std::uint32_t left = ~taken & ((1U << max_domains) - 1);
+    if (left == 0) return;
+    number = static_cast<unsigned>(__builtin_ctz(left));
+    // Acquire pairs with the destructor of the one who had it before.
+  } while (!domains_taken.compare_exchange_weak(taken, taken | 1U << number, platform::acquire,
+                                                platform::relaxed));
+  // What its last owner left stays: chunks, and records of threads that live on.
+  domain& d = domains[number];
+  if (d.chunks.load(platform::relaxed) == nullptr) {
+    chunk* first = make_chunk(number);
+    if (first == nullptr) {
+      domains_taken.fetch_and(~(1U << number), platform::relaxed);
+      return;
+    }
+    d.chunks.store(first, platform::release);
+  }
+  number_ = number;
+}
+
+lock_domain::~lock_domain() {
+  if (number_ != 0) domains_taken.fetch_and(~(1U << number_), platform::release);
 }
 
 bool come_online(thread_record& me) noexcept {

@@ -8,7 +8,8 @@ namespace readmost {
 // Calls visit(record, belongs_to_a_thread) for every record ever made.
 template <class Visit>
 void for_each_record(domain& d, Visit visit) noexcept {
-  for (chunk* c = d.chunks; c != nullptr; c = c->next.load(platform::acquire)) {
+  for (chunk* c = d.chunks.load(platform::acquire); c != nullptr;
+       c = c->next.load(platform::acquire)) {
     const std::uint64_t used = c->used.load(platform::acquire);
     for (std::size_t i = 0; i < chunk::capacity; ++i) {
       visit(c->records[i], (used >> i & 1) != 0);
@@ -20,17 +21,27 @@ void for_each_record(domain& d, Visit visit) noexcept {
 // hold what they locked so, until it returns false.
 template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
-  for (chunk* c = d.chunks; c != nullptr; c = c->next.load(platform::acquire)) {
+  for (chunk* c = d.chunks.load(platform::acquire); c != nullptr;
+       c = c->next.load(platform::acquire)) {
     for (std::uint64_t left = c->present.load(platform::seq_cst); left != 0; left &= left - 1) {
       if (!visit(c->records[__builtin_ctzll(left)])) return;
     }
   }
 }
 
+// Calls visit(domain) for every domain.
+template <class Visit>
+void for_each_domain(Visit visit) noexcept {
+  for (domain& d : domains) visit(d);
+}
+
 // Whether threads of this process may lock passively at all: there is a heavy fence.
 bool passive_possible() noexcept;
 // From now on none may come online: the heavy fence failed.
 void forbid_passive() noexcept;
+
+// In a fork's child: nobody wants or runs a membarrier.
+void forget_fences() noexcept;
 
 // In a fork's child: statistics start from nothing.
 void forget_statistics() noexcept;

@@ -12,21 +12,28 @@
 // without bias and new readers out. Under reader preference it leaves no trace but writers_parked:
 // readers come in, also passively, so a reader inside may wait for another one that is still to
 // come (bravo.md's listing hangs there), and a writer that sleeps or is off its CPU slows nobody
-// down.
+// down. Phase-fair is writer preference in which readers that wait are counted too: a writer that
+// leaves gives them their turn, in which writers stay out until the last of them is in. A reader
+// that starves under writer preference takes such a turn.
+// A reader that upgrades is one more writer that waits, ahead of the others because its own read
+// hold keeps them out, and the only one with `upgrading`.
 //
 // Nobody sleeps for ever: while writers sleep on the state, either writers_parked is set and there
 // is somebody inside who sees it when leaving, or a writer that was woken in the name of all has
 // yet to enter (and sets it again) or to give up (and wakes the next). Whoever gives the bias wakes
-// one too.
+// one too. An upgrader sleeps with upgrader_parked set; the last other reader to leave clears it.
 #include "bias.hpp"
 #include "waiting.hpp"
 
 namespace readmost {
 
+constinit platform::atomic<bool> lock_statistics_on_{false};
+
 namespace {
 
 constexpr std::uint32_t sleeping_readers = 1;
 constexpr std::uint32_t sleeping_writers = 2;
+constexpr std::uint32_t sleeping_upgrader = 4;
 
 // Waiters sleep on the half of the state that readers do not change as they come and go.
 platform::futex_word sleep_word(const rwlock& lock) noexcept {
@@ -40,7 +47,7 @@ std::uintptr_t address(const rwlock& lock) noexcept {
 void meet(rwlock& lock) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
   if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) == 0) {
-    default_domain.locks_met.fetch_add(1, platform::relaxed);
+    domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
   }
 }
 
@@ -54,17 +61,23 @@ struct wake_up {
   // The readers may all have given up just now; somebody has to go on.
   bool writer_if_no_reader = false;
 
+  bool upgrader = false;
+
   wake_up(std::uint64_t& next, preference prefers) noexcept {
     if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
     const bool readers_first = (next & rwlock::waiting_writers) == 0 ||
-                               prefers == preference::reader ||
-                               (next & rwlock::readers_starve) != 0;
-    const bool writer_parked = (next & rwlock::writers_parked) != 0;
+                               prefers == preference::reader || (next & rwlock::readers_turn) != 0;
     if (readers_first && (next & rwlock::readers_parked) != 0) {
       next &= ~rwlock::readers_parked;
       readers = true;
     }
-    // Passive readers will wake nobody when they leave.
+    if ((next & rwlock::upgrader_parked) != 0) {
+      next &= ~rwlock::upgrader_parked;
+      upgrader = true;
+    }
+    // Active readers inside will wake a writer when they leave, passive ones will not.
+    const bool writer_parked = (next & rwlock::writers_parked) != 0 &&
+                               (rwlock::readers(next) <= 0 || (next & rwlock::biased) != 0);
     if (writer_parked && (!readers || (next & rwlock::biased) != 0)) {
       next &= ~rwlock::writers_parked;
       writer = true;
@@ -76,6 +89,7 @@ struct wake_up {
   void carry_out(platform::futex_word word) const noexcept {
     int woken = 0;
     if (readers) woken = platform::futex_wake(word, INT32_MAX, sleeping_readers);
+    if (upgrader) platform::futex_wake(word, 1, sleeping_upgrader);
     if (writer || (writer_if_no_reader && woken == 0)) {
       platform::futex_wake(word, 1, sleeping_writers);
     }
@@ -95,6 +109,46 @@ void open_door(rwlock& lock, preference prefers, std::memory_order order, Change
       return;
     }
   }
+}
+
+// --- Waiting -----------------------------------------------------------------------------------
+
+bool counts_writers(preference prefers) noexcept {
+  return prefers != preference::reader;
+}
+
+// For a fork's child, where the waiting thread is no more. Set after it is counted and cleared
+// before it is not: in between the child takes it for somebody that still waits.
+void note_waiting(thread_record* me, const rwlock& lock, waits_as as) noexcept {
+  if (me != nullptr) {
+    me->waiting_in.store(address(lock) | static_cast<std::uintptr_t>(as), platform::relaxed);
+  }
+}
+
+void note_waited(thread_record* me) noexcept {
+  if (me != nullptr) me->waiting_in.store(0, platform::relaxed);
+}
+
+// Room in the state to count one more; there is for 65,535 of a kind.
+bool can_be_counted(std::uint64_t state, waits_as as) noexcept {
+  const std::uint64_t field = as == waits_as::reader     ? rwlock::waiting_readers
+                              : as == waits_as::upgrader ? 0
+                                                         : rwlock::waiting_writers;
+  return field == 0 || (state & field) != field;
+}
+
+std::uint64_t with_waiter(std::uint64_t state, waits_as as) noexcept {
+  switch (as) {
+    case waits_as::writer:
+      return state + rwlock::one_writer;
+    case waits_as::reader:
+      return state + rwlock::one_waiting_reader;
+    case waits_as::upgrader:
+      return state | rwlock::upgrading;
+    case waits_as::counted_upgrader:
+      return (state | rwlock::upgrading) + rwlock::one_writer;
+  }
+  return state;
 }
 
 // --- Readers -----------------------------------------------------------------------------------
@@ -118,40 +172,48 @@ void change_elsewhere(thread_record& me, std::int32_t by) noexcept {
                      platform::relaxed);
 }
 
-// Like try_lock_shared_passive(), but comes online first and uses any free slot.
-bool lock_passively(rwlock& lock, thread_record& me) noexcept {
-  if (!come_online(me)) return false;
+// Calls visit(slot, is_home) for the caller's free slots, the one of the lock first, until it
+// returns true; false if it never does. A slot that is not home counts in `elsewhere` while
+// visited.
+template <class Visit>
+bool with_free_slot(thread_record& me, const rwlock& lock, Visit visit) noexcept {
   const std::size_t home = home_slot(&lock);
   for (std::size_t i = 0; i < held_slots; ++i) {
     auto& slot = me.held[(home + i) % held_slots];
-    if (slot.load(platform::relaxed) != 0) continue;
+    if (!is_free(slot.load(platform::relaxed))) continue;
     if (i != 0) change_elsewhere(me, +1);
-    // As (A), (B) and (C).
-    slot.store(address(lock), platform::release);
-    platform::light_fence();
-    if ((lock.state.load(platform::acquire) & rwlock::biased) == 0 ||
-        participation_of(me.mode.load(platform::relaxed)) != participation::online) {
-      slot.store(0, platform::release);
-      if (i != 0) change_elsewhere(me, -1);
-      report_after_unlock();
-      return false;
-    }
-    count_own(me.reads[home]);
-    return true;
+    if (visit(slot, i == 0)) return true;
+    if (i != 0) change_elsewhere(me, -1);
+    return false;
   }
   return false;
 }
 
+// Like try_lock_shared_passive(), but comes online first and uses any free slot.
+bool lock_passively(rwlock& lock, thread_record& me) noexcept {
+  if (!come_online(me)) return false;
+  return with_free_slot(me, lock, [&](auto& slot, bool is_home) {
+    const bool acquired = publish_and_look(lock, me, slot);
+    if (acquired) {
+      count_own(is_home ? me.reads[home_slot(&lock)] : me.reads_elsewhere);
+    } else {
+      slot.store(0, platform::release);
+      report_after_unlock(me);
+    }
+    return acquired;
+  });
+}
+
+// Notes and counts an active read hold of the caller.
 void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
-  const std::size_t home = home_slot(&lock);
-  for (std::size_t i = 0; i < held_slots; ++i) {
-    auto& slot = me.held[(home + i) % held_slots];
-    if (slot.load(platform::relaxed) != 0) continue;
-    if (i != 0) change_elsewhere(me, +1);
-    slot.store(address(lock) | held_active, platform::relaxed);
-    return;
-  }
+  const bool noted = with_free_slot(me, lock, [&](auto& slot, bool is_home) {
+    slot.store(held_passively(lock) | held_active, platform::relaxed);
+    count_own(is_home ? me.active_reads[home_slot(&lock)] : me.active_elsewhere);
+    return true;
+  });
+  if (noted) return;
   ++me.untracked;
+  count_own(me.active_elsewhere);
 }
 
 // Whether there are other threads, so that a count in the lock may have to come from another core.
@@ -166,8 +228,10 @@ void give_bias(rwlock& lock, rules how) noexcept {
     lock.balance.store(0, platform::relaxed);  // not to be asked at every read
     return;
   }
+  constexpr std::uint64_t in_the_way =
+      rwlock::biased | rwlock::writing | rwlock::waiting_writers | rwlock::upgrading;
   std::uint64_t state = lock.state.load(platform::relaxed);
-  while ((state & (rwlock::biased | rwlock::writing | rwlock::waiting_writers)) == 0) {
+  while ((state & in_the_way) == 0) {
     lock.grant.store(rwlock::not_granted, platform::relaxed);
     std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
     const wake_up wake(next, how.prefers);
@@ -181,19 +245,12 @@ void give_bias(rwlock& lock, rules how) noexcept {
 // The caller's compare-and-swap changed `before` by one reader.
 void entered_actively(rwlock& lock, thread_record& me, std::uint64_t before, rules how) noexcept {
   note_active_hold(me, lock);
-  count_own(me.active_reads);
   if ((before & rwlock::biased) != 0 ||
-      me.active_reads.load(platform::relaxed) % active_reads_per_account != 0) {
+      me.active_reads[home_slot(&lock)].load(platform::relaxed) % active_reads_per_account != 0) {
     return;
   }
   bias::credit_active_reads(lock, has_company(me));
   if (bias::is_earned(lock)) give_bias(lock, how);
-}
-
-// A starving reader that gives up must not keep the writers out.
-void stop_starving(rwlock& lock, rules how) noexcept {
-  open_door(lock, how.prefers, platform::relaxed,
-            [](std::uint64_t state) { return state & ~rwlock::readers_starve; });
 }
 
 // When a reader behind waiting writers looks whether it has been passed over: after a millisecond,
@@ -225,40 +282,65 @@ class patience {
   platform::deadline next_{};
 };
 
+// A writer that is about to know whether it has the lock may yet be refused, so those who only try
+// wait for that; false when they need not, or not any longer.
+bool awaits_decision(const rwlock& lock, const thread_record* me, std::uint64_t state,
+                     spinner& spin) noexcept {
+  return (state & rwlock::writing) != 0 &&
+         lock.grant.load(platform::acquire) == rwlock::not_granted && !is_deciding(me, lock) &&
+         spin.short_turn();
+}
+
 }  // namespace
 
 void retract_published(const rwlock& lock) noexcept {
-  this_thread->held[home_slot(&lock)].store(0, platform::release);
-  report_after_unlock();
+  thread_record& me = my_record(lock.domain);
+  me.held[home_slot(&lock)].store(held_before(lock), platform::release);
+  report_after_unlock(me);
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
-  thread_record* me = enlist();
+  thread_record* me = enlist(lock.domain);
   meet(lock);
   const bool mine_already = how.recursive && holds_shared(me, lock);
   patience limit(lock);
   bool credited = false;
   bool starving = false;
+  bool counted = false;  // in waiting_readers
   bool expired = false;
   spinner spin(me, &lock);
+  // Passively there is nothing to change in the state, so a waiter is taken out by itself.
+  const auto stop_being_counted = [&] {
+    if (!counted) return;
+    note_waited(me);
+    open_door(lock, how.prefers, platform::relaxed,
+              [](std::uint64_t state) { return rwlock::without_waiter(state, waits_as::reader); });
+  };
   for (;;) {
     std::uint64_t state = lock.state.load(platform::acquire);
     if ((state & rwlock::biased) != 0 && me != nullptr) {
       if (lock_passively(lock, *me)) {
-        if (starving) stop_starving(lock, how);
+        stop_being_counted();
         return outcome::acquired;
       }
       state = lock.state.load(platform::acquire);
     }
     const bool open =
         (state & rwlock::writing) == 0 && ((state & rwlock::waiting_writers) == 0 ||
-                                           (state & rwlock::readers_starve) != 0 || mine_already);
+                                           (state & rwlock::readers_turn) != 0 || mine_already);
     if (open) {
-      if (rwlock::readers(state) >= rwlock::max_readers) return outcome::overflow;
+      if (rwlock::readers(state) >= rwlock::max_readers) {
+        stop_being_counted();
+        return outcome::overflow;
+      }
       std::uint64_t next = state + rwlock::one_reader;
-      if (starving) next &= ~rwlock::readers_starve;
+      if (counted) {
+        note_waited(me);
+        next = rwlock::without_waiter(next, waits_as::reader);
+      }
       // Acquire pairs with (M).
       if (!lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
+        if (counted) note_waiting(me, lock, waits_as::reader);
         if (spin.turn(false)) continue;
         spin.restart();
         continue;
@@ -273,29 +355,30 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       credited = true;
     }
     if (how.try_only) {
-      // A writer that is about to know whether it has the lock may yet be refused.
-      if ((state & rwlock::writing) == 0 || grant != rwlock::not_granted || is_deciding(me, lock)) {
-        return outcome::busy;
-      }
-      if (!spin.short_turn()) return outcome::busy;
-      continue;
+      if (awaits_decision(lock, me, state, spin)) continue;
+      return outcome::busy;
     }
     if (expired) {
-      if (starving) stop_starving(lock, how);
+      stop_being_counted();
       return outcome::timed_out;
+    }
+    // Who is counted gets a turn: under phase-fair when the writer leaves, to one that starves
+    // at once, unless a writer is inside.
+    if (!counted && (starving || how.prefers == preference::phase_fair) &&
+        can_be_counted(state, waits_as::reader)) {
+      std::uint64_t next = with_waiter(state, waits_as::reader);
+      if (starving) next |= rwlock::readers_turn;
+      counted = lock.state.compare_exchange_weak(state, next, platform::relaxed);
+      if (counted) note_waiting(me, lock, waits_as::reader);
+      continue;
     }
     if (spin.turn(grant != rwlock::granted)) continue;
 
-    if (starving && (state & rwlock::readers_starve) == 0) {
-      // Opens the door, unless a writer is inside.
-      lock.state.compare_exchange_weak(state, state | rwlock::readers_starve, platform::relaxed);
-      continue;
-    }
     const std::uint64_t parked = state | rwlock::readers_parked;
     if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {
       continue;
     }
-    if (me != nullptr) go_offline(*me);
+    go_offline();
     const auto expected = static_cast<std::uint32_t>(parked);
     if (how.prefers == preference::writer && !starving) {
       if (platform::futex_wait(sleep_word(lock), expected, sleeping_readers,
@@ -323,9 +406,13 @@ found take_off_record(thread_record& me, const rwlock& lock) noexcept {
     auto& slot = me.held[(home + i) % held_slots];
     const std::uintptr_t held = slot.load(platform::relaxed);
     if ((held & ~held_active) != address(lock)) continue;
-    slot.store(0, platform::release);  // as (D)
     if (i != 0) change_elsewhere(me, -1);
-    return held == address(lock) ? found::passive : found::active;
+    if (held == address(lock)) {
+      release_passive_hold(lock, me, domain_of(me), slot);
+      return found::passive;
+    }
+    slot.store(i == 0 ? held_before(lock) : 0, platform::relaxed);
+    return found::active;
   }
   if (me.untracked != 0) --me.untracked;
   return found::nothing;
@@ -334,18 +421,11 @@ found take_off_record(thread_record& me, const rwlock& lock) noexcept {
 }  // namespace
 
 bool unlock_shared_slow(rwlock& lock) noexcept {
-  thread_record& me = *this_thread;
-  if (&me != &unregistered) {
-    if (take_off_record(me, lock) == found::passive) {
-      platform::light_fence();
-      if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
-        report_after_unlock();
-      }
-      return true;
-    }
-  }
+  thread_record& me = my_record(lock.domain);
+  if (&me != &unregistered && take_off_record(me, lock) == found::passive) return true;
 
   const platform::futex_word word = sleep_word(lock);
+  domain& d = domains[lock.domain];
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
     const std::int64_t readers = rwlock::readers(state);
@@ -359,12 +439,15 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
     std::uint64_t next = state - rwlock::one_reader;
     const bool last = readers == 1 && (state & rwlock::writers_parked) != 0;
     if (last) next &= ~rwlock::writers_parked;
+    const bool last_other = readers <= 2 && (state & rwlock::upgrader_parked) != 0;
+    if (last_other) next &= ~rwlock::upgrader_parked;
     // (P) Release pairs with the acquire of the writer that finds the count at zero.
     if (!lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) {
       continue;
     }
     if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, sleeping_writers);
-    if (debt) wake_drain_sleepers();
+    if (last_other) platform::futex_wake(word, 1, sleeping_upgrader);
+    if (debt) wake_drain_sleepers(d);
     return true;
   }
 }
@@ -381,37 +464,6 @@ void enter(rwlock& lock, std::uint8_t grant) noexcept {
   // Release: who finds the grant knows that the claim is decided.
   lock.grant.store(grant, platform::release);
 }
-
-// Whether all readers that may be inside are gone. Passive holds and debts cancel each other.
-bool nobody_inside(std::int64_t passive, std::int64_t readers) noexcept {
-  if (is_mutant(mutant::forget_passive_readers)) passive = 0;
-  if (is_mutant(mutant::forget_active_readers)) readers = 0;
-  return passive + readers <= 0;
-}
-
-bool is_drained(const rwlock& lock, const thread_record* me) noexcept {
-  const std::uint64_t state = lock.state.load(platform::acquire);
-  if ((state & rwlock::draining) == 0) return true;
-  const std::int64_t passive = passive_holds(&lock, me, 0);
-  return passive == 0 || nobody_inside(passive, rwlock::readers(state));
-}
-
-// Waits until the passive readers that a claim has met are gone; false at the deadline.
-bool wait_until_drained(const rwlock& lock, thread_record* me,
-                        const platform::deadline* until) noexcept {
-  for (spinner spin(me, &lock); spin.turn(true);) {
-    if (is_drained(lock, me)) return true;
-  }
-  const drain_sleep sleep(me);
-  for (;;) {
-    const std::uint32_t epoch = sleep.epoch();
-    if (is_drained(lock, me)) return true;
-    if (sleep.wait(epoch, until) == platform::wake_reason::timed_out) return is_drained(lock, me);
-  }
-}
-
-// The claim of a lock that is or was biased: closes it, reaches consensus, looks who is inside.
-enum class claim_result { entered, lost_race, backed_out };
 
 // While it lives, the calling thread's handlers know that they cannot wait for the decision, and a
 // fork's child that it will not be taken.
@@ -432,179 +484,327 @@ class decision {
   thread_record* me_;
 };
 
-// What a writer that goes in leaves behind: it is waiting no more, and if it was woken it was in
-// the name of all that sleep.
-std::uint64_t as_writing(std::uint64_t state, bool waiting, bool has_slept) noexcept {
-  state |= rwlock::writing;
-  if (waiting) state -= rwlock::one_writer;
-  if (has_slept) state |= rwlock::writers_parked;
-  return state;
-}
+// A thread on its way to hold a lock alone: a writer, or a reader that upgrades.
+class candidate {
+ public:
+  // What of the lock it holds itself, as a reader that upgrades.
+  enum class own_hold { none, passive, active };
 
-claim_result claim(rwlock& lock, thread_record* me, rules how, std::uint64_t state, bool waiting,
-                   bool has_slept) noexcept {
-  const bool revoking = (state & rwlock::biased) != 0;
-  const std::uint64_t next =
-      as_writing(state, waiting, has_slept) & ~(rwlock::biased | rwlock::draining);
-  const decision pending(me, lock);
-  // Comes from another core while the compare-and-swap waits for its line.
-  if (revoking) platform::prefetch_for_write(&default_domain.version);
-  // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
-  // (B), and with (F). Acquire: pairs with (M) and (P).
-  if (!lock.state.compare_exchange_strong(state, next, platform::seq_cst, platform::relaxed)) {
-    return claim_result::lost_race;
-  }
-  std::uint64_t round = 0;
-  if (revoking) {
-    const std::uint64_t start = platform::now();
-    round = reach_consensus(me);
-    const std::uint64_t cost = platform::now() - start;
-    bias::debit_revocation(lock, cost);
-    if (round != 0) bias::remember_cost(cost);
-    if (me != nullptr) {
-      count_own(me->revocations);
-      bias::credit_passive_reads(lock, *me, round != 0);
-    }
-  }
-  const std::int64_t passive = passive_holds(&lock, me, round);
-  const std::int64_t readers = rwlock::readers(lock.state.load(platform::acquire));
-  if (nobody_inside(passive, readers)) {
-    if (passive != 0) erase_passive_holds(&lock);
-    if (readers != 0)
-      lock.state.fetch_sub(static_cast<std::uint64_t>(readers) << 32, platform::relaxed);
-    enter(lock, revoking ? rwlock::granted_by_revocation : rwlock::granted);
-    return claim_result::entered;
-  }
-  open_door(lock, how.prefers, platform::release, [&](std::uint64_t now) {
-    now &= ~rwlock::writing;
-    if (how.try_only && revoking && (now & rwlock::waiting_writers) == 0) {
-      return now | rwlock::biased;
-    }
-    if (passive != 0) now |= rwlock::draining;
-    if (how.try_only) return now;
-    return how.prefers == preference::writer ? now + rwlock::one_writer : now;
-  });
-  return claim_result::backed_out;
-}
+  candidate(rwlock& lock, thread_record* me, rules how, own_hold own) noexcept
+      : lock_(lock),
+        me_(me),
+        how_(how),
+        own_(own),
+        as_(own == own_hold::none         ? waits_as::writer
+            : counts_writers(how.prefers) ? waits_as::counted_upgrader
+                                          : waits_as::upgrader),
+        spin_(me, &lock) {}
 
-// A writer gives up waiting. Readers may have waited behind it, and it may have been woken in the
-// place of another writer.
-void stop_waiting(rwlock& lock, preference prefers, bool waiting, bool has_slept) noexcept {
-  if (is_mutant(mutant::silent_waiters)) return;
-  if (waiting) {
-    open_door(lock, prefers, platform::relaxed,
-              [](std::uint64_t state) { return state - rwlock::one_writer; });
-  }
-  if (has_slept) platform::futex_wake(sleep_word(lock), 1, sleeping_writers);
-}
-
-outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
-  thread_record* me = enlist();
-  meet(lock);
-  bool waiting = false;
-  bool has_slept = false;
-  bool expired = false;
-  spinner spin(me, &lock);
-  for (;;) {
-    std::uint64_t state = lock.state.load(platform::acquire);
-    const bool closed =
-        (state & rwlock::writing) != 0 || (!how.try_only && (state & rwlock::readers_starve) != 0);
-    if (!closed && (state & (rwlock::biased | rwlock::draining)) != 0) {
-      switch (claim(lock, me, how, state, waiting, has_slept)) {
-        case claim_result::entered:
-          count_write(me);
+  outcome acquire() noexcept {
+    for (;;) {
+      std::uint64_t state = lock_.state.load(platform::acquire);
+      if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0) return outcome::busy;
+      if (!is_closed(state) && (state & (rwlock::biased | rwlock::draining)) != 0) {
+        switch (claim(state)) {
+          case claim_result::entered:
+            return outcome::acquired;
+          case claim_result::lost_race:
+            continue;
+          case claim_result::backed_out:
+            if (how_.try_only) return outcome::busy;
+            if (expired_) break;
+            expired_ = !wait_until_drained();
+            continue;
+        }
+      } else if (!is_closed(state) && (nobody_else_inside(0, rwlock::readers(state)) ||
+                                       (is_mutant(mutant::handoff_over_readers) && has_slept_))) {
+        const std::uint64_t next =
+            as_writing(state) - (own_ == own_hold::active ? rwlock::one_reader : 0);
+        if (waiting_) note_waited(me_);
+        // Acquire pairs with (M) and (P).
+        if (lock_.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
+          if (!waiting_ && me_ != nullptr) bias::debit_write(lock_, *me_);
+          take_off_own_hold();
+          enter(lock_, rwlock::granted);
+          count_write(me_);
           return outcome::acquired;
-        case claim_result::lost_race:
-          continue;
-        case claim_result::backed_out:
-          if (how.try_only) return outcome::busy;
-          waiting = how.prefers == preference::writer;
-          if (expired) break;
-          expired = !wait_until_drained(lock, me, how.until);
-          continue;
+        }
+        if (waiting_) note_waiting(me_, lock_, as_);
+        continue;
       }
-    } else if (!closed && (nobody_inside(0, rwlock::readers(state)) ||
-                           (is_mutant(mutant::handoff_over_readers) && has_slept))) {
-      const std::uint64_t next = as_writing(state, waiting, has_slept);
-      // Acquire pairs with (M) and (P).
-      if (lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
-        enter(lock, rwlock::granted);
-        if (!waiting && me != nullptr) bias::debit_write(lock, *me);
-        count_write(me);
-        return outcome::acquired;
-      }
-      continue;
-    }
 
-    if (how.try_only) {
-      // A writer that is about to know whether it has the lock may yet be refused.
-      if ((state & rwlock::writing) == 0 ||
-          lock.grant.load(platform::acquire) != rwlock::not_granted || is_deciding(me, lock)) {
+      if (how_.try_only) {
+        if (awaits_decision(lock_, me_, state, spin_)) continue;
         return outcome::busy;
       }
-      if (!spin.short_turn()) return outcome::busy;
-      continue;
+      if (expired_) {
+        give_up();
+        return outcome::timed_out;
+      }
+      if (is_to_be_counted(state)) {
+        waiting_ =
+            lock_.state.compare_exchange_weak(state, with_waiter(state, as_), platform::relaxed);
+        if (waiting_) note_waiting(me_, lock_, as_);
+        continue;
+      }
+      if (!spin_.turn(lock_.grant.load(platform::relaxed) != rwlock::granted)) sleep(state);
     }
-    if (expired) {
-      stop_waiting(lock, how.prefers, waiting, has_slept);
-      return outcome::timed_out;
-    }
-    if (!waiting && how.prefers == preference::writer) {
-      waiting =
-          lock.state.compare_exchange_weak(state, state + rwlock::one_writer, platform::relaxed);
-      continue;
-    }
-    if (spin.turn(lock.grant.load(platform::relaxed) != rwlock::granted)) continue;
-
-    const std::uint64_t parked = state | rwlock::writers_parked;
-    if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {
-      continue;
-    }
-    if (me != nullptr) go_offline(*me);
-    has_slept = true;
-    expired = platform::futex_wait(sleep_word(lock), static_cast<std::uint32_t>(parked),
-                                   sleeping_writers, how.until) == platform::wake_reason::timed_out;
-    spin.restart();
   }
-}
 
-}  // namespace
+ private:
+  enum class claim_result { entered, lost_race, backed_out };
 
-outcome lock_exclusive(rwlock& lock, rules how) noexcept {
-  std::uint64_t free = 0;
-  if ((lock.traits.load(platform::relaxed) & rwlock::met) == 0 || this_thread == &unregistered ||
-      !lock.state.compare_exchange_strong(free, rwlock::writing, platform::acquire,
-                                          platform::relaxed)) {
-    return lock_exclusive_slow(lock, how);
+  bool upgrades() const noexcept { return own_ != own_hold::none; }
+
+  // A reader that upgrades is inside already: no turn of other readers keeps it out.
+  bool is_closed(std::uint64_t state) const noexcept {
+    return (state & rwlock::writing) != 0 ||
+           (!how_.try_only && !upgrades() && (state & rwlock::readers_turn) != 0);
   }
-  enter(lock, rwlock::granted);
-  bias::debit_write(lock, *this_thread);
-  count_own(this_thread->writes);
-  return outcome::acquired;
-}
 
-void unlock_exclusive(rwlock& lock, rules how) noexcept {
+  // Whether all other readers that may be inside are gone. Passive holds and debts cancel each
+  // other.
+  bool nobody_else_inside(std::int64_t passive, std::int64_t readers) const noexcept {
+    if (is_mutant(mutant::forget_passive_readers)) passive = 0;
+    if (is_mutant(mutant::forget_active_readers)) readers = 0;
+    return passive + readers <= (upgrades() ? 1 : 0);
+  }
+
+  bool is_to_be_counted(std::uint64_t state) noexcept {
+    if (waiting_) return false;
+    if (upgrades()) {
+      // While a claim is undecided another one may turn out to be upgrading.
+      return (state & rwlock::writing) == 0 && choose_count(state);
+    }
+    return counts_writers(how_.prefers) && choose_count(state);
+  }
+
+  // As what to be counted in `state`; false when there is no room. An upgrader needs none.
+  bool choose_count(std::uint64_t state) noexcept {
+    if (upgrades() && !can_be_counted(state, as_)) as_ = waits_as::upgrader;
+    return can_be_counted(state, as_);
+  }
+
+  // What a writer that goes in leaves behind: it is waiting no more, and if it was woken it was in
+  // the name of all that sleep.
+  std::uint64_t as_writing(std::uint64_t state) const noexcept {
+    if (waiting_) state = rwlock::without_waiter(state, as_);
+    if (has_slept_ && !upgrades()) state |= rwlock::writers_parked;
+    return state | rwlock::writing;
+  }
+
+  void take_off_own_hold() noexcept {
+    if (upgrades() && me_ != nullptr) take_off_record(*me_, lock_);
+  }
+
+  // The claim of a lock that is or was biased: closes it, reaches consensus, looks who is inside.
+  claim_result claim(std::uint64_t state) noexcept {
+    domain& d = domains[lock_.domain];
+    const bool revoking = (state & rwlock::biased) != 0;
+    const std::uint64_t next = as_writing(state) & ~(rwlock::biased | rwlock::draining);
+    const decision pending(me_, lock_);
+    // Comes from another core while the compare-and-swap waits for its line.
+    if (revoking) platform::prefetch_for_write(&d.version);
+    if (waiting_) note_waited(me_);
+    // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
+    // (B), and with (F). Acquire: pairs with (M) and (P).
+    if (!lock_.state.compare_exchange_strong(state, next, platform::seq_cst, platform::relaxed)) {
+      if (waiting_) note_waiting(me_, lock_, as_);
+      return claim_result::lost_race;
+    }
+    waiting_ = false;
+    const std::uint64_t round = revoking ? revoke(d) : 0;
+    const std::int64_t passive = passive_holds(d, &lock_, me_, round);
+    const std::int64_t readers = rwlock::readers(lock_.state.load(platform::acquire));
+    if (nobody_else_inside(passive, readers)) {
+      take_off_own_hold();
+      if (passive != (own_ == own_hold::passive ? 1 : 0)) erase_passive_holds(d, &lock_);
+      if (readers != 0) {
+        lock_.state.fetch_sub(static_cast<std::uint64_t>(readers) << rwlock::readers_shift,
+                              platform::relaxed);
+      }
+      enter(lock_, revoking ? rwlock::granted_by_revocation : rwlock::granted);
+      count_write(me_);
+      return claim_result::entered;
+    }
+    back_out(revoking, passive);
+    return claim_result::backed_out;
+  }
+
+  // Reaches consensus on the bias being gone, and keeps the account.
+  std::uint64_t revoke(domain& d) noexcept {
+    const std::uint64_t start = platform::now();
+    const round done = reach_consensus(d, me_);
+    const std::uint64_t cost = platform::now() - start;
+    bias::debit_revocation(lock_, cost);
+    if (done.version != 0) bias::remember_cost(d, cost);
+    if (me_ != nullptr) {
+      count_own(me_->revocations);
+      bias::credit_passive_reads(lock_, *me_, done.version != 0);
+    }
+    return done.version;
+  }
+
+  // Somebody is inside: opens the door again, for recursive readers at least.
+  void back_out(bool revoking, std::int64_t passive) noexcept {
+    const bool waits = !how_.try_only && (upgrades() || counts_writers(how_.prefers));
+    open_door(lock_, how_.prefers, platform::release, [&](std::uint64_t now) {
+      now &= ~rwlock::writing;
+      if (how_.try_only && revoking && (now & (rwlock::waiting_writers | rwlock::upgrading)) == 0) {
+        return now | rwlock::biased;
+      }
+      if (passive != 0) now |= rwlock::draining;
+      waiting_ = waits && choose_count(now);
+      return waiting_ ? with_waiter(now, as_) : now;
+    });
+    if (waiting_) note_waiting(me_, lock_, as_);
+    if (own_ == own_hold::passive && !how_.try_only) count_own_hold();
+  }
+
+  // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
+  void count_own_hold() noexcept {
+    // First counted, then cleared: a writer that scans sees it in one place at least.
+    lock_.state.fetch_add(rwlock::one_reader, platform::acq_rel);
+    for (auto& slot : me_->held) {
+      if (slot.load(platform::relaxed) == address(lock_)) {
+        slot.store(address(lock_) | held_active, platform::release);
+      }
+    }
+    own_ = own_hold::active;
+  }
+
+  bool is_drained() const noexcept {
+    const std::uint64_t state = lock_.state.load(platform::acquire);
+    if ((state & rwlock::draining) == 0) return true;
+    const std::int64_t passive = passive_holds(domains[lock_.domain], &lock_, me_, 0);
+    return passive == 0 || nobody_else_inside(passive, rwlock::readers(state));
+  }
+
+  // Waits until the passive readers that a claim has met are gone; false at the deadline.
+  bool wait_until_drained() const noexcept {
+    for (spinner spin(me_, &lock_); spin.turn(true);) {
+      if (is_drained()) return true;
+    }
+    const drain_sleep sleep(domains[lock_.domain]);
+    for (;;) {
+      const std::uint32_t epoch = sleep.epoch();
+      if (is_drained()) return true;
+      if (sleep.wait(epoch, how_.until) == platform::wake_reason::timed_out) return is_drained();
+    }
+  }
+
+  // Sleeps until somebody opens the door, if the state is still as it was.
+  void sleep(std::uint64_t state) noexcept {
+    const std::uint64_t parked =
+        state | (upgrades() ? rwlock::upgrader_parked : rwlock::writers_parked);
+    if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
+      return;
+    }
+    go_offline();
+    has_slept_ = true;
+    expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
+                                    upgrades() ? sleeping_upgrader : sleeping_writers,
+                                    how_.until) == platform::wake_reason::timed_out;
+    spin_.restart();
+  }
+
+  // Readers may have waited behind the caller, and it may have been woken in the place of another
+  // writer.
+  void give_up() noexcept {
+    if (is_mutant(mutant::silent_waiters)) return;
+    if (waiting_) {
+      note_waited(me_);
+      open_door(lock_, how_.prefers, platform::relaxed,
+                [this](std::uint64_t state) { return rwlock::without_waiter(state, as_); });
+    }
+    if (has_slept_ && !upgrades()) platform::futex_wake(sleep_word(lock_), 1, sleeping_writers);
+  }
+
+  rwlock& lock_;
+  thread_record* me_;
+  rules how_;
+  own_hold own_;
+  waits_as as_;
+  bool waiting_ = false;  // counted in the state
+  bool has_slept_ = false;
+  bool expired_ = false;
+  spinner spin_;
+};
+
+// What a writer leaves behind that no longer excludes readers; `readers` of them are its own.
+void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const std::uint8_t grant = lock.grant.load(platform::relaxed);
   const bool bias = (bias::is_earned(lock) ||
                      (grant == rwlock::granted_by_revocation && bias::is_worth_keeping(lock))) &&
                     bias::is_allowed(lock, how);
   lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
                   platform::relaxed);
-  thread_record* const me = this_thread != &unregistered ? this_thread : nullptr;
-  const decision pending(bias ? me : nullptr, lock);
+  thread_record& record = my_record(lock.domain);
+  const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
   if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: who enters next sees what
-  // the writer did. The last access to the lock's memory. While writers wait the lock stays without
-  // bias: they take over without a new consensus (fcp.md 4.1, PASS).
+  // the writer did. The last access to the lock's memory, unless the caller remains as a reader.
+  // While writers wait the lock stays without bias: they take over without a new consensus
+  // (fcp.md 4.1, PASS).
   open_door(lock, how.prefers, platform::release, [&](std::uint64_t now) {
-    now &= ~rwlock::writing;
+    now = (now & ~rwlock::writing) + readers;
+    if (how.prefers == preference::phase_fair && (now & rwlock::waiting_readers) != 0) {
+      now |= rwlock::readers_turn;
+    }
     return bias && (now & rwlock::waiting_writers) == 0 ? now | rwlock::biased : now;
   });
 }
 
+}  // namespace
+
+outcome lock_exclusive(rwlock& lock, rules how) noexcept {
+  std::uint64_t free = 0;
+  thread_record& me = my_record(lock.domain);
+  if ((lock.traits.load(platform::relaxed) & rwlock::met) == 0 || &me == &unregistered ||
+      !lock.state.compare_exchange_strong(free, rwlock::writing, platform::acquire,
+                                          platform::relaxed)) {
+    thread_record* enlisted = enlist(lock.domain);
+    meet(lock);
+    return candidate(lock, enlisted, how, candidate::own_hold::none).acquire();
+  }
+  enter(lock, rwlock::granted);
+  bias::debit_write(lock, me);
+  count_own(me.writes);
+  return outcome::acquired;
+}
+
+void unlock_exclusive(rwlock& lock, rules how) noexcept {
+  stop_writing(lock, how, 0);
+}
+
+outcome upgrade(rwlock& lock, rules how) noexcept {
+  thread_record& record = my_record(lock.domain);
+  thread_record* const me = &record == &unregistered ? nullptr : &record;
+  auto own = candidate::own_hold::active;  // what is not on record is counted
+  if (me != nullptr) {
+    int holds = 0;
+    for (const auto& slot : me->held) {
+      const std::uintptr_t held = slot.load(platform::relaxed);
+      if ((held & ~held_active) != address(lock)) continue;
+      if (is_passive_hold(held)) own = candidate::own_hold::passive;
+      ++holds;
+    }
+    if (holds > 1) return outcome::busy;
+  }
+  return candidate(lock, me, how, own).acquire();
+}
+
+void downgrade(rwlock& lock, rules how) noexcept {
+  thread_record& me = my_record(lock.domain);
+  if (&me != &unregistered) note_active_hold(me, lock);
+  stop_writing(lock, how, rwlock::one_reader);
+}
+
 void settle_before_reuse(rwlock& lock) noexcept {
   const std::uint64_t state = lock.state.load(platform::acquire);
-  if ((state & (rwlock::biased | rwlock::draining)) != 0) erase_passive_holds(&lock);
+  if ((state & (rwlock::biased | rwlock::draining)) != 0) {
+    erase_passive_holds(domains[lock.domain], &lock);
+  }
 }
 
 }  // namespace readmost

@@ -1,7 +1,7 @@
-// What the domain did since the process started.
+// What the process's locks did since it started.
 #pragma once
 
-#include <cstdint>
+#include "lock_figures.hpp"
 
 namespace readmost {
 
@@ -18,5 +18,17 @@ struct statistics {
 
 // Sums over all threads, dead ones included. Counts of running threads may lag by a few operations.
 statistics collect_statistics() noexcept;
+
+// The locks with most reads and writes, hottest first, and what all others add up to.
+struct lock_survey {
+  static constexpr std::size_t most = 10;
+  std::size_t count;
+  lock_figures hottest[most];
+  std::size_t other_locks;  // addresses; more when the table was full
+  lock_figures others;
+};
+
+// False where there are no statistics per lock, or there is no memory. For one thread at a time.
+bool survey_locks(lock_survey& survey) noexcept;
 
 }  // namespace readmost

@@ -34,7 +34,7 @@ class spinner {
     const std::uint32_t most = brief ? longest_brief : longest;
     if (pause_ > most) pause_ = most;
     for (std::uint32_t i = 0; i < pause_; ++i) {
-      if (me_ != nullptr) report_if_asked(*me_);
+      report_if_asked();
       platform::relax();
     }
     spent_ += pause_;
@@ -44,7 +44,7 @@ class spinner {
   // A turn of a wait that is bounded by somebody's next few instructions. False after a tenth of a
   // second: then that somebody is off its CPU, or a signal handler of its thread waits for us.
   bool short_turn() noexcept {
-    if (me_ != nullptr) report_if_asked(*me_);
+    report_if_asked();
     if (++spent_ % 64 != 0) {
       platform::relax();
       return true;

@@ -12,6 +12,7 @@ struct chunk {
   alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};  // not offline
   platform::atomic<std::uint64_t> used{};                                   // belong to a thread
   platform::atomic<chunk*> next{};
+  unsigned domain{};
   thread_record records[capacity]{};
 };
 
@@ -20,31 +21,33 @@ struct domain {
   alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
 
   // Line 2: rounds.
-  alignas(platform::cache_line) platform::atomic<std::uint64_t> fences_wanted{};
-  platform::atomic<std::uint64_t> fences_done{};
-  platform::atomic<std::uint32_t> fence_in_flight{};
   // Writers asleep until a passive reader leaves, and the word they sleep on.
-  platform::atomic<std::uint32_t> drain_sleepers{};
+  alignas(platform::cache_line) platform::atomic<std::uint32_t> drain_sleepers{};
   platform::atomic<std::uint32_t> drain_epoch{};
   // What a round cost of late, in nanoseconds.
   platform::atomic<std::uint32_t> round_cost{1000};
   platform::atomic<std::uint64_t> rounds_by_reports{};
   platform::atomic<std::uint64_t> rounds_by_membarrier{};
 
-  // Line 3: membership.
-  alignas(platform::cache_line) platform::atomic<std::uint32_t> passive_allowed{};
+  // Line 3: membership. Never empty once the domain is in use, never shrinks.
+  alignas(platform::cache_line) platform::atomic<chunk*> chunks{};
   platform::atomic<std::uint64_t> locks_met{};
-  chunk* chunks{nullptr};  // never empty, never shrinks
 };
 
-// The process's domain: every lock is in it.
-extern domain default_domain;
+// The first is the process's: every lock is in it that was not made in another (lock_domain.hpp).
+extern domain domains[max_domains];
+inline constexpr domain& default_domain = domains[0];
+
+// Only for records that belong, or belonged, to a thread.
+inline domain& domain_of(const thread_record& record) noexcept {
+  return domains[record.home->domain];
+}
 
 // --- For the calling thread --------------------------------------------------------------------
 
-// Registers the calling thread if need be. Null when it is exiting, when a signal interrupted its
-// registration, or when there is no memory: it then locks actively.
-thread_record* enlist() noexcept;
+// Registers the calling thread in a domain if need be. Null when it is exiting, when a signal
+// interrupted its registration, or when there is no memory: it then locks actively.
+thread_record* enlist(unsigned domain = 0) noexcept;
 
 // Makes the calling thread able to lock passively. False where that is not to be had now (no
 // membarrier, or a round is just taking the record out of the index). Ends in a full fence.
@@ -57,16 +60,37 @@ void go_offline(thread_record& me) noexcept;
 // Tells rounds that the calling thread has seen the present version.
 void report(thread_record& me) noexcept;
 
-// The same, if there is something to tell: for threads that spin.
-inline void report_if_asked(thread_record& me) noexcept {
-  if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
-    report(me);
+// The domains in which the calling thread has a record, as bits.
+extern READMOST_THREAD_LOCAL std::uint32_t memberships;
+
+// Calls visit(record) for each record of the calling thread.
+template <class Visit>
+void for_each_own_record(Visit visit) noexcept {
+  for (std::uint32_t left = memberships; left != 0; left &= left - 1) {
+    visit(my_record(static_cast<unsigned>(__builtin_ctz(left))));
   }
 }
 
+// Whether there is something to tell the rounds of the record's domain.
+inline bool is_asked(const thread_record& me) noexcept {
+  return domain_of(me).version.load(platform::relaxed) != me.seen.load(platform::relaxed);
+}
+
+// The same in every domain, where there is something to tell: for threads that spin.
+inline void report_if_asked() noexcept {
+  for_each_own_record([](thread_record& mine) {
+    if (is_asked(mine)) report(mine);
+  });
+}
+
+// In every domain: for threads that are about to sleep.
+inline void go_offline() noexcept {
+  for_each_own_record([](thread_record& mine) { go_offline(mine); });
+}
+
 // After a read unlock that found a new version: reports, and wakes writers that sleep until a
-// passive reader leaves.
-[[gnu::noinline, gnu::cold]] void report_after_unlock() noexcept;
+// passive reader leaves. Does nothing with `unregistered`.
+[[gnu::noinline, gnu::cold]] void report_after_unlock(thread_record& me) noexcept;
 
 // Takes care of fork(2) from now on; enlist() does it too. The earlier it is called, the more of
 // the program's own fork handlers find their locks as they know them in the child.
@@ -74,28 +98,33 @@ void watch_forks() noexcept;
 
 // --- For writers -------------------------------------------------------------------------------
 
-// Brings about that every thread of the domain has seen what the caller wrote before (with a
+// Brings about that every thread of domain `d` has seen what the caller wrote before (with a
 // seq_cst read-modify-write): afterwards no passive read lock that missed it can still succeed, and
 // every one that succeeded before is visible in its thread's slots until it is released.
-// Returns the version of the round, 0 when nobody else was online and none was needed.
 // Bounded: a spin about as long as a membarrier takes, then one membarrier, which concurrent
-// callers share. `me`, the caller's record, may be null.
-std::uint64_t reach_consensus(thread_record* me) noexcept;
+// callers share. `me`, the caller's record in the domain, may be null.
+enum class round_kind : std::uint8_t { none, reports, membarrier };
+struct round {
+  std::uint64_t version;  // 0 when nobody else was online and no round was needed
+  round_kind kind;
+};
+round reach_consensus(domain& d, thread_record* me) noexcept;
 
 // How many passive holds of `lock` there are. Threads that reported version `round` (if not 0)
 // while holding nothing are passed over.
-std::int64_t passive_holds(const void* lock, const thread_record* me, std::uint64_t round) noexcept;
+std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
+                           std::uint64_t round) noexcept;
 
 // Takes the remaining passive holds of `lock` out of all slots. Only when their owners cannot be
 // unlocking it: see "a debt" in rwlock.hpp.
-void erase_passive_holds(const void* lock) noexcept;
+void erase_passive_holds(domain& d, const void* lock) noexcept;
 
 // Sleep until some passive reader leaves: from the constructor on, every passive unlock wakes.
-//   drain_sleep sleep(me);
+//   drain_sleep sleep(d);
 //   for (;;) { epoch = sleep.epoch(); if (condition) break; sleep.wait(epoch, until); }
 class drain_sleep {
  public:
-  explicit drain_sleep(thread_record* me) noexcept;
+  explicit drain_sleep(domain& d) noexcept;
   ~drain_sleep();
   drain_sleep(const drain_sleep&) = delete;
   drain_sleep& operator=(const drain_sleep&) = delete;
@@ -104,10 +133,11 @@ class drain_sleep {
   platform::wake_reason wait(std::uint32_t epoch, const platform::deadline* until) const noexcept;
 
  private:
+  domain& domain_;
   bool fenced_;
 };
 
-// Wakes every drain_sleep.
-void wake_drain_sleepers() noexcept;
+// Wakes every drain_sleep in the domain.
+void wake_drain_sleepers(domain& d) noexcept;
 
 }  // namespace readmost

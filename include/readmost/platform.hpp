@@ -166,4 +166,16 @@ bool environment(const char* name, char* value, std::size_t size) noexcept;
 // Appends to a file, or writes to stderr when `path` is null. False when it could not.
 bool write_text(const char* path, const char* text, std::size_t length) noexcept;
 
+// The content of a file, also of one in /proc, until given back. Null where it cannot be had.
+struct file_content {
+  const char* data;
+  std::size_t size;
+};
+file_content content_of(const char* path) noexcept;
+void give_back(file_content content) noexcept;
+
+// Return addresses of the calling thread, innermost first; how many there are. Needs unwind tables,
+// which programs have unless they were built without. The first call may load a library.
+std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept;
+
 }  // namespace readmost::platform

@@ -1,7 +1,7 @@
 // readmost::shared_mutex: std::shared_mutex whose readers do not disturb one another.
 #pragma once
 
-#include <readmost/rwlock.hpp>
+#include <readmost/basic_shared_mutex.hpp>
 
 namespace readmost {
 
@@ -20,82 +20,19 @@ namespace readmost {
 // Progress: passive read locks and unlocks are wait-free, active unlocks lock-free. The rest
 // blocks: it spins briefly, then sleeps (futex). Under preference::writer a reader waits for at
 // most one more writer once it has waited for a millisecond; under preference::reader writers may
-// starve. Recursion: a thread may read-lock again what it holds for reading, also while a writer
-// waits. Errors: none are reported; locking for writing what the thread holds already is a
-// deadlock. Thread safety: all members; lock and unlock by the same thread. Signals:
-// try_lock_shared() and its unlock may be used in a handler; the blocking members as far as the
-// program itself rules out deadlock. Processes: after fork(2) the child's copy holds what the
-// parent's threads held. Not for memory that several processes share, and one lock is to be used
-// through one copy of the library. Source: prwlock of FCP (fcp.md section 4), bias after BRAVO
-// (bravo.md section 3).
-class shared_mutex {
+// starve; under preference::phase_fair a reader waits for one writer at most, and a writer for
+// those before it, with one phase of readers between each two. Recursion: a thread may read-lock
+// again what it holds for reading, also while a writer waits. Errors: none are reported; locking
+// for writing what the thread holds already is a deadlock. Thread safety: all members; lock and
+// unlock by the same thread. Signals: try_lock_shared() and its unlock may be used in a handler;
+// the blocking members as far as the program itself rules out deadlock. Processes: after fork(2)
+// the child's copy holds what the parent's threads held. Not for memory that several processes
+// share, and one lock is to be used through one copy of the library. Source: prwlock of FCP (fcp.md
+// section 4), bias after BRAVO (bravo.md section 3).
+class shared_mutex : public basic_shared_mutex<in_default_domain> {
  public:
-  constexpr shared_mutex() noexcept = default;
-  constexpr explicit shared_mutex(preference prefers) noexcept
-      : core_{.traits =
-                  prefers == preference::reader ? rwlock::reader_preference : std::uint8_t{0}} {}
-  shared_mutex(const shared_mutex&) = delete;
-  shared_mutex& operator=(const shared_mutex&) = delete;
-
-  // Blocks until the calling thread holds the lock alone.
-  void lock() noexcept { lock_exclusive(core_, how()); }
-
-  // Takes the lock alone if nobody holds it; does not wait for anybody but a writer or reader that
-  // is just about to know whether it has the lock.
-  [[nodiscard]] bool try_lock() noexcept {
-    rules at_once = how();
-    at_once.try_only = true;
-    return lock_exclusive(core_, at_once) == outcome::acquired;
-  }
-
-  // Precondition: the calling thread holds the lock alone.
-  void unlock() noexcept { unlock_exclusive(core_, how()); }
-
-  // Blocks until the calling thread shares the lock with other readers.
-  void lock_shared() noexcept {
-    const passive_attempt attempt = lock_shared_passively(core_);
-    if (attempt != passive_attempt::acquired) [[unlikely]] {
-      lock_shared_otherwise(attempt);
-    }
-  }
-
-  // Shares the lock if no writer holds it and none is preferred.
-  [[nodiscard]] bool try_lock_shared() noexcept {
-    if (try_lock_shared_passive(core_) || try_lock_shared_active(core_)) [[likely]]
-      return true;
-    rules at_once = how();
-    at_once.try_only = true;
-    return lock_shared_slow(core_, at_once) == outcome::acquired;
-  }
-
-  // Precondition: the calling thread holds the lock shared.
-  void unlock_shared() noexcept {
-    if (!try_unlock_shared_passive(core_)) [[unlikely]] {
-      unlock_shared_otherwise();
-    }
-  }
-
- private:
-  // Out of line, so that the passive path has nothing to save.
-  [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
-    if (attempt == passive_attempt::published) retract_published(core_);
-    if (try_lock_shared_active(core_)) return;
-    while (lock_shared_slow(core_, how()) == outcome::overflow) platform::yield();
-  }
-
-  [[gnu::noinline]] void unlock_shared_otherwise() noexcept {
-    if (!try_unlock_shared_active(core_)) unlock_shared_slow(core_);
-  }
-
-  rules how() const noexcept {
-    rules r;
-    if ((core_.traits.load(platform::relaxed) & rwlock::reader_preference) != 0) {
-      r.prefers = preference::reader;
-    }
-    return r;
-  }
-
-  rwlock core_;
+  constexpr shared_mutex() noexcept : shared_mutex(preference::writer) {}
+  constexpr explicit shared_mutex(preference prefers) noexcept : basic_shared_mutex(prefers) {}
 };
 static_assert(sizeof(shared_mutex) == 16);
 
@@ -110,7 +47,7 @@ inline void online() noexcept {
 // The calling thread will not read-lock for a while, for instance because it is about to block:
 // writers wait for no report of it. What it holds stays held.
 inline void offline() noexcept {
-  if (this_thread != &unregistered) go_offline(*this_thread);
+  if (&my_record() != &unregistered) go_offline(my_record());
 }
 
 }  // namespace readmost

@@ -32,11 +32,34 @@ inline constexpr std::size_t held_slots = 8;
 
 // Tags in the low bits of a held slot; locks are at least 8-byte aligned.
 inline constexpr std::uintptr_t held_active = 1;  // counted in the lock; noted here for recursion
+inline constexpr std::uintptr_t held_free = 2;    // nothing held; the lock was the last one
+
+constexpr bool is_free(std::uintptr_t held) noexcept {
+  return held == 0 || (held & held_free) != 0;
+}
+
+constexpr bool is_passive_hold(std::uintptr_t held) noexcept {
+  return held != 0 && (held & (held_active | held_free)) == 0;
+}
+
+// What a thread did to the lock that used a slot last and is not yet in that lock's entry; kept
+// only while there are statistics per lock (src/lock_statistics.hpp). Its reads are those that the
+// record counts for the slot (`reads`, `active_reads`) beyond the figures here.
+struct tally {
+  platform::atomic<std::uintptr_t> lock{};
+  platform::atomic<std::uint64_t> reads_before{};
+  platform::atomic<std::uint64_t> active_before{};
+  platform::atomic<std::uint64_t> writes{};
+};
+
+// In the low bits of `waiting_in`.
+enum class waits_as : std::uintptr_t { writer = 0, reader = 1, upgrader = 2, counted_upgrader = 3 };
 
 struct chunk;
 
 struct alignas(platform::cache_line) thread_record {
-  // Line 1: the locks held for reading. Written at every passive read lock and unlock.
+  // Line 1: the locks held for reading. Written at every passive read lock and unlock. What is
+  // released stays, tagged: so a read lock knows for nothing whether its slot changes the lock.
   platform::atomic<std::uintptr_t> held[held_slots]{};
 
   // Line 2: polled by rounds, read by the owner at every read lock, written rarely.
@@ -65,20 +88,40 @@ struct alignas(platform::cache_line) thread_record {
   std::uint32_t untracked{};
   // The lock that this thread is claiming or giving back, whose `grant` thus says nothing.
   platform::atomic<std::uintptr_t> deciding{};
+  // The lock in whose state this thread is counted as waiting, and as what: see `waits_as`.
+  platform::atomic<std::uintptr_t> waiting_in{};
   // The lock this thread waited for last, and when that was over.
   std::uintptr_t waited_for{};
   std::uint64_t waited_until{};
   std::uint32_t number{};  // in the chunk
   chunk* home{};
-  platform::atomic<std::uint64_t> active_reads{};
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
+  // Active reads by home slot.
+  platform::atomic<std::uint64_t> active_reads[held_slots]{};
+  // Reads by holds that are not in their home slot, and that are in none.
+  platform::atomic<std::uint64_t> reads_elsewhere{};
+  platform::atomic<std::uint64_t> active_elsewhere{};
+
+  // Written by the owner, read by reports.
+  alignas(platform::cache_line) tally tallies[held_slots]{};
+  // The write hold that is being timed.
+  std::uintptr_t timed_lock{};
+  std::uint64_t timed_since{};
 };
 
-// The calling thread's record. Before its first lock and after its exit: `unregistered`, in whose
-// slots nothing is ever free, so that the fast path needs no test of its own.
-extern READMOST_THREAD_LOCAL thread_record* this_thread;
+// How many domains can have records of their own at a time: see lock_domain.hpp.
+inline constexpr unsigned max_domains = 16;
+
+// The calling thread's record in each domain. Before its first lock there and after its exit:
+// `unregistered`, in whose slots nothing is ever free, so that the fast path needs no test of its
+// own.
+extern READMOST_THREAD_LOCAL thread_record* own_records[max_domains];
 extern thread_record unregistered;
+
+inline thread_record& my_record(unsigned domain = 0) noexcept {
+  return *own_records[domain];
+}
 
 // Adds to a counter that only the calling thread writes.
 inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {

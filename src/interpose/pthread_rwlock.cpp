@@ -40,7 +40,7 @@ layout& of(pthread_rwlock_t* lock) noexcept {
 
 // Tells threads apart, also after fork, where the thread id of the survivor changes.
 std::uintptr_t owner_token() noexcept {
-  return reinterpret_cast<std::uintptr_t>(&this_thread);
+  return reinterpret_cast<std::uintptr_t>(&own_records);
 }
 
 bool left_to_glibc(const layout& l) noexcept {
@@ -65,6 +65,9 @@ rules rules_of(const layout& l) noexcept {
       break;
     case prefer_choice::writer:
       how.prefers = preference::writer;
+      break;
+    case prefer_choice::phase_fair:
+      how.prefers = preference::phase_fair;
       break;
   }
   return how;
@@ -115,7 +118,7 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
   if (attempt == passive_attempt::published) retract_published(l.core);
-  if (try_lock_shared_active(l.core)) return 0;
+  if (try_lock_shared_active(l.core, my_record())) return 0;
   if (left_to_glibc(l)) {
     return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
   }
@@ -124,7 +127,7 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (try_unlock_shared_active(l.core)) return 0;
+  if (try_unlock_shared_active(l.core, my_record())) return 0;
   if (left_to_glibc(l)) [[unlikely]]
     return glibc().unlock(lock);
   if (is_mine(l)) {
@@ -138,7 +141,7 @@ bool is_valid(clockid_t clock, const timespec* at) noexcept {
 
 int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
   layout& l = of(lock);
-  if (try_lock_shared_passive(l.core)) [[likely]]
+  if (try_lock_shared_passive(l.core, my_record())) [[likely]]
     return 0;
   const platform::deadline until{clock, *at};
   return read_lock_slow(l, form::blocking, &until);
@@ -181,7 +184,7 @@ READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  const passive_attempt attempt = lock_shared_passively(of(lock).core);
+  const passive_attempt attempt = lock_shared_passively(of(lock).core, my_record());
   if (attempt == passive_attempt::acquired) [[likely]] {
     return 0;
   }
@@ -189,7 +192,7 @@ READMOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
-  const passive_attempt attempt = lock_shared_passively(of(lock).core);
+  const passive_attempt attempt = lock_shared_passively(of(lock).core, my_record());
   if (attempt == passive_attempt::acquired) [[likely]] {
     return 0;
   }
@@ -236,7 +239,7 @@ READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t
 }
 
 READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
-  if (try_unlock_shared_passive(of(lock).core)) [[likely]] {
+  if (try_unlock_shared_passive(of(lock).core, my_record(), default_domain)) [[likely]] {
     return 0;
   }
   return unlock_otherwise(lock);

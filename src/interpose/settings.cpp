@@ -18,7 +18,8 @@ constexpr choice_name<lock_choice> lock_names[] = {{"prwlock", lock_choice::prwl
                                                    {"pthread", lock_choice::pthread}};
 constexpr choice_name<prefer_choice> prefer_names[] = {{"kind", prefer_choice::by_kind},
                                                        {"reader", prefer_choice::reader},
-                                                       {"writer", prefer_choice::writer}};
+                                                       {"writer", prefer_choice::writer},
+                                                       {"phase-fair", prefer_choice::phase_fair}};
 
 template <class Choice, std::size_t N>
 void choose(const char* variable, const choice_name<Choice> (&names)[N], Choice& chosen) noexcept {
@@ -70,6 +71,10 @@ const settings& current_settings() noexcept {
       in_force.stats = true;
       if (std::strcmp(stats_file, "1") != 0) in_force.stats_file = stats_file;
     }
+    char backtrace[8];
+    in_force.stats_backtrace =
+        platform::environment("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace) &&
+        *backtrace != '\0' && std::strcmp(backtrace, "0") != 0;
     progress.store(read, platform::release);
   } else {
     while (progress.load(platform::acquire) != read) platform::yield();

@@ -6,12 +6,13 @@
 namespace readmost::interpose {
 
 enum class lock_choice : std::uint8_t { prwlock, pthread };
-enum class prefer_choice : std::uint8_t { by_kind, reader, writer };
+enum class prefer_choice : std::uint8_t { by_kind, reader, writer, phase_fair };
 
 struct settings {
   lock_choice lock = lock_choice::prwlock;         // READMOST_LOCK
   prefer_choice prefers = prefer_choice::by_kind;  // READMOST_PREFER
   bool stats = false;                              // READMOST_STATS
+  bool stats_backtrace = false;                    // READMOST_STATS_BACKTRACE
   const char* stats_file = nullptr;                // null: stderr
 };
 

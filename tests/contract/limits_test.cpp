@@ -19,8 +19,8 @@ using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 
-// Readmost counts 16,777,215 active readers beside the passive ones, of which a thread has few.
-constexpr int readmost_active_readers = 16'777'215;
+// Readmost counts 8,388,607 active readers beside the passive ones, of which a thread has few.
+constexpr int readmost_active_readers = 8'388'607;
 constexpr int more_than_anyone_has_passively = 100'000;
 
 TEST(limits, a_reader_too_many_gets_EAGAIN_from_every_operation_and_the_lock_stays_sound) {

@@ -13,14 +13,14 @@
 namespace {
 
 using contract::helper_thread;
+using readmost::my_record;
 using readmost::rules;
 using readmost::rwlock;
-using readmost::this_thread;
 namespace bias = readmost::bias;
 
 // So that what this thread read before does not count.
 void forget_uncredited_reads(rwlock& lock) {
-  bias::credit_passive_reads(lock, *this_thread, false);
+  bias::credit_passive_reads(lock, my_record(), false);
   lock.balance.store(0);
 }
 
@@ -90,7 +90,7 @@ TEST(bias, charges_each_revocation_to_the_account) {
   ASSERT_TRUE(unit::earn_bias(lock));
   ASSERT_EQ(other.call([&] {
     unit::read(lock, 1);
-    return static_cast<int>(readmost::participation_of(this_thread->mode.load()));
+    return static_cast<int>(readmost::participation_of(my_record().mode.load()));
   }),
             static_cast<int>(readmost::participation::online));
   forget_uncredited_reads(lock);
@@ -167,14 +167,14 @@ TEST(bias, account_is_credited_each_passive_read_once) {
   constexpr int reads = 100;
   unit::read(lock, reads);
   EXPECT_EQ(lock.balance.load(), 0) << "passive reads leave no trace in the lock";
-  bias::credit_passive_reads(lock, *this_thread, false);
+  bias::credit_passive_reads(lock, my_record(), false);
   EXPECT_EQ(lock.balance.load(), reads * bias::saved_alone);
-  bias::credit_passive_reads(lock, *this_thread, false);
+  bias::credit_passive_reads(lock, my_record(), false);
   EXPECT_EQ(lock.balance.load(), reads * bias::saved_alone);
 
   lock.balance.store(0);
   unit::read(lock, reads);
-  bias::credit_passive_reads(lock, *this_thread, true);
+  bias::credit_passive_reads(lock, my_record(), true);
   EXPECT_EQ(lock.balance.load(), reads * bias::saved_among_others);
 }
 
@@ -184,8 +184,8 @@ TEST(bias, account_is_credited_by_the_revoking_writer) {
   forget_uncredited_reads(lock);
   unit::read(lock, 4'000);
   unit::lock(lock);
-  EXPECT_EQ(this_thread->credited[readmost::home_slot(&lock)],
-            this_thread->reads[readmost::home_slot(&lock)].load());
+  EXPECT_EQ(my_record().credited[readmost::home_slot(&lock)],
+            my_record().reads[readmost::home_slot(&lock)].load());
   EXPECT_GT(lock.balance.load(), 0);
   unit::unlock(lock);
 }

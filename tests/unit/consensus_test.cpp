@@ -21,11 +21,11 @@ using contract::helper_thread;
 using readmost::collect_statistics;
 using readmost::default_domain;
 using readmost::enlist;
+using readmost::my_record;
 using readmost::participation;
 using readmost::rules;
 using readmost::rwlock;
 using readmost::statistics;
-using readmost::this_thread;
 using readmost::thread_record;
 
 // Far more rounds than an idle record stays in the index.
@@ -84,7 +84,7 @@ class member {
 // A round by the calling thread which some online thread gives reason for.
 std::uint64_t round_for(member& silent) {
   silent.come_online();
-  return readmost::reach_consensus(enlist());
+  return readmost::reach_consensus(default_domain, enlist()).version;
 }
 
 // A record may come from an exited thread, dormant still: makes all those offline.
@@ -148,7 +148,7 @@ TEST(consensus, the_hint_offline_does_not_register_a_thread) {
   bool registered = true;
   std::thread([&] {
     readmost::offline();
-    registered = this_thread != &readmost::unregistered;
+    registered = &my_record() != &readmost::unregistered;
   }).join();
   EXPECT_FALSE(registered);
 }
@@ -168,13 +168,13 @@ TEST(consensus, the_hint_offline_keeps_what_the_thread_holds) {
 TEST(consensus, needs_no_round_when_nobody_else_takes_part) {
   member m;
   const std::uint64_t version = default_domain.version.load();
-  EXPECT_EQ(readmost::reach_consensus(enlist()), 0U);
+  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U);
   m.come_online();
   m.go_offline();
-  EXPECT_EQ(readmost::reach_consensus(enlist()), 0U);
+  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U);
   EXPECT_EQ(default_domain.version.load(), version);
   m.come_online();
-  EXPECT_EQ(readmost::reach_consensus(enlist()), version + 2);
+  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, version + 2);
 }
 
 TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
@@ -185,7 +185,8 @@ TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier + 1);
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports);
-  EXPECT_EQ(readmost::reach_consensus(enlist()), 0U) << "no second membarrier for it";
+  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U)
+      << "no second membarrier for it";
 }
 
 // The report is made by hand and beforehand, so that no scheduler can delay it.
@@ -194,11 +195,11 @@ TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) 
   m.come_online();
   const std::uint64_t next = default_domain.version.load() + 2;
   m.thread().call([&] {
-    this_thread->seen.store(next);
+    my_record().seen.store(next);
     return 0;
   });
   const statistics before = collect_statistics();
-  EXPECT_EQ(readmost::reach_consensus(enlist()), next);
+  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, next);
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports + 1);
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier);
@@ -243,7 +244,7 @@ TEST(consensus, a_report_tells_whether_the_thread_holds_anything_passively) {
   member m, other;
   const auto report = [&] {
     m.thread().call([] {
-      readmost::report(*this_thread);
+      readmost::report(my_record());
       return 0;
     });
     return m.record().seen.load();
@@ -442,7 +443,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   for (std::size_t t = 0; t < threads; ++t) {
     crowd.emplace_back([&, t] {
       unit::lock_shared(lock);
-      records[t] = this_thread;
+      records[t] = &my_record();
       all_hold.arrive_and_wait();
       leave.wait();
       unit::unlock_shared(lock);
@@ -460,11 +461,11 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
   EXPECT_EQ(distinct.count(&readmost::unregistered), 0U);
   EXPECT_GE(chunks.size(), 4U);
-  EXPECT_EQ(readmost::passive_holds(&lock, this_thread, 0), threads);
+  EXPECT_EQ(readmost::passive_holds(default_domain, &lock, &my_record(), 0), threads);
   EXPECT_EQ(unit::try_lock(lock), unit::busy);
 
   // They are silent, and one round puts at most 64 threads to rest.
-  for (int i = 0; i < 4; ++i) readmost::reach_consensus(enlist());
+  for (int i = 0; i < 4; ++i) readmost::reach_consensus(default_domain, enlist()).version;
   for (const thread_record* record : records) {
     EXPECT_EQ(mode_of(*record), participation::dormant);
   }
@@ -472,7 +473,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
 
   leave.count_down();
   all_left.arrive_and_wait();
-  EXPECT_EQ(readmost::passive_holds(&lock, this_thread, 0), 0);
+  EXPECT_EQ(readmost::passive_holds(default_domain, &lock, &my_record(), 0), 0);
   EXPECT_EQ(unit::try_lock(lock), unit::acquired);
   unit::unlock(lock);
   end.count_down();
@@ -486,11 +487,11 @@ TEST(consensus, reuses_the_record_of_an_exited_thread) {
   for (int i = 0; i < 100; ++i) {
     std::thread([&] {
       unit::read(lock, 1);
-      records.insert(this_thread);
+      records.insert(&my_record());
     }).join();
   }
   EXPECT_EQ(records.size(), 1U);
-  EXPECT_NE(*records.begin(), this_thread);
+  EXPECT_NE(*records.begin(), &my_record());
   EXPECT_NE(mode_of(**records.begin()), participation::online) << "nobody would report for it";
 }
 
@@ -499,7 +500,7 @@ bool late_reads_on_record = false;
 
 void read_late(void*) {
   unit::lock_shared(*lock_of_late_reads);
-  late_reads_on_record = late_reads_on_record && this_thread != &readmost::unregistered;
+  late_reads_on_record = late_reads_on_record && &my_record() != &readmost::unregistered;
   unit::unlock_shared(*lock_of_late_reads);
 }
 
@@ -522,7 +523,7 @@ TEST(consensus, keeps_a_thread_s_record_until_its_last_destructors_have_run) {
     reads_in_its_destructor.used = true;
     pthread_setspecific(key, &lock);
     unit::read(lock, 1);
-    record = this_thread;
+    record = &my_record();
   }).join();
   EXPECT_TRUE(late_reads_on_record);
   EXPECT_EQ(collect_statistics().passive_reads, before + 3);

@@ -13,9 +13,9 @@ namespace {
 using contract::helper_thread;
 using contract::in_a_child;
 using readmost::collect_statistics;
+using readmost::my_record;
 using readmost::rwlock;
 using readmost::statistics;
-using readmost::this_thread;
 
 TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
   rwlock lock;
@@ -24,7 +24,7 @@ TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
   const auto enter = [&] { return unit::lock_shared(lock); };
   ASSERT_EQ(one.call(enter), unit::acquired);
   ASSERT_EQ(two.call(enter), unit::acquired);
-  ASSERT_EQ(readmost::passive_holds(&lock, nullptr, 0), 2);
+  ASSERT_EQ(readmost::passive_holds(readmost::default_domain, &lock, nullptr, 0), 2);
   in_a_child([&] {
     EXPECT_EQ(unit::try_lock(lock), unit::busy);
     EXPECT_TRUE(unit::unlock_shared(lock));
@@ -66,7 +66,10 @@ TEST(fork, a_thread_of_the_parent_takes_no_part_in_the_child) {
     return 0;
   });
   readmost::enlist();
-  in_a_child([] { EXPECT_EQ(readmost::reach_consensus(this_thread), 0U); });
+  in_a_child([] {
+    EXPECT_EQ(readmost::reach_consensus(readmost::default_domain, &readmost::my_record()).version,
+              0U);
+  });
 }
 
 TEST(fork, the_child_s_own_locks_earn_bias_and_lose_it) {
@@ -138,7 +141,7 @@ TEST(fork, a_writer_that_had_not_decided_yet_is_not_inside_in_the_child) {
     unit::unlock(lock);
   });
   writer.call([] {
-    this_thread->deciding.store(0);
+    my_record().deciding.store(0);
     return 0;
   });
 }

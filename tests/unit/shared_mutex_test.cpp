@@ -420,7 +420,7 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
     unit::lock(lock);
     ++writers_passed;
     const bool seen =
-        wait_until([&] { return reader_is_in || (lock.state & rwlock::readers_starve) != 0; });
+        wait_until([&] { return reader_is_in || (lock.state & rwlock::readers_turn) != 0; });
     unit::unlock(lock);
     return static_cast<int>(seen);
   };
@@ -440,7 +440,7 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
   const int passed = reader.end();
   EXPECT_NE(passed, helper_thread::still_running);
   EXPECT_LE(passed, 1);
-  EXPECT_EQ(lock.state & rwlock::readers_starve, 0U) << "the next reader has to wait again";
+  EXPECT_EQ(lock.state & rwlock::readers_turn, 0U) << "the next reader has to wait again";
   reader.call([&] { return unit::unlock_shared(lock); });
   for (helper_thread& writer : writers) EXPECT_EQ(writer.end(), 1);
   EXPECT_EQ(writers_passed, 3);

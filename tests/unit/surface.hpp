@@ -13,7 +13,8 @@ inline constexpr int acquired = static_cast<int>(readmost::outcome::acquired);
 inline constexpr int busy = static_cast<int>(readmost::outcome::busy);
 
 inline int lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
-  if (readmost::try_lock_shared_passive(lock) || readmost::try_lock_shared_active(lock)) {
+  if (readmost::try_lock_shared_passive(lock, readmost::my_record()) ||
+      readmost::try_lock_shared_active(lock, readmost::my_record())) {
     return acquired;
   }
   return static_cast<int>(readmost::lock_shared_slow(lock, how));
@@ -25,7 +26,9 @@ inline int try_lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
 }
 
 inline bool unlock_shared(readmost::rwlock& lock) {
-  return readmost::try_unlock_shared_passive(lock) || readmost::try_unlock_shared_active(lock) ||
+  return readmost::try_unlock_shared_passive(lock, readmost::my_record(),
+                                             readmost::default_domain) ||
+         readmost::try_unlock_shared_active(lock, readmost::my_record()) ||
          readmost::unlock_shared_slow(lock);
 }
 
@@ -68,7 +71,7 @@ inline bool earn_bias(readmost::rwlock& lock, readmost::rules how = {}) {
 inline std::uint64_t passive_reads_of_this_thread() {
   readmost::enlist();  // a record comes with the counts of its last owner
   std::uint64_t sum = 0;
-  for (const auto& reads : readmost::this_thread->reads) sum += reads.load();
+  for (const auto& reads : readmost::my_record().reads) sum += reads.load();
   return sum;
 }
 
