@@ -16,6 +16,7 @@
 //     become dormant, so that the next round need not wait for them. A thread that is not running
 //     or does not use its locks thus costs one membarrier, and a hot one reports: in the steady
 //     state a round makes no system call (fcp.md 7.1, domain online and offline).
+#include "probes.hpp"
 #include "registry.hpp"
 
 namespace readmost {
@@ -66,6 +67,7 @@ bool fence_now() noexcept {
     return false;
   }
   std::uint64_t cost = platform::now() - start;
+  READMOST_PROBE(membarrier, cost);
   cost = cost < shortest_wait ? shortest_wait : cost > longest_wait ? longest_wait : cost;
   wait_for_reports.store(cost, platform::relaxed);
   return true;

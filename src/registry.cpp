@@ -3,6 +3,8 @@
 
 #include <readmost/lock_domain.hpp>
 
+#include "lock_statistics.hpp"
+
 namespace readmost {
 
 namespace {
@@ -96,6 +98,7 @@ void on_thread_exit() noexcept {
     domain& d = domain_of(me);
     wake_drain_sleepers(d);
     own_records[me.home->domain] = &unregistered;
+    if (lock_statistics_on()) flush_tallies(me);
     give_back(me);
   });
   memberships = 0;

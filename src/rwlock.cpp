@@ -23,6 +23,8 @@
 // yet to enter (and sets it again) or to give up (and wakes the next). Whoever gives the bias wakes
 // one too. An upgrader sleeps with upgrader_parked set; the last other reader to leave clears it.
 #include "bias.hpp"
+#include "lock_statistics.hpp"
+#include "probes.hpp"
 #include "waiting.hpp"
 
 namespace readmost {
@@ -48,6 +50,7 @@ void meet(rwlock& lock) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
   if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) == 0) {
     domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
+    if (lock_statistics_on()) note_meeting(lock);
   }
 }
 
@@ -189,13 +192,22 @@ bool with_free_slot(thread_record& me, const rwlock& lock, Visit visit) noexcept
   return false;
 }
 
+// Counts a read by its home slot, or apart if it is noted elsewhere.
+void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passive) noexcept {
+  const std::size_t home = home_slot(&lock);
+  if (lock_statistics_on()) note_read(me, is_home ? home : held_slots, lock, passive);
+  auto& elsewhere = passive ? me.reads_elsewhere : me.active_elsewhere;
+  auto& at_home = passive ? me.reads[home] : me.active_reads[home];
+  count_own(is_home ? at_home : elsewhere);
+}
+
 // Like try_lock_shared_passive(), but comes online first and uses any free slot.
 bool lock_passively(rwlock& lock, thread_record& me) noexcept {
   if (!come_online(me)) return false;
   return with_free_slot(me, lock, [&](auto& slot, bool is_home) {
     const bool acquired = publish_and_look(lock, me, slot);
     if (acquired) {
-      count_own(is_home ? me.reads[home_slot(&lock)] : me.reads_elsewhere);
+      count_read(me, lock, is_home, true);
     } else {
       slot.store(0, platform::release);
       report_after_unlock(me);
@@ -208,12 +220,12 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
 void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
   const bool noted = with_free_slot(me, lock, [&](auto& slot, bool is_home) {
     slot.store(held_passively(lock) | held_active, platform::relaxed);
-    count_own(is_home ? me.active_reads[home_slot(&lock)] : me.active_elsewhere);
+    count_read(me, lock, is_home, false);
     return true;
   });
   if (noted) return;
   ++me.untracked;
-  count_own(me.active_elsewhere);
+  count_read(me, lock, false, false);
 }
 
 // Whether there are other threads, so that a count in the lock may have to come from another core.
@@ -309,6 +321,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   bool counted = false;  // in waiting_readers
   bool expired = false;
   spinner spin(me, &lock);
+  wait_watch watch(lock, false);
   // Passively there is nothing to change in the state, so a waiter is taken out by itself.
   const auto stop_being_counted = [&] {
     if (!counted) return;
@@ -358,6 +371,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       if (awaits_decision(lock, me, state, spin)) continue;
       return outcome::busy;
     }
+    watch.start();
     if (expired) {
       stop_being_counted();
       return outcome::timed_out;
@@ -456,8 +470,11 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
 
 namespace {
 
-void count_write(thread_record* me) noexcept {
-  if (me != nullptr) count_own(me->writes);
+// The caller holds the lock alone.
+void count_write(thread_record* me, const rwlock& lock) noexcept {
+  if (me == nullptr) return;
+  count_own(me->writes);
+  if (lock_statistics_on()) note_write(*me, lock);
 }
 
 void enter(rwlock& lock, std::uint8_t grant) noexcept {
@@ -498,7 +515,8 @@ class candidate {
         as_(own == own_hold::none         ? waits_as::writer
             : counts_writers(how.prefers) ? waits_as::counted_upgrader
                                           : waits_as::upgrader),
-        spin_(me, &lock) {}
+        spin_(me, &lock),
+        watch_(lock, true) {}
 
   outcome acquire() noexcept {
     for (;;) {
@@ -513,6 +531,7 @@ class candidate {
           case claim_result::backed_out:
             if (how_.try_only) return outcome::busy;
             if (expired_) break;
+            watch_.start();
             expired_ = !wait_until_drained();
             continue;
         }
@@ -526,7 +545,7 @@ class candidate {
           if (!waiting_ && me_ != nullptr) bias::debit_write(lock_, *me_);
           take_off_own_hold();
           enter(lock_, rwlock::granted);
-          count_write(me_);
+          count_write(me_, lock_);
           return outcome::acquired;
         }
         if (waiting_) note_waiting(me_, lock_, as_);
@@ -541,6 +560,7 @@ class candidate {
         give_up();
         return outcome::timed_out;
       }
+      watch_.start();
       if (is_to_be_counted(state)) {
         waiting_ =
             lock_.state.compare_exchange_weak(state, with_waiter(state, as_), platform::relaxed);
@@ -624,7 +644,7 @@ class candidate {
                               platform::relaxed);
       }
       enter(lock_, revoking ? rwlock::granted_by_revocation : rwlock::granted);
-      count_write(me_);
+      count_write(me_, lock_);
       return claim_result::entered;
     }
     back_out(revoking, passive);
@@ -638,6 +658,8 @@ class candidate {
     const std::uint64_t cost = platform::now() - start;
     bias::debit_revocation(lock_, cost);
     if (done.version != 0) bias::remember_cost(d, cost);
+    if (lock_statistics_on()) note_revocation(lock_, cost, done.kind);
+    READMOST_PROBE(revocation, &lock_, cost, static_cast<int>(done.kind));
     if (me_ != nullptr) {
       count_own(me_->revocations);
       bias::credit_passive_reads(lock_, *me_, done.version != 0);
@@ -670,6 +692,8 @@ class candidate {
         slot.store(address(lock_) | held_active, platform::release);
       }
     }
+    // Another writer may sleep over the passive hold.
+    report_after_unlock(*me_);
     own_ = own_hold::active;
   }
 
@@ -682,9 +706,20 @@ class candidate {
 
   // Waits until the passive readers that a claim has met are gone; false at the deadline.
   bool wait_until_drained() const noexcept {
+    const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
+    const bool drained = spin_until_drained() || sleep_until_drained();
+    if (start != 0) note_drain(lock_, platform::now() - start);
+    return drained;
+  }
+
+  bool spin_until_drained() const noexcept {
     for (spinner spin(me_, &lock_); spin.turn(true);) {
       if (is_drained()) return true;
     }
+    return false;
+  }
+
+  bool sleep_until_drained() const noexcept {
     const drain_sleep sleep(domains[lock_.domain]);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
@@ -729,6 +764,7 @@ class candidate {
   bool has_slept_ = false;
   bool expired_ = false;
   spinner spin_;
+  wait_watch watch_;
 };
 
 // What a writer leaves behind that no longer excludes readers; `readers` of them are its own.
@@ -740,6 +776,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
                   platform::relaxed);
   thread_record& record = my_record(lock.domain);
+  if (lock_statistics_on()) note_write_end(record, lock);
   const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
   if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: who enters next sees what
@@ -769,7 +806,7 @@ outcome lock_exclusive(rwlock& lock, rules how) noexcept {
   }
   enter(lock, rwlock::granted);
   bias::debit_write(lock, me);
-  count_own(me.writes);
+  count_write(&me, lock);
   return outcome::acquired;
 }
 

@@ -1,7 +1,8 @@
-// How long to spin before sleeping.
+// How long to spin before sleeping, and how long the wait was.
 #pragma once
 
-#include <readmost/domain.hpp>
+#include "lock_statistics.hpp"
+#include "probes.hpp"
 
 namespace readmost {
 
@@ -76,6 +77,41 @@ class spinner {
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;
   std::uint64_t started_ = 0;
+};
+
+// Tells the statistics and the probes of one operation's wait.
+class wait_watch {
+ public:
+  wait_watch(const rwlock& lock, bool writer) noexcept : lock_(lock), writer_(writer) {}
+  ~wait_watch() {
+    if (waiting_) [[unlikely]]
+      stop();
+  }
+  wait_watch(const wait_watch&) = delete;
+  wait_watch& operator=(const wait_watch&) = delete;
+
+  void start() noexcept {
+    if (waiting_) return;
+    waiting_ = true;
+    if (writer_) {
+      READMOST_PROBE(write_contention, &lock_);
+    } else {
+      READMOST_PROBE(read_contention, &lock_);
+    }
+    if (lock_statistics_on()) since_ = platform::now();
+  }
+
+ private:
+  void stop() const noexcept {
+    const std::uint64_t waited = since_ != 0 ? platform::now() - since_ : 0;
+    if (since_ != 0) note_wait(lock_, writer_, waited);
+    READMOST_PROBE(wait_end, &lock_, static_cast<int>(writer_), waited);
+  }
+
+  const rwlock& lock_;
+  std::uint64_t since_ = 0;
+  bool writer_;
+  bool waiting_ = false;
 };
 
 }  // namespace readmost

@@ -1,11 +1,12 @@
 // Writes the statistics when the program ends, if the environment asks for them.
 #include <cerrno>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <readmost/domain.hpp>
 
+#include "../lock_statistics.hpp"
 #include "../statistics.hpp"
+#include "lock_report.hpp"
+#include "report_text.hpp"
 #include "settings.hpp"
 
 namespace readmost::interpose {
@@ -14,44 +15,10 @@ namespace {
 
 std::uint64_t started = 0;
 
-class text {
- public:
-  __attribute__((format(printf, 2, 3))) void add(const char* format, ...) noexcept {
-    va_list arguments;
-    va_start(arguments, format);
-    const int added =
-        std::vsnprintf(buffer_ + length_, sizeof buffer_ - length_, format, arguments);
-    va_end(arguments);
-    if (added > 0) length_ += static_cast<std::size_t>(added);
-    if (length_ >= sizeof buffer_) length_ = sizeof buffer_ - 1;
-  }
-
-  void add_json_string(const char* s) noexcept {
-    add("\"");
-    for (; *s != '\0'; ++s) {
-      const auto c = static_cast<unsigned char>(*s);
-      if (c == '"' || c == '\\') {
-        add("\\%c", c);
-      } else if (c < 0x20) {
-        add("\\u%04x", c);
-      } else {
-        add("%c", c);
-      }
-    }
-    add("\"");
-  }
-
-  const char* data() const noexcept { return buffer_; }
-  std::size_t length() const noexcept { return length_; }
-
- private:
-  char buffer_[8192];
-  std::size_t length_ = 0;
-};
-
 using count = unsigned long long;
 
-void add_json(text& t, const statistics& s, const settings& chosen, double seconds) noexcept {
+void add_json(report_text& t, const statistics& s, const lock_survey* survey,
+              const settings& chosen, double seconds) noexcept {
   t.add("{\"program\":");
   t.add_json_string(program_invocation_name);
   t.add(",\"pid\":%d,\"version\":\"%s\",\"lock\":\"%s\",\"prefer\":\"%s\",\"membarrier\":%s",
@@ -59,13 +26,15 @@ void add_json(text& t, const statistics& s, const settings& chosen, double secon
         s.membarrier ? "true" : "false");
   t.add(",\"seconds\":%.6f,\"locks\":%llu,\"reads\":{\"passive\":%llu,\"active\":%llu}", seconds,
         count{s.locks}, count{s.passive_reads}, count{s.active_reads});
-  t.add(
-      ",\"writes\":%llu,\"revocations\":%llu,\"rounds\":{\"reports\":%llu,\"membarrier\":%llu}}\n",
-      count{s.writes}, count{s.revocations}, count{s.rounds_by_reports},
-      count{s.rounds_by_membarrier});
+  t.add(",\"writes\":%llu,\"revocations\":%llu,\"rounds\":{\"reports\":%llu,\"membarrier\":%llu}",
+        count{s.writes}, count{s.revocations}, count{s.rounds_by_reports},
+        count{s.rounds_by_membarrier});
+  if (survey != nullptr) add_locks_to_json(t, *survey);
+  t.add("}\n");
 }
 
-void add_table(text& t, const statistics& s, const settings& chosen, double seconds) noexcept {
+void add_table(report_text& t, const statistics& s, const lock_survey* survey,
+               const settings& chosen, double seconds) noexcept {
   const double reads = static_cast<double>(s.passive_reads + s.active_reads);
   t.add("readmost %s: %s (process %d), lock %s, %.2f s\n", READMOST_VERSION,
         program_invocation_name, platform::process_id(), name_of(chosen.lock), seconds);
@@ -84,34 +53,41 @@ void add_table(text& t, const statistics& s, const settings& chosen, double seco
   t.add("  revocations              %15llu\n", count{s.revocations});
   t.add("  rounds by reports        %15llu\n", count{s.rounds_by_reports});
   t.add("  rounds by membarrier     %15llu\n", count{s.rounds_by_membarrier});
+  if (survey != nullptr && survey->count != 0) add_locks_to_table(t, *survey);
 }
 
 __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
   watch_forks();
-  current_settings();
+  const settings& chosen = current_settings();
+  if (chosen.stats && chosen.lock != lock_choice::pthread) {
+    enable_lock_statistics(chosen.stats_backtrace);
+  }
 }
 
 __attribute__((destructor)) void write_report() noexcept {
   const settings& chosen = current_settings();
   if (!chosen.stats) return;
   statistics s{};
+  static lock_survey survey;
+  bool is_surveyed = false;
   if (chosen.lock != lock_choice::pthread) {
     s = collect_statistics();
     // A shell or a wrapper that used no lock would only bury the program's own report.
     if (s.locks == 0) return;
+    is_surveyed = survey_locks(survey);
   }
   const double seconds = static_cast<double>(platform::now() - started) / 1e9;
   const char* file = chosen.stats_file;
   const std::size_t name_length = file == nullptr ? 0 : std::strlen(file);
-  text t;
+  report_text t;
   if (name_length >= 5 && std::strcmp(file + name_length - 5, ".json") == 0) {
-    add_json(t, s, chosen, seconds);
+    add_json(t, s, is_surveyed ? &survey : nullptr, chosen, seconds);
   } else {
-    add_table(t, s, chosen, seconds);
+    add_table(t, s, is_surveyed ? &survey : nullptr, chosen, seconds);
   }
   if (!platform::write_text(file, t.data(), t.length()) && file != nullptr) {
-    text complaint;
+    report_text complaint;
     complaint.add("readmost: cannot write statistics to READMOST_STATS=%.500s; here they are\n",
                   file);
     platform::write_text(nullptr, complaint.data(), complaint.length());

@@ -1,0 +1,20 @@
+// The symbol by which `readmost top` finds the library's statistics.
+#include "../introspection.hpp"
+
+#include "settings.hpp"
+
+extern "C" {
+__attribute__((visibility("default"), used)) constinit readmost::introspection
+    readmost_introspection(READMOST_VERSION, readmost::domains, &readmost::lock_statistics);
+}
+
+namespace readmost::interpose {
+namespace {
+
+__attribute__((constructor)) void note_lock() noexcept {
+  readmost_introspection.left_to_glibc.store(current_settings().lock == lock_choice::pthread,
+                                             platform::relaxed);
+}
+
+}  // namespace
+}  // namespace readmost::interpose
