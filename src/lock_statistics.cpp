@@ -4,9 +4,13 @@ namespace readmost {
 
 namespace {
 
-constexpr std::uint64_t writes_between_timed = 16;
+constexpr std::uint64_t writes_between_timed = 64;
 
 platform::atomic<bool> backtraces_wanted{false};
+
+// The entry that the calling thread used last.
+READMOST_THREAD_LOCAL std::uintptr_t last_lock = 0;
+READMOST_THREAD_LOCAL std::size_t last_entry = 0;
 
 // The calling thread's cells; null before it needs them and after its exit.
 READMOST_THREAD_LOCAL tally_cells* own_cells = nullptr;
@@ -17,6 +21,10 @@ std::uintptr_t address(const rwlock& lock) noexcept {
 
 std::uint64_t scattered(std::uintptr_t lock) noexcept {
   return static_cast<std::uint64_t>(lock) * 0x9E37'79B9'7F4A'7C15U;
+}
+
+lock_table* table_now() noexcept {
+  return lock_statistics.table.load(platform::acquire);
 }
 
 // Adds to what several threads may add to. Release: what a reader finds here it no longer finds
@@ -84,36 +92,57 @@ tally_cells* cells_of_this_thread() noexcept {
   return own_cells = fresh;
 }
 
-// The cell of the calling thread for the lock; null where there is no memory.
-tally_cells::cell* cell_of(lock_table& table, std::uintptr_t lock) noexcept {
-  tally_cells* const mine = cells_of_this_thread();
-  if (mine == nullptr) return nullptr;
+using cell_set = tally_cells::cell (&)[tally_cells::ways];
+
+cell_set set_of(tally_cells& cells, std::uintptr_t lock) noexcept {
   constexpr unsigned shift = 64 - std::bit_width(tally_cells::sets - 1);
   // Other bits than those that choose the slot: locks of one slot shall find different sets.
-  auto& set = mine->cells[(scattered(lock) << 3) >> shift];
-  for (auto& cell : set) {
-    if (cell.lock.load(platform::relaxed) == lock) return &cell;
-  }
+  return cells.cells[(scattered(lock) << 3) >> shift];
+}
+
+[[gnu::noinline]] tally_cells::cell* make_cell(std::uintptr_t lock) noexcept {
+  tally_cells* const mine = cells_of_this_thread();
+  if (mine == nullptr) return nullptr;
+  cell_set set = set_of(*mine, lock);
   for (auto& cell : set) {
     if (cell.lock.load(platform::relaxed) != 0) continue;
     cell.lock.store(lock, platform::release);
     return &cell;
   }
   auto& victim = set[mine->evictions++ % tally_cells::ways];
-  empty_cell(table, victim);
+  empty_cell(*table_now(), victim);
   victim.lock.store(lock, platform::release);
   return &victim;
 }
 
-void count_apart(lock_table& table, std::uintptr_t lock, counts amount) noexcept {
-  tally_cells::cell* const cell = cell_of(table, lock);
-  if (cell == nullptr) {
-    add_to_entry(table, lock, amount);
+// entry_of() for those who ask again and again.
+inline std::size_t entry_again(lock_table& table, std::uintptr_t lock) noexcept {
+  if (last_lock != lock) [[unlikely]] {
+    last_entry = entry_of(table, lock);
+    last_lock = lock;
+  }
+  return last_entry;
+}
+
+// The cell of the calling thread for the lock; null where there is no memory.
+inline tally_cells::cell* cell_of(std::uintptr_t lock) noexcept {
+  if (own_cells != nullptr) [[likely]] {
+    for (auto& cell : set_of(*own_cells, lock)) {
+      if (cell.lock.load(platform::relaxed) == lock) return &cell;
+    }
+  }
+  return make_cell(lock);
+}
+
+inline void count_apart(std::uintptr_t lock, counts amount) noexcept {
+  tally_cells::cell* const cell = cell_of(lock);
+  if (cell == nullptr) [[unlikely]] {
+    add_to_entry(*table_now(), lock, amount);
     return;
   }
-  add_own(cell->passive_reads, amount.passive_reads);
-  add_own(cell->active_reads, amount.active_reads);
-  add_own(cell->writes, amount.writes);
+  if (amount.passive_reads != 0) add_own(cell->passive_reads, amount.passive_reads);
+  if (amount.active_reads != 0) add_own(cell->active_reads, amount.active_reads);
+  if (amount.writes != 0) add_own(cell->writes, amount.writes);
 }
 
 // What the record counts for the slot is the lock's from now on.
@@ -137,10 +166,6 @@ void turn_over(thread_record& me, std::size_t slot, std::uintptr_t next, Keep ke
   t.lock.store(0, platform::release);
   if (last != 0) keep(last, amount);
   start_tally(me, slot, next);
-}
-
-lock_table* table_now() noexcept {
-  return lock_statistics.table.load(platform::acquire);
 }
 
 }  // namespace
@@ -218,31 +243,39 @@ void note_meeting(const rwlock& lock) noexcept {
 }
 
 void note_read(thread_record& me, std::size_t slot, const rwlock& lock, bool passive) noexcept {
-  lock_table* const table = table_now();
-  if (table == nullptr) return;
   const bool at_home = slot == home_slot(&lock);
   const std::uintptr_t held = at_home ? me.held[slot].load(platform::relaxed) : 0;
   const std::uintptr_t occupant = held & ~(held_active | held_free);
   if (!at_home || (!is_free(held) && occupant != address(lock))) {
-    count_apart(*table, address(lock), {passive ? 1U : 0U, passive ? 0U : 1U, 0});
+    count_apart(address(lock), {passive ? 1U : 0U, passive ? 0U : 1U, 0});
     return;
   }
   if (me.tallies[slot].lock.load(platform::relaxed) == address(lock)) return;
-  turn_over(me, slot, address(lock),
-            [&](std::uintptr_t last, counts amount) { count_apart(*table, last, amount); });
+  turn_over(me, slot, address(lock), count_apart);
   // The slot's last lock has to ask again before its reads count by this slot.
   if (occupant != address(lock)) me.held[slot].store(0, platform::release);
 }
 
+bool take_slot(thread_record& me, const rwlock& lock) noexcept {
+  const std::size_t slot = home_slot(&lock);
+  if (!is_free(me.held[slot].load(platform::relaxed))) return false;
+  if (me.tallies[slot].lock.load(platform::relaxed) != address(lock)) {
+    turn_over(me, slot, address(lock), count_apart);
+  }
+  me.held[slot].store(held_before(lock), platform::release);
+  return true;
+}
+
 void note_write(thread_record& me, const rwlock& lock) noexcept {
-  lock_table* const table = table_now();
-  if (table == nullptr) return;
   tally& t = me.tallies[home_slot(&lock)];
   counter* writes = &t.writes;
   if (t.lock.load(platform::relaxed) != address(lock)) {
-    tally_cells::cell* const cell = cell_of(*table, address(lock));
-    writes =
-        cell != nullptr ? &cell->writes : &table->entries[entry_of(*table, address(lock))].writes;
+    tally_cells::cell* const cell = cell_of(address(lock));
+    if (cell == nullptr) {
+      add_to_entry(*table_now(), address(lock), {0, 0, 1});
+      return;
+    }
+    writes = &cell->writes;
   }
   const std::uint64_t before = writes->load(platform::relaxed);
   writes->store(before + 1, platform::relaxed);
@@ -252,19 +285,18 @@ void note_write(thread_record& me, const rwlock& lock) noexcept {
   }
 }
 
-void note_write_end(thread_record& me, const rwlock& lock) noexcept {
-  if (me.timed_lock != address(lock)) return;
-  me.timed_lock = 0;
+void end_timed_write(thread_record& me) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  raise(table->entries[entry_of(*table, address(lock))].longest_write,
+  raise(table->entries[entry_again(*table, me.timed_lock)].longest_write,
         platform::now() - me.timed_since);
+  me.timed_lock = 0;
 }
 
 void note_wait(const rwlock& lock, bool writer, std::uint64_t nanoseconds) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  const std::size_t number = entry_of(*table, address(lock));
+  const std::size_t number = entry_again(*table, address(lock));
   lock_waits& waits = table->waits[number];
   wait_histogram& histogram = writer ? waits.writers : waits.readers;
   histogram.waits[wait_histogram::step_of(nanoseconds)].fetch_add(1, platform::relaxed);
@@ -277,7 +309,7 @@ void note_wait(const rwlock& lock, bool writer, std::uint64_t nanoseconds) noexc
 void note_revocation(const rwlock& lock, std::uint64_t nanoseconds, round_kind how) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  const std::size_t number = entry_of(*table, address(lock));
+  const std::size_t number = entry_again(*table, address(lock));
   lock_entry& entry = table->entries[number];
   counter& of_kind = entry.revocations[static_cast<std::size_t>(how)];
   if (number == lock_table::others) {
@@ -292,7 +324,7 @@ void note_revocation(const rwlock& lock, std::uint64_t nanoseconds, round_kind h
 void note_drain(const rwlock& lock, std::uint64_t nanoseconds) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  raise(table->entries[entry_of(*table, address(lock))].longest_drain, nanoseconds);
+  raise(table->entries[entry_again(*table, address(lock))].longest_drain, nanoseconds);
 }
 
 void flush_tallies(thread_record& me) noexcept {

@@ -24,11 +24,24 @@ void note_meeting(const rwlock& lock) noexcept;
 // is counted here. Needed for each read whose home slot does not say held_before(lock).
 void note_read(thread_record& me, std::size_t slot, const rwlock& lock, bool passive) noexcept;
 
+// Where a fast path found the home slot free, but last used by another lock: makes it the lock's,
+// so that the fast path can be tried again. False if there is nothing to be gained. Without
+// statistics a free slot is at hand for every lock.
+bool take_slot(thread_record& me, const rwlock& lock) noexcept;
+inline bool take_slot_if_free(thread_record& me, const rwlock& lock) noexcept {
+  return lock_statistics_on() &&
+         me.held[home_slot(&lock)].load(platform::relaxed) != held_before(lock) &&
+         take_slot(me, lock);
+}
+
 // Inside the write hold, before the thread's next write is counted anywhere else. One in 16 is
 // timed.
 void note_write(thread_record& me, const rwlock& lock) noexcept;
 // Still inside.
-void note_write_end(thread_record& me, const rwlock& lock) noexcept;
+void end_timed_write(thread_record& me) noexcept;
+inline void note_write_end(thread_record& me, const rwlock& lock) noexcept {
+  if (me.timed_lock == reinterpret_cast<std::uintptr_t>(&lock)) end_timed_write(me);
+}
 
 void note_wait(const rwlock& lock, bool writer, std::uint64_t nanoseconds) noexcept;
 

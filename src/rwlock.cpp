@@ -24,6 +24,7 @@
 // one too. An upgrader sleeps with upgrader_parked set; the last other reader to leave clears it.
 #include "bias.hpp"
 #include "lock_statistics.hpp"
+#include "parking.hpp"
 #include "probes.hpp"
 #include "waiting.hpp"
 
@@ -32,10 +33,6 @@ namespace readmost {
 constinit platform::atomic<bool> lock_statistics_on_{false};
 
 namespace {
-
-constexpr std::uint32_t sleeping_readers = 1;
-constexpr std::uint32_t sleeping_writers = 2;
-constexpr std::uint32_t sleeping_upgrader = 4;
 
 // Waiters sleep on the half of the state that readers do not change as they come and go.
 platform::futex_word sleep_word(const rwlock& lock) noexcept {
@@ -91,10 +88,11 @@ struct wake_up {
   // Uses only the address of the lock, which may be gone.
   void carry_out(platform::futex_word word) const noexcept {
     int woken = 0;
-    if (readers) woken = platform::futex_wake(word, INT32_MAX, sleeping_readers);
-    if (upgrader) platform::futex_wake(word, 1, sleeping_upgrader);
+    if (readers) woken = parking::wake_readers(word);
+    // All: those that waited for a claim to be decided are not counted, and have to hear it too.
+    if (upgrader) platform::futex_wake(word, INT32_MAX, parking::upgrader);
     if (writer || (writer_if_no_reader && woken == 0)) {
-      platform::futex_wake(word, 1, sleeping_writers);
+      platform::futex_wake(word, 1, parking::writers);
     }
   }
 };
@@ -395,13 +393,13 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
     go_offline();
     const auto expected = static_cast<std::uint32_t>(parked);
     if (how.prefers == preference::writer && !starving) {
-      if (platform::futex_wait(sleep_word(lock), expected, sleeping_readers,
-                               limit.until(how.until)) == platform::wake_reason::timed_out) {
+      if (parking::sleep_as_reader(sleep_word(lock), expected, limit.until(how.until)) ==
+          platform::wake_reason::timed_out) {
         expired = limit.is_callers();
         starving = !expired && limit.passed_over(lock);
       }
     } else {
-      expired = platform::futex_wait(sleep_word(lock), expected, sleeping_readers, how.until) ==
+      expired = parking::sleep_as_reader(sleep_word(lock), expected, how.until) ==
                 platform::wake_reason::timed_out;
     }
     spin.restart();
@@ -459,8 +457,8 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
     if (!lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) {
       continue;
     }
-    if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, sleeping_writers);
-    if (last_other) platform::futex_wake(word, 1, sleeping_upgrader);
+    if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, parking::writers);
+    if (last_other) platform::futex_wake(word, 1, parking::upgrader);
     if (debt) wake_drain_sleepers(d);
     return true;
   }
@@ -738,7 +736,7 @@ class candidate {
     go_offline();
     has_slept_ = true;
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
-                                    upgrades() ? sleeping_upgrader : sleeping_writers,
+                                    upgrades() ? parking::upgrader : parking::writers,
                                     how_.until) == platform::wake_reason::timed_out;
     spin_.restart();
   }
@@ -752,7 +750,7 @@ class candidate {
       open_door(lock_, how_.prefers, platform::relaxed,
                 [this](std::uint64_t state) { return rwlock::without_waiter(state, as_); });
     }
-    if (has_slept_ && !upgrades()) platform::futex_wake(sleep_word(lock_), 1, sleeping_writers);
+    if (has_slept_ && !upgrades()) platform::futex_wake(sleep_word(lock_), 1, parking::writers);
   }
 
   rwlock& lock_;

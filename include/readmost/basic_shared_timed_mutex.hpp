@@ -92,6 +92,19 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     return now + std::chrono::ceil<steady::duration>(wait);
   }
 
+  // By a clock of the program's own; never negative. The ends of its time may be further apart than
+  // its unit can count, and only floating point tells.
+  template <class Clock, class Duration>
+  static auto time_left(const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    using left = decltype(end - Clock::now());
+    using seconds = std::chrono::duration<double>;
+    const auto now = Clock::now();
+    const seconds roughly = seconds(end.time_since_epoch()) - seconds(now.time_since_epoch());
+    if (roughly <= seconds(-1)) return left::zero();
+    if (roughly >= seconds(left::max())) return left::max();
+    return end <= now ? left::zero() : left(end - now);
+  }
+
   template <class Clock, class Duration, class Operation>
   bool acquires_until(const std::chrono::time_point<Clock, Duration>& end,
                       Operation operation) noexcept {
@@ -99,9 +112,9 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
       return wait_until(end, operation) == outcome::acquired;
     } else {
       for (;;) {
-        const outcome result = wait_until(from_now(end - Clock::now()), operation);
+        const outcome result = wait_until(from_now(time_left(end)), operation);
         if (result != outcome::timed_out) return result == outcome::acquired;
-        if (Clock::now() >= end) return false;
+        if (time_left(end) <= time_left(end).zero()) return false;
       }
     }
   }

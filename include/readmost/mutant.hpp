@@ -17,6 +17,7 @@ enum class mutant {
   silent_waiters,          // a writer that gives up leaves the door closed behind it
   online_without_fence,    // a dormant thread locks passively without coming online
   exit_drops_holds,        // a thread's read holds vanish with it
+  forgetful_relay,         // a woken reader does not wake the others of its CPU
   handoff_over_readers,    // a waiting writer takes over from a writer although readers are inside
 };
 

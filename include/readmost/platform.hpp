@@ -140,6 +140,9 @@ std::uint64_t now() noexcept;
 // CPUs that the calling thread may run on.
 unsigned usable_cpus() noexcept;
 
+// The CPU it ran on a moment ago; 0 where that is not to be known.
+unsigned current_cpu() noexcept;
+
 // --- Threads and processes ---------------------------------------------------------------------
 
 // Calls `on_exit` in every thread that called watch_thread_exit(), as late in its exit as the

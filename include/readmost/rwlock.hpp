@@ -190,7 +190,7 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
   // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
   // the report (E) or by coming online (F), whichever the round relied on.
   platform::light_fence();
-  // (C) Pairs with the release of unlock_exclusive (M): what the last writer wrote is visible.
+  // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible.
   // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
   // that published after that fence must find out here, or a later round would not wait for it.
   const bool open = (lock.state.load(platform::acquire) & rwlock::biased) != 0 || publishes_late();

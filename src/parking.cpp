@@ -1,0 +1,69 @@
+#include "parking.hpp"
+
+#include <readmost/mutant.hpp>
+
+namespace readmost::parking {
+
+namespace {
+
+enum : std::uint32_t { undecided, broadcasts, relayed };
+constinit platform::atomic<std::uint32_t> mode{undecided};
+
+// Readers asleep, by the address of their lock. Locks that share a place cost each other a system
+// call that wakes nobody.
+struct alignas(platform::cache_line) place {
+  platform::atomic<std::uint32_t> asleep{};
+};
+constexpr std::size_t place_count = 64;
+constinit place places[place_count];
+
+platform::atomic<std::uint32_t>& asleep_at(platform::futex_word word) noexcept {
+  const auto scattered =
+      static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(word)) * 0x9E37'79B9'7F4A'7C15U;
+  return places[scattered >> 58].asleep;
+}
+static_assert(place_count == 1U << (64 - 58));
+
+}  // namespace
+
+bool relays() noexcept {
+  std::uint32_t decided = mode.load(platform::relaxed);
+  if (decided == undecided) [[unlikely]] {
+    decided = platform::usable_cpus() >= cpus_that_pay ? relayed : broadcasts;
+    mode.store(decided, platform::relaxed);
+  }
+  return decided == relayed;
+}
+
+void set_relay(bool on) noexcept {
+  mode.store(on ? relayed : broadcasts, platform::relaxed);
+}
+
+platform::wake_reason sleep_as_reader(platform::futex_word word, std::uint32_t expected,
+                                      const platform::deadline* until) noexcept {
+  if (!relays()) return platform::futex_wait(word, expected, first_bucket, until);
+  const std::uint32_t bucket = first_bucket << platform::current_cpu() % buckets;
+  auto& asleep = asleep_at(word);
+  asleep.fetch_add(1, platform::seq_cst);
+  const platform::wake_reason why = platform::futex_wait(word, expected, bucket, until);
+  // Also when it was not woken: that cannot be told apart here, and does no harm.
+  if (asleep.fetch_sub(1, platform::seq_cst) != 1 && !is_mutant(mutant::forgetful_relay)) {
+    platform::futex_wake(word, INT32_MAX, bucket);
+  }
+  return why;
+}
+
+int wake_readers(platform::futex_word word) noexcept {
+  if (!relays()) return platform::futex_wake(word, INT32_MAX, readers);
+  int woken = platform::futex_wake(word, woken_directly, readers);
+  if (woken < woken_directly) return woken;
+  // Those of its own CPU the caller wakes itself: if it goes on working there, they could not.
+  const unsigned own = platform::current_cpu() % buckets;
+  for (unsigned i = 1; i < buckets; ++i) {
+    woken += platform::futex_wake(word, 1, first_bucket << (own + i) % buckets);
+  }
+  woken += platform::futex_wake(word, INT32_MAX, first_bucket << own);
+  return woken;
+}
+
+}  // namespace readmost::parking

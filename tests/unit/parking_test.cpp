@@ -1,0 +1,93 @@
+#include "parking.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <readmost/shared_mutex.hpp>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace parking = readmost::parking;
+namespace platform = readmost::platform;
+
+// Puts the choice back that the machine asks for.
+class relay_chosen {
+ public:
+  explicit relay_chosen(bool on) : before_(parking::relays()) { parking::set_relay(on); }
+  ~relay_chosen() { parking::set_relay(before_); }
+
+ private:
+  bool before_;
+};
+
+constexpr std::uint64_t long_enough = 20'000'000'000;
+
+// Rounds in which `sleepers` threads go to sleep on a word that is then changed.
+void everybody_is_woken(int sleepers) {
+  platform::atomic<std::uint32_t> word{0};
+  std::atomic<int> slept{0};
+  std::atomic<int> woken{0};
+  constexpr int rounds = 200;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < sleepers; ++i) {
+    threads.emplace_back([&] {
+      for (std::uint32_t round = 0; round < rounds; ++round) {
+        ++slept;
+        while (word.load() == round) {
+          const platform::deadline until = platform::in(long_enough);
+          if (parking::sleep_as_reader(platform::futex_of(word), round, &until) ==
+              platform::wake_reason::timed_out) {
+            ADD_FAILURE() << "nobody woke a sleeper in round " << round;
+          }
+        }
+        ++woken;
+        while (woken.load() < sleepers * static_cast<int>(round + 1)) std::this_thread::yield();
+      }
+    });
+  }
+  for (int round = 0; round < rounds; ++round) {
+    while (slept.load() < sleepers * (round + 1)) std::this_thread::yield();
+    if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    word.store(static_cast<std::uint32_t>(round) + 1);
+    parking::wake_readers(platform::futex_of(word));
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(woken.load(), rounds * sleepers);
+}
+
+TEST(parking, a_broadcast_wakes_everybody) {
+  const relay_chosen off(false);
+  everybody_is_woken(20);
+}
+
+TEST(parking, a_relay_wakes_everybody) {
+  const relay_chosen on(true);
+  everybody_is_woken(3);
+  everybody_is_woken(30);
+}
+
+TEST(parking, a_relay_is_chosen_by_the_number_of_processors) {
+  EXPECT_EQ(parking::relays(), platform::usable_cpus() >= parking::cpus_that_pay);
+}
+
+TEST(parking, readers_that_wait_for_a_writer_are_relayed) {
+  const relay_chosen on(true);
+  readmost::shared_mutex mutex(readmost::preference::reader);
+  for (int round = 0; round < 20; ++round) {
+    mutex.lock();
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 24; ++i) {
+      readers.emplace_back([&] {
+        mutex.lock_shared();
+        mutex.unlock_shared();
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    mutex.unlock();
+    for (auto& reader : readers) reader.join();
+  }
+}
+
+}  // namespace
