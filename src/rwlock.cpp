@@ -426,18 +426,37 @@ found take_off_record(thread_record& me, const rwlock& lock) noexcept {
     slot.store(i == 0 ? held_before(lock) : 0, platform::relaxed);
     return found::active;
   }
-  if (me.untracked != 0) --me.untracked;
-  return found::nothing;
+  if (me.untracked == 0) return found::nothing;
+  --me.untracked;
+  return found::active;
+}
+
+// The hold of another thread is released on its behalf: one note of such a hold has to go, whose is
+// all the same. One that is not in its home slot, or that its owner is using at this moment, stays;
+// it costs that thread a slot.
+void take_off_any_record(domain& d, const rwlock& lock) noexcept {
+  const std::size_t home = home_slot(&lock);
+  bool taken = false;
+  for_each_record(d, [&](thread_record& record, bool) {
+    std::uintptr_t note = address(lock) | held_active;
+    if (!taken && record.held[home].load(platform::relaxed) == note) {
+      taken = record.held[home].compare_exchange_strong(note, 0, platform::relaxed);
+    }
+  });
 }
 
 }  // namespace
 
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
-  if (&me != &unregistered && take_off_record(me, lock) == found::passive) return true;
+  domain& d = domains[lock.domain];
+  const found hold = &me != &unregistered ? take_off_record(me, lock) : found::nothing;
+  if (hold == found::passive) return true;
+  if (hold == found::nothing && rwlock::readers(lock.state.load(platform::relaxed)) > 0) {
+    take_off_any_record(d, lock);
+  }
 
   const platform::futex_word word = sleep_word(lock);
-  domain& d = domains[lock.domain];
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
     const std::int64_t readers = rwlock::readers(state);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <readmost/rwlock.hpp>
 
+#include "../posix_results.hpp"
 #include "glibc_rwlock.hpp"
 #include "settings.hpp"
 
@@ -73,20 +74,6 @@ rules rules_of(const layout& l) noexcept {
   return how;
 }
 
-int as_errno(outcome o) noexcept {
-  switch (o) {
-    case outcome::acquired:
-      return 0;
-    case outcome::busy:
-      return EBUSY;
-    case outcome::timed_out:
-      return ETIMEDOUT;
-    case outcome::overflow:
-      return EAGAIN;
-  }
-  return EINVAL;
-}
-
 enum class form { blocking, trying };
 
 int read_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
@@ -105,11 +92,6 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   const outcome o = lock_exclusive(l.core, how);
   if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
   return as_errno(o);
-}
-
-bool is_valid(clockid_t clock, const timespec* at) noexcept {
-  return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && at->tv_nsec >= 0 &&
-         at->tv_nsec < 1'000'000'000;
 }
 
 // What follows a passive attempt that failed is out of line, so that the passive path, which is
