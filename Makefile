@@ -1,5 +1,5 @@
 # Everything a newcomer needs: make, make demo, make test. Each installs what is missing first.
-.PHONY: all setup build demo test check clean
+.PHONY: all setup build demo test bench check install clean
 
 all: build
 
@@ -7,7 +7,7 @@ setup:
 	@scripts/setup
 
 build: setup
-	@mkdir -p out && cmake --preset release >out/configure.log 2>&1 || { cat out/configure.log; exit 1; }
+	@mkdir -p out && cmake --preset release $(cmake_options) >out/configure.log 2>&1 || { cat out/configure.log; exit 1; }
 	@cmake --build --preset release
 
 demo: build
@@ -16,10 +16,21 @@ demo: build
 test: build
 	@ctest --preset release
 
+# Beside the locks of other libraries, which it installs.
+bench: setup
+	@scripts/setup --bench
+	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
+	@bench/run
+
 # The same tests under gcc and clang, debug builds and sanitizers: what CI runs beside `make test`.
 check: build
 	@scripts/setup --checks
 	@scripts/check
+
+# make install PREFIX=/usr DESTDIR=/tmp/root; run ldconfig afterwards if programs link libreadmost.so.
+PREFIX ?= /usr/local
+install: build
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
 clean:
 	rm -rf build out

@@ -5,28 +5,26 @@
 #include <string>
 
 #include "measured_locks.hpp"
+#include "run_benchmarks.hpp"
 
 namespace {
 
 template <class Lock>
-struct alignas(64) alone_on_its_line {
-  Lock lock;
-};
-
-template <class Lock>
-void read_pair(benchmark::State& state, alone_on_its_line<Lock>& shared) {
+void read_pair(benchmark::State& state, Lock& lock) {
+  bench::holder<Lock> mine(lock);
   for (auto _ : state) {
-    shared.lock.lock_shared();
-    shared.lock.unlock_shared();
+    mine.lock_shared();
+    mine.unlock_shared();
   }
   state.SetItemsProcessed(state.iterations());
 }
 
 template <class Lock>
-void write_pair(benchmark::State& state, alone_on_its_line<Lock>& shared) {
+void write_pair(benchmark::State& state, Lock& lock) {
+  bench::holder<Lock> mine(lock);
   for (auto _ : state) {
-    shared.lock.lock();
-    shared.lock.unlock();
+    mine.lock();
+    mine.unlock();
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -34,15 +32,18 @@ void write_pair(benchmark::State& state, alone_on_its_line<Lock>& shared) {
 struct register_pairs {
   template <class Lock>
   void operator()(const std::string& name) const {
-    const auto reads = std::make_shared<alone_on_its_line<Lock>>();
-    const auto writes = std::make_shared<alone_on_its_line<Lock>>();
-    benchmark::RegisterBenchmark(("read/" + name).c_str(),
-                                 [reads](benchmark::State& state) { read_pair(state, *reads); })
+    using shared_lock = bench::alone_on_its_line<Lock>;
+    const auto reads = std::make_shared<shared_lock>();
+    const auto writes = std::make_shared<shared_lock>();
+    benchmark::RegisterBenchmark(
+        ("read/" + name).c_str(),
+        [reads](benchmark::State& state) { read_pair(state, reads->lock); })
         ->Threads(1)
         ->Threads(2)
         ->UseRealTime();
-    benchmark::RegisterBenchmark(("write/" + name).c_str(),
-                                 [writes](benchmark::State& state) { write_pair(state, *writes); })
+    benchmark::RegisterBenchmark(
+        ("write/" + name).c_str(),
+        [writes](benchmark::State& state) { write_pair(state, writes->lock); })
         ->Threads(1)
         ->UseRealTime();
   }
@@ -52,8 +53,5 @@ struct register_pairs {
 
 int main(int argc, char** argv) {
   bench::for_each_lock(register_pairs{});
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  return bench::run_benchmarks(argc, argv);
 }

@@ -150,7 +150,8 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
   }
 }
 
-// Takes a record that has long been dormant and holds nothing out of the index.
+// Takes a record that has long been dormant and holds nothing out of the index. Done at every
+// consensus: each writer looks into all records in the index.
 void retire_if_idle(thread_record& record) noexcept {
   std::uint32_t mode = record.mode.load(platform::relaxed);
   if (participation_of(mode) != participation::dormant) {
@@ -176,6 +177,13 @@ void retire_if_idle(thread_record& record) noexcept {
   record.idle_rounds.store(0, platform::relaxed);
   // Only who retires a record changes its mode now.
   record.mode.store(period | static_cast<std::uint32_t>(next), platform::release);
+}
+
+void retire_idle_records(domain& d, const thread_record* me) noexcept {
+  for_each_present(d, [&](thread_record& record) {
+    if (&record != me) retire_if_idle(record);
+    return true;
+  });
 }
 
 }  // namespace
@@ -223,7 +231,10 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
     }
     return alone;
   });
-  if (alone) return {0, round_kind::none};
+  if (alone) {
+    retire_idle_records(d, me);
+    return {0, round_kind::none};
+  }
 
   // (G) Release, as part of seq_cst, pairs with (E): who loads this version has (K) before it.
   const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
@@ -231,10 +242,7 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   if (!reported) fence_stragglers(d, me, version);
   auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
   rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
-  for_each_present(d, [&](thread_record& record) {
-    if (&record != me) retire_if_idle(record);
-    return true;
-  });
+  retire_idle_records(d, me);
   return {version, reported ? round_kind::reports : round_kind::membarrier};
 }
 

@@ -831,11 +831,37 @@ void unlock_exclusive(rwlock& lock, rules how) noexcept {
   stop_writing(lock, how, 0);
 }
 
+namespace {
+
+// Upgrades an active hold that is the only one: one compare-and-swap.
+bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
+  auto& slot = me.held[home_slot(&lock)];
+  // The caller's other holds of the lock, if any, are elsewhere.
+  if (slot.load(platform::relaxed) != (held_passively(lock) | held_active) ||
+      me.elsewhere.load(platform::relaxed) != 0 || me.untracked != 0) {
+    return false;
+  }
+  std::uint64_t alone = rwlock::one_reader;
+  // Acquire pairs with (P).
+  if (!lock.state.compare_exchange_strong(alone, rwlock::writing, platform::acquire,
+                                          platform::relaxed)) {
+    return false;
+  }
+  slot.store(held_before(lock), platform::relaxed);
+  enter(lock, rwlock::granted);
+  bias::debit_write(lock, me);
+  count_write(&me, lock);
+  return true;
+}
+
+}  // namespace
+
 outcome upgrade(rwlock& lock, rules how) noexcept {
   thread_record& record = my_record(lock.domain);
   thread_record* const me = &record == &unregistered ? nullptr : &record;
   auto own = candidate::own_hold::active;  // what is not on record is counted
   if (me != nullptr) {
+    if (upgrade_at_once(lock, *me)) return outcome::acquired;
     int holds = 0;
     for (const auto& slot : me->held) {
       const std::uintptr_t held = slot.load(platform::relaxed);
