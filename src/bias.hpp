@@ -57,8 +57,11 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
       static_cast<std::int32_t>(uncredited) * (among_others ? saved_among_others : saved_alone));
 }
 
-// What the writer waited, and as much again for readers that found the lock closed meanwhile.
+// What the writer waited, and as much again for readers that found the lock closed meanwhile. A
+// revocation that need not wait for anybody takes a look at the index and the slots.
 inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
+  constexpr std::int32_t of_a_look = 50;
+  if (waited == 0) return of_a_look;
   return 2 * static_cast<std::int32_t>(waited < 10'000 ? waited : 10'000);
 }
 

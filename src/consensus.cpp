@@ -222,7 +222,7 @@ void report_after_unlock(thread_record& me) noexcept {
 round reach_consensus(domain& d, thread_record* me) noexcept {
   // The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
   platform::full_fence_after_rmw();
-  if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none};
+  if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
   bool alone = true;
   for_each_present(d, [&](thread_record& record) {
     if (&record == me) return true;
@@ -233,9 +233,10 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   });
   if (alone) {
     retire_idle_records(d, me);
-    return {0, round_kind::none};
+    return {0, round_kind::none, 0};
   }
 
+  const std::uint64_t start = platform::now();
   // (G) Release, as part of seq_cst, pairs with (E): who loads this version has (K) before it.
   const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
   const bool reported = await_reports(d, me, version);
@@ -243,7 +244,8 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
   rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
   retire_idle_records(d, me);
-  return {version, reported ? round_kind::reports : round_kind::membarrier};
+  return {version, reported ? round_kind::reports : round_kind::membarrier,
+          platform::now() - start};
 }
 
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,

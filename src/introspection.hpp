@@ -19,12 +19,14 @@ struct introspection {
                                   sizeof(lock_table), sizeof(tally_cells)};
   const domain* domains{};
   const lock_statistics_roots* statistics{};
+  // The program knows a lock by an address that is so much lower than the core's.
+  std::size_t core_offset{};
   // Nothing is counted: every lock is left to glibc.
   platform::atomic<bool> left_to_glibc{};
 
   constexpr introspection(const char* of_version, const domain* all_domains,
-                          const lock_statistics_roots* roots) noexcept
-      : domains(all_domains), statistics(roots) {
+                          const lock_statistics_roots* roots, std::size_t offset) noexcept
+      : domains(all_domains), statistics(roots), core_offset(offset) {
     for (std::size_t i = 0; i + 1 < sizeof version && of_version[i] != '\0'; ++i) {
       version[i] = of_version[i];
     }

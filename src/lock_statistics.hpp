@@ -34,8 +34,7 @@ inline bool take_slot_if_free(thread_record& me, const rwlock& lock) noexcept {
          take_slot(me, lock);
 }
 
-// Inside the write hold, before the thread's next write is counted anywhere else. One in 16 is
-// timed.
+// Inside the write hold. One in 64 is timed, a thread's first of a lock among them.
 void note_write(thread_record& me, const rwlock& lock) noexcept;
 // Still inside.
 void end_timed_write(thread_record& me) noexcept;

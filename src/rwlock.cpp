@@ -670,13 +670,11 @@ class candidate {
 
   // Reaches consensus on the bias being gone, and keeps the account.
   std::uint64_t revoke(domain& d) noexcept {
-    const std::uint64_t start = platform::now();
     const round done = reach_consensus(d, me_);
-    const std::uint64_t cost = platform::now() - start;
-    bias::debit_revocation(lock_, cost);
-    if (done.version != 0) bias::remember_cost(d, cost);
-    if (lock_statistics_on()) note_revocation(lock_, cost, done.kind);
-    READMOST_PROBE(revocation, &lock_, cost, static_cast<int>(done.kind));
+    bias::debit_revocation(lock_, done.nanoseconds);
+    if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
+    if (lock_statistics_on()) note_revocation(lock_, done.nanoseconds, done.kind);
+    READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
     if (me_ != nullptr) {
       count_own(me_->revocations);
       bias::credit_passive_reads(lock_, *me_, done.version != 0);

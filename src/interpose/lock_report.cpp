@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../address_space.hpp"
+#include "core_offset.hpp"
 
 namespace readmost::interpose {
 
@@ -33,6 +34,11 @@ void for_each_frame(std::uintptr_t lock, const address_space& space, Visit visit
     visit(where);
     ++shown;
   }
+}
+
+// The lock as the program knows it.
+std::uintptr_t address_of(const lock_figures& f) noexcept {
+  return f.lock - core_offset;
 }
 
 void add_waits(report_text& t, const char* whose, const wait_figures& waits) noexcept {
@@ -101,27 +107,31 @@ void add_json_place(report_text& t, const place& where) noexcept {
 
 void add_locks_to_table(report_text& t, const lock_survey& survey) noexcept {
   const address_space space("/proc/self");
+  bool is_lost = false;
   t.add("  the hottest locks, by reads and writes\n");
   for (std::size_t i = 0; i < survey.count; ++i) {
     const lock_figures& f = survey.hottest[i];
     char where[1024];
-    describe(space.place_of(f.lock), where, sizeof where);
+    const place lock = space.place_of(address_of(f));
+    describe(lock, where, sizeof where);
     t.add("  %2zu. %s: %s\n", i + 1, where, verdict_on(f).text);
     add_figures(t, f);
     if (f.incarnations > 1) {
       t.add("      %llu locks, one after the other, at this address\n", count{f.incarnations});
     }
-    const char* lead = "first used in";
+    bool is_first = true;
     for_each_frame(f.lock, space, [&](const place& frame) {
       describe(frame, where, sizeof where);
-      t.add("      %13s %s\n", lead, where);
-      lead = "called by";
+      t.add("      %13s %s\n", is_first ? "first used in" : "called by", where);
+      is_first = false;
     });
+    is_lost = is_lost || (*lock.symbol == '\0' && is_first);
   }
   if (survey.other_locks != 0) {
     t.add("      all %zu others:\n", survey.other_locks);
     add_figures(t, survey.others);
   }
+  if (is_lost) t.add("  READMOST_STATS_BACKTRACE=1 tells who used each lock first\n");
 }
 
 void add_locks_to_json(report_text& t, const lock_survey& survey) noexcept {
@@ -129,8 +139,8 @@ void add_locks_to_json(report_text& t, const lock_survey& survey) noexcept {
   t.add(",\"hottest\":[");
   for (std::size_t i = 0; i < survey.count; ++i) {
     const lock_figures& f = survey.hottest[i];
-    t.add("%s{\"lock\":\"0x%llx\",\"place\":", i == 0 ? "" : ",", count{f.lock});
-    add_json_place(t, space.place_of(f.lock));
+    t.add("%s{\"lock\":\"0x%llx\",\"place\":", i == 0 ? "" : ",", count{address_of(f)});
+    add_json_place(t, space.place_of(address_of(f)));
     t.add(",\"incarnations\":%llu,", count{f.incarnations});
     add_json_figures(t, f);
     t.add(",\"verdict\":");
