@@ -119,6 +119,11 @@ std::string command::read_when_written(const fs::path& file) {
   return read(file);
 }
 
+bool command::becomes(pid_t process, const std::string& program) {
+  return becomes_true(
+      [&] { return read(fmt::format("/proc/{}/comm", process)) == program + "\n"; });
+}
+
 bool command::vanishes(pid_t process) {
   return becomes_true([&] {
     // A zombie that nobody has waited for yet is gone as well.

@@ -41,6 +41,9 @@ class command : public ::testing::Test {
   // Until the file holds something; the test fails when it never does.
   static std::string read_when_written(const std::filesystem::path& file);
 
+  // Whether the process runs this program, at the latest after some seconds.
+  static bool becomes(pid_t process, const std::string& program);
+
   // Whether the process is gone, at the latest after some seconds.
   static bool vanishes(pid_t process);
 

@@ -1,5 +1,5 @@
 // Runs a command for which the kernel answers membarrier(2) with ENOSYS, as kernels and sandboxes
-// without it do.
+// without it do; with EPERM, as other sandboxes do; or by killing it, as the strictest do.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,14 +13,23 @@
 #include <cstring>
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: without_membarrier COMMAND [ARGUMENT...]\n");
+  unsigned answer = SECCOMP_RET_ERRNO | ENOSYS;
+  char** command = argv + 1;
+  if (argc > 1 && std::strcmp(argv[1], "--eperm") == 0) {
+    answer = SECCOMP_RET_ERRNO | EPERM;
+    ++command;
+  } else if (argc > 1 && std::strcmp(argv[1], "--kill") == 0) {
+    answer = SECCOMP_RET_KILL_PROCESS;
+    ++command;
+  }
+  if (*command == nullptr) {
+    std::fprintf(stderr, "usage: without_membarrier [--eperm|--kill] COMMAND [ARGUMENT...]\n");
     return 2;
   }
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, answer),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const sock_fprog program{sizeof rules / sizeof rules[0], rules};
@@ -32,8 +41,8 @@ int main(int argc, char** argv) {
                  std::strerror(errno));
     return 2;
   }
-  execvp(argv[1], argv + 1);
+  execvp(command[0], command);
   std::fprintf(stderr, "without_membarrier: cannot run '%s' (%s); give an executable's path\n",
-               argv[1], std::strerror(errno));
+               command[0], std::strerror(errno));
   return 127;
 }

@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -41,11 +42,28 @@ std::vector<std::string> program_words(const CLI::App& command, const command_li
   return program;
 }
 
+void no_program_words(const CLI::App& command, const command_line& line) {
+  if (!line.separated) return;
+  throw failure(exit_status::own_failure,
+                fmt::format("'--{}{}' has no place here: {} takes no program; see 'readmost {} "
+                            "--help'",
+                            line.program.empty() ? "" : " ", fmt::join(line.program, " "),
+                            command.get_name(), command.get_name()));
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& readmost) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : readmost.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
 std::string manual_formatter::make_usage(const CLI::App* app, std::string name) const {
-  if (!app->get_subcommands({}).empty()) {
-    return fmt::format("Usage: readmost run|compare [OPTIONS] -- PROGRAM ARGS...\n");
+  const std::vector<std::string> commands = names_of_commands(*app);
+  if (!commands.empty()) {
+    return fmt::format("Usage: readmost {} [OPTIONS] ...\n", fmt::join(commands, "|"));
   }
-  return fmt::format("Usage: {} [OPTIONS] -- PROGRAM ARGS...\n", name);
+  return fmt::format("Usage: {} [OPTIONS]{}\n", name,
+                     app->get_prefix_command() ? " -- PROGRAM ARGS..." : "");
 }
 
 std::string manual_formatter::make_option_name(const CLI::Option* option,

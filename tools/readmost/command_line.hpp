@@ -19,6 +19,11 @@ command_line split_command_line(int argc, char** argv);
 // when no program is named.
 std::vector<std::string> program_words(const CLI::App& command, const command_line& line);
 
+// For commands that run none. Throws failure 125 when there is a --.
+void no_program_words(const CLI::App& command, const command_line& line);
+
+std::vector<std::string> names_of_commands(const CLI::App& readmost);
+
 // Options, usage lines and the list of commands as a manual writes them.
 class manual_formatter : public CLI::Formatter {
  public:

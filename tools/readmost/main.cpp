@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,8 +9,10 @@
 
 #include "command_line.hpp"
 #include "compare.hpp"
+#include "doctor.hpp"
 #include "failure.hpp"
 #include "run.hpp"
+#include "top.hpp"
 
 namespace readmost::command {
 namespace {
@@ -17,7 +20,8 @@ namespace {
 constexpr const char* description =
     R"(Readmost makes reader-writer locks whose readers execute no atomic instruction and no fence.
 This command puts them under a program as it is, by preloading a library that replaces
-pthread_rwlock_*. `run` runs a program that way; `compare` measures what it gains.
+pthread_rwlock_*. `run` runs a program that way; `compare` measures what it gains; `top` looks into
+one that runs; `doctor` says what this machine has to offer for it.
 )";
 
 constexpr const char* footer =
@@ -26,9 +30,11 @@ constexpr const char* footer =
   readmost run --stats -- ./server --port 8080
   readmost compare -- ./bench
   readmost compare --metric '([0-9.]+) ops/s' -- ./bench --threads 2
+  readmost top -p $(pidof server)
+  readmost doctor
 
-Exit status: of `run` the program's own, of `compare` 0 when every run gave a number; 125, 126
-and 127 are ours. The help of each command lists them.
+Exit status: of `run` the program's own, of `compare` 0 when every run gave a number, of `doctor`
+0 when readers can be passive here; 125, 126 and 127 are ours. The help of each command lists them.
 
 Environment: READMOST_LOCK, READMOST_PREFER and READMOST_STATS stand for options that are not
 given; READMOST_LIBRARY is the library to preload. See 'readmost run --help'.)";
@@ -47,8 +53,12 @@ int dispatch(int argc, char** argv) {
   app.require_subcommand(1);
   run_options run_with;
   compare_options compare_with;
+  top_options top_with;
+  doctor_options examine_with;
   const CLI::App* run_command = add_run(app, run_with);
   const CLI::App* compare_command = add_compare(app, compare_with);
+  const CLI::App* top_command = add_top(app, top_with);
+  const CLI::App* doctor_command = add_doctor(app, examine_with);
 
   const command_line line = split_command_line(argc, argv);
   std::string name = "readmost";
@@ -58,22 +68,27 @@ int dispatch(int argc, char** argv) {
   } catch (const CLI::Success& wish) {
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
-    if (*run_command) name = "readmost run";
-    if (*compare_command) name = "readmost compare";
-    const bool has_command = *run_command || *compare_command;
-    const std::string message = has_command ? error.what()
-                                : line.own.empty()
-                                    ? std::string("no command is given; there are run and compare")
-                                    : fmt::format(
-                                          "there is no command or option '{}'; there are run and "
-                                          "compare",
-                                          line.own.front());
+    const std::string commands =
+        fmt::format("the commands are {}", fmt::join(names_of_commands(app), ", "));
+    std::string message = error.what();
+    if (const auto chosen = app.get_subcommands(); !chosen.empty()) {
+      name = "readmost " + chosen.front()->get_name();
+    } else if (line.own.empty()) {
+      message = "no command is given; " + commands;
+    } else {
+      message = fmt::format("there is no command or option '{}'; {}", line.own.front(), commands);
+    }
     return report(name, fmt::format("{}; see '{} --help'", message, name),
-                  exit_status::own_failure);
+                  *doctor_command ? doctor_status::cannot_examine : exit_status::own_failure);
   }
 
-  name = *run_command ? "readmost run" : "readmost compare";
+  name = "readmost " + app.get_subcommands().front()->get_name();
   try {
+    if (*top_command) {
+      no_program_words(*top_command, line);
+      return top(top_with);
+    }
+    if (*doctor_command) return doctor(*doctor_command, examine_with, line);
     if (*run_command) run(run_with, program_words(*run_command, line));
     return compare(compare_with, program_words(*compare_command, line));
   } catch (const failure& problem) {

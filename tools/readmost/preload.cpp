@@ -16,6 +16,7 @@ constexpr std::string_view library_file = "libreadmost-pthread.so";
 constexpr std::string_view preload_variable = "LD_PRELOAD";
 constexpr std::string_view preload_separators = ": ";
 
+// In ../lib/ as built and as most machines install it, or in the folder that the build was told.
 fs::path library_beside_executable() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
@@ -25,7 +26,9 @@ fs::path library_beside_executable() {
                               "READMOST_LIBRARY to the path of {}",
                               error.message(), library_file));
   }
-  return executable.parent_path().parent_path() / "lib" / library_file;
+  const fs::path prefix = executable.parent_path().parent_path();
+  const fs::path installed = prefix / READMOST_LIBRARY_DIR / library_file;
+  return fs::exists(installed, error) ? installed : prefix / "lib" / library_file;
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ Environment (an option that is given wins):
   READMOST_LOCK     prwlock or pthread, as --lock
   READMOST_PREFER   reader or writer, as --prefer
   READMOST_STATS    1 for a table on stderr, or a file, as --stats
+  READMOST_STATS_BACKTRACE
+                    1, as --backtrace
   READMOST_LIBRARY  the library to preload, instead of ../lib/libreadmost-pthread.so
                     beside this command)";
 
@@ -69,6 +71,7 @@ void apply(const run_options& options, environment& env) {
   } else if (!options.stats.empty()) {
     env.set("READMOST_STATS", emptied_file(options.stats));
   }
+  if (options.backtrace) env.set("READMOST_STATS_BACKTRACE", "1");
 }
 
 std::string check_lock(const std::string& name) {
@@ -102,9 +105,13 @@ CLI::App* add_run(CLI::App& readmost, run_options& options) {
       ->check(CLI::Validator(check_preference, ""))
       ->type_name("WHOM");
   command->add_flag("--stats{-}", options.stats,
-                    "say at exit what the locks did: as a table on\n"
+                    "say at exit what the locks did, and each of the\n"
+                    "ten that were used most: as a table on\n"
                     "stderr, or in FILE, which is emptied first (as\n"
                     "JSON, one line per process, if named *.json)");
+  command->add_flag("--backtrace", options.backtrace,
+                    "with --stats: say who used each lock first; costs\n"
+                    "some microseconds for each new lock");
   return command;
 }
 

@@ -10,6 +10,7 @@ struct run_options {
   std::string lock;    // empty: as READMOST_LOCK says
   std::string prefer;  // empty: as READMOST_PREFER says
   std::string stats;   // empty: as READMOST_STATS says; "-": on stderr
+  bool backtrace = false;
 };
 
 CLI::App* add_run(CLI::App& readmost, run_options& options);

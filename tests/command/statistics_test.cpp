@@ -1,0 +1,155 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "launch.hpp"
+
+namespace readmost::command_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using json = nlohmann::json;
+
+// What the preloaded library reports about single locks.
+class statistics : public command {
+ protected:
+  statistics() { environment.clear(); }
+
+  json report(const std::string& program = READMOST_LOCK_PLACES) {
+    const ending end = readmost({"run", "--stats=stats.json", "--", program});
+    EXPECT_EQ(end.code, 0) << end.err;
+    return json::parse(read(path("stats.json")));
+  }
+
+  std::string table() {
+    const ending end = readmost({"run", "--stats", "--", READMOST_LOCK_PLACES});
+    EXPECT_EQ(end.code, 0) << end.err;
+    return end.err;
+  }
+
+  // Empty: the report is as the schema says.
+  std::string violations(const json& report) {
+    write("report.json", report.dump());
+    executable = READMOST_JSONSCHEMA;
+    const ending end = wait(start({"-i", "report.json", READMOST_STATISTICS_SCHEMA}));
+    executable = READMOST_COMMAND;
+    return end.code == 0 ? "" : "refused: " + end.out + end.err;
+  }
+
+  static const json* at(const json& report, const std::string& symbol) {
+    for (const json& lock : report["hottest"]) {
+      if (lock["place"]["symbol"] == symbol) return &lock;
+    }
+    return nullptr;
+  }
+
+  static long reads_of(const json& figures) {
+    return figures["reads"]["passive"].get<long>() + figures["reads"]["active"].get<long>();
+  }
+};
+
+TEST_F(statistics, count_each_lock_exactly) {
+  const json all = report();
+  const json* routes = at(all, "places::routes");
+  ASSERT_NE(routes, nullptr) << all;
+  EXPECT_EQ(reads_of(*routes), 100'000);
+  EXPECT_EQ((*routes)["writes"], 10);
+  EXPECT_EQ((*routes)["incarnations"], 1);
+  int shards = 0;
+  for (const json& lock : all["hottest"]) {
+    if (lock["place"]["symbol"] != "places::shard_table") continue;
+    ++shards;
+    EXPECT_EQ(reads_of(lock), 2'000) << lock;
+    EXPECT_EQ(lock["writes"], 10) << lock;
+    EXPECT_EQ((lock["place"]["symbol_offset"].get<long>() - 40) % 56, 0) << lock;
+  }
+  EXPECT_EQ(shards, 8) << "beside routes and the one on the heap";
+  EXPECT_EQ(all["others"]["locks"], 32 - shards);
+  EXPECT_EQ(reads_of(all["others"]), 2'000 * (32 - shards));
+}
+
+TEST_F(statistics, of_the_locks_add_up_to_those_of_the_process) {
+  const json all = report();
+  long reads = reads_of(all["others"]), writes = all["others"]["writes"];
+  for (const json& lock : all["hottest"]) {
+    reads += reads_of(lock);
+    writes += lock["writes"].get<long>();
+  }
+  EXPECT_EQ(reads, reads_of(all));
+  EXPECT_EQ(writes, all["writes"]);
+  EXPECT_EQ(all["hottest"].size(), 10u);
+}
+
+TEST_F(statistics, of_threads_that_have_ended_are_kept) {
+  const json all = report(READMOST_RWLOCK_PROGRAM);
+  ASSERT_EQ(all["hottest"].size(), 1u) << all;
+  EXPECT_EQ(reads_of(all["hottest"][0]), 2'000);
+  EXPECT_EQ(all["hottest"][0]["writes"], 10);
+}
+
+TEST_F(statistics, say_where_a_lock_lies) {
+  const json all = report();
+  const json* routes = at(all, "places::routes");
+  ASSERT_NE(routes, nullptr);
+  EXPECT_THAT((*routes)["place"]["mapping"].get<std::string>(), HasSubstr("/command_lock_places"));
+  const auto on_the_heap = std::ranges::find_if(
+      all["hottest"], [](const json& lock) { return lock["place"]["mapping"] == "[heap]"; });
+  ASSERT_NE(on_the_heap, all["hottest"].end());
+  EXPECT_EQ((*on_the_heap)["writes"], 5'000);
+  EXPECT_EQ((*on_the_heap)["place"]["symbol"], nullptr);
+}
+
+TEST_F(statistics, judge_each_lock_in_a_sentence) {
+  EXPECT_THAT(table(),
+              AllOf(ContainsRegex(" 1\\. places::routes \\(command_lock_places\\): read-mostly: "
+                                  "biased 9[0-9.]+% of the time\n"),
+                    ContainsRegex("\\[heap\\]\\+0x[0-9a-f]+: write-heavy: bias kept off\n"),
+                    HasSubstr("      reads 100000, "), HasSubstr("; writes 10"),
+                    HasSubstr("all 24 others:\n")));
+}
+
+TEST_F(statistics, name_who_used_a_lock_first_when_asked) {
+  EXPECT_THAT(table(), Not(HasSubstr("called by")));
+  const ending end = readmost({"run", "--stats", "--backtrace", "--", READMOST_LOCK_PLACES});
+  EXPECT_THAT(end.err, ContainsRegex("first used in [^\n]*\\(command_lock_places\\)\n"
+                                     " +called by main"));
+  environment = {"READMOST_STATS_BACKTRACE=1"};
+  const json all = report();
+  const json* routes = at(all, "places::routes");
+  ASSERT_NE(routes, nullptr);
+  bool in_main = false;
+  for (const json& frame : (*routes)["first_used_in"]) {
+    in_main = in_main || frame["symbol"] == "main";
+  }
+  EXPECT_TRUE(in_main) << *routes;
+  EXPECT_EQ(violations(all), "");
+}
+
+TEST_F(statistics, are_as_the_schema_says) {
+  EXPECT_EQ(violations(report()), "");
+  EXPECT_EQ(violations(report(READMOST_RWLOCK_PROGRAM)), "");
+  environment = {"READMOST_LOCK=pthread"};
+  EXPECT_EQ(violations(report()), "");
+}
+
+TEST_F(statistics, that_lack_a_key_are_not_as_the_schema_says) {
+  json all = report();
+  all["hottest"][0].erase("verdict");
+  EXPECT_THAT(violations(all), HasSubstr("verdict"));
+}
+
+TEST_F(statistics, can_be_listened_to_by_probes) {
+  executable = "/bin/sh";
+  const ending end = wait(start({"-c", "readelf -n " READMOST_TEST_LIBRARY}));
+  for (const char* probe :
+       {"read_contention", "write_contention", "wait_end", "revocation", "membarrier"}) {
+    EXPECT_THAT(end.out, HasSubstr(std::string("Provider: readmost\n    Name: ") + probe + "\n"));
+  }
+}
+
+}  // namespace
+}  // namespace readmost::command_test

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "launch.hpp"
+
+namespace readmost::command_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using json = nlohmann::json;
+
+class top : public command {
+ protected:
+  top() { environment.clear(); }
+  ~top() override { end_program(); }
+
+  // A program that has used its locks and goes on reading one of them.
+  void run_program(words variables) {
+    variables.emplace_back("LD_PRELOAD=" READMOST_TEST_LIBRARY);
+    run_with(READMOST_LOCK_PLACES, {path("ready").string()}, variables);
+    EXPECT_EQ(read_when_written(path("ready")), "ready\n");
+  }
+
+  void run_with(const std::string& file, const words& arguments, const words& variables) {
+    executable = file;
+    environment = variables;
+    program = start(arguments);
+    environment.clear();
+    executable = READMOST_COMMAND;
+  }
+
+  void end_program() {
+    if (program <= 0) return;
+    kill(program, SIGKILL);
+    waitpid(program, nullptr, 0);
+    program = 0;
+  }
+
+  words arguments(words more = {}) const {
+    words all{"top", "-p", std::to_string(program), "-d", "0.1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  void expect_refusal(const ending& end, const words& parts) {
+    EXPECT_TRUE(end.exited);
+    EXPECT_EQ(end.code, 125);
+    EXPECT_EQ(end.out, "");
+    EXPECT_THAT(end.err, StartsWith("readmost top: "));
+    for (const std::string& part : parts) EXPECT_THAT(end.err, HasSubstr(part));
+  }
+
+  pid_t program = 0;
+};
+
+TEST_F(top, shows_the_rates_of_each_lock) {
+  run_program({"READMOST_STATS=/dev/null"});
+  const ending end = readmost(arguments({"-n", "2"}));
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out,
+              AllOf(ContainsRegex("readmost [0-9.]+: .*command_lock_places \\(process [0-9]+\\), 1 "
+                                  "threads, over 0\\.[0-9]+ s\n"),
+                    HasSubstr("per second: reads "), HasSubstr("r-wait p99"),
+                    HasSubstr("  places::routes (command_lock_places)\n"),
+                    Not(HasSubstr("shard_table")), Not(HasSubstr("\x1b"))));
+  EXPECT_NE(end.out.find("readmost"), end.out.rfind("readmost")) << "two blocks";
+}
+
+TEST_F(top, writes_a_json_object_for_each_interval) {
+  run_program({"READMOST_STATS=/dev/null"});
+  const ending end = readmost(arguments({"-n", "3", "--json"}));
+  EXPECT_EQ(end.code, 0) << end.err;
+  std::istringstream lines(end.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const json block = json::parse(line);
+    EXPECT_EQ(block["pid"], program);
+    EXPECT_EQ(block["threads"], 1);
+    ASSERT_EQ(block["hottest"].size(), 1u) << block;
+    const json& lock = block["hottest"][0];
+    EXPECT_EQ(lock["place"], "places::routes (command_lock_places)");
+    EXPECT_GT(lock["per_second"]["reads"]["passive"].get<double>(), 1'000);
+    EXPECT_EQ(lock["per_second"]["writes"], 0);
+    EXPECT_EQ(lock["waits"]["readers"]["count"], 0);
+    EXPECT_GT(block["per_second"]["reads"]["passive"].get<double>(), 1'000);
+  }
+  EXPECT_EQ(count, 3);
+}
+
+TEST_F(top, shows_one_block_with_once) {
+  run_program({"READMOST_STATS=/dev/null"});
+  const ending end = readmost(arguments({"--once"}));
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out.find("readmost"), end.out.rfind("readmost"));
+}
+
+TEST_F(top, shows_the_sums_of_a_program_that_runs_without_statistics) {
+  run_program({});
+  const ending end = readmost(arguments({"--once"}));
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, AllOf(ContainsRegex("reads [0-9.]+[kM], "),
+                             HasSubstr("without statistics; start it with 'readmost run --stats"),
+                             Not(HasSubstr("places::routes"))));
+  EXPECT_EQ(json::parse(readmost(arguments({"--once", "--json"})).out)["hottest"], nullptr);
+}
+
+TEST_F(top, says_so_when_every_lock_is_left_to_glibc) {
+  run_program({"READMOST_LOCK=pthread", "READMOST_STATS=/dev/null"});
+  EXPECT_THAT(readmost(arguments({"--once"})).out, HasSubstr("left to glibc"));
+}
+
+TEST_F(top, ends_with_the_process) {
+  run_program({"READMOST_STATS=/dev/null"});
+  const words endless = arguments({"--json"});
+  const pid_t watching = start(endless);
+  read_when_written(path(".stdout"));
+  const pid_t watched = program;
+  end_program();
+  const ending end = wait(watching);
+  EXPECT_TRUE(end.exited);
+  EXPECT_EQ(end.code, 0);
+  EXPECT_THAT(end.err, HasSubstr(fmt::format("process {} (", watched)));
+  EXPECT_THAT(end.err, HasSubstr("has ended"));
+}
+
+TEST_F(top, ends_when_it_is_interrupted_and_leaves_the_process_alone) {
+  run_program({"READMOST_STATS=/dev/null"});
+  for (const auto& [signal, status] : {std::pair(SIGINT, 0), std::pair(SIGTERM, 128 + SIGTERM)}) {
+    std::filesystem::remove(path(".stdout"));
+    const pid_t watching = start(arguments({"--json"}));
+    read_when_written(path(".stdout"));
+    kill(watching, signal);
+    EXPECT_EQ(wait(watching).code, status);
+  }
+  EXPECT_EQ(waitpid(program, nullptr, WNOHANG), 0) << "still running";
+}
+
+TEST_F(top, refuses_a_process_that_does_not_exist) {
+  run_with("/bin/true", {}, {});
+  waitpid(program, nullptr, 0);
+  expect_refusal(readmost(arguments()), {fmt::format("no process {}", program), "pidof"});
+  program = 0;
+}
+
+TEST_F(top, refuses_a_process_without_the_library) {
+  run_with("/bin/sleep", {"1000"}, {});
+  // Until it has become sleep, it is a copy of this test.
+  EXPECT_TRUE(becomes(program, "sleep"));
+  expect_refusal(readmost(arguments()),
+                 {fmt::format("process {} (/bin/sleep)", program), "readmost run --stats"});
+}
+
+TEST_F(top, refuses_a_process_of_somebody_else) {
+  // A process that only root may look into; a copy of the command that everybody may run.
+  std::filesystem::copy(READMOST_COMMAND, path("readmost"));
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  const bool is_root = geteuid() == 0;
+  executable = is_root ? "/usr/bin/setpriv" : path("readmost").string();
+  words command_line{"top", "-p", "1"};
+  if (is_root) {
+    command_line.insert(command_line.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups",
+                                               path("readmost").string()});
+  }
+  expect_refusal(wait(start(command_line)), {"process 1", "ptrace_scope", "sudo"});
+}
+
+TEST_F(top, refuses_what_is_no_process_id) {
+  for (const char* pid : {"0", "-5", "server", "1.5", ""}) {
+    expect_refusal(readmost({"top", "-p", pid}), {fmt::format("'{}'", pid), "--help"});
+  }
+  expect_refusal(readmost({"top"}), {"--pid", "--help"});
+  expect_refusal(readmost({"top", "-p", "1", "-d", "0"}), {"'0'", "86400"});
+  expect_refusal(readmost({"top", "-p", "1", "--", "true"}), {"'-- true'", "--help"});
+}
+
+}  // namespace
+}  // namespace readmost::command_test
