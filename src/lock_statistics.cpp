@@ -201,12 +201,7 @@ std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept {
 constinit lock_statistics_roots lock_statistics{};
 
 void enable_lock_statistics(bool backtraces) noexcept {
-  if (backtraces) {
-    // The first one may load a library.
-    std::uintptr_t frames[1];
-    platform::backtrace(frames, 1);
-    backtraces_wanted.store(true, platform::relaxed);
-  }
+  if (backtraces) backtraces_wanted.store(true, platform::relaxed);
   if (table_now() == nullptr) {
     auto* fresh = static_cast<lock_table*>(platform::map_pages(sizeof(lock_table)));
     lock_table* expected = nullptr;

@@ -1,5 +1,4 @@
 // The seam on Linux.
-#include <execinfo.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -406,11 +406,29 @@ void give_back(file_content content) noexcept {
   if (content.data != nullptr) munmap(const_cast<char*>(content.data), content.size);
 }
 
+namespace {
+
+struct frame_list {
+  std::uintptr_t* frames;
+  std::size_t most;
+  std::size_t count;
+};
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
+  auto& list = *static_cast<frame_list*>(data);
+  if (list.count == list.most) return _URC_END_OF_STACK;
+  list.frames[list.count++] = _Unwind_GetIP(context);
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+// Not backtrace(3): its first call loads a library, which is too early for that before main().
 std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept {
   errno_kept kept;
-  static_assert(sizeof(void*) == sizeof(std::uintptr_t));
-  const int count = ::backtrace(reinterpret_cast<void**>(frames), static_cast<int>(most));
-  return count < 0 ? 0 : static_cast<std::size_t>(count);
+  frame_list list{frames, most, 0};
+  _Unwind_Backtrace(add_frame, &list);
+  return list.count;
 }
 
 }  // namespace readmost::platform

@@ -120,7 +120,7 @@ void undo_decision(thread_record& record) noexcept {
 // Nor does a thread wait that is no more.
 void undo_waiting(thread_record& record) noexcept {
   const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
-  if (waiting == 0) return;
+  if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;
   record.waiting_in.store(0, platform::relaxed);
   constexpr std::uintptr_t tags = 3;
   auto& state = reinterpret_cast<rwlock*>(waiting & ~tags)->state;

@@ -90,7 +90,9 @@ struct wake_up {
     int woken = 0;
     if (readers) woken = parking::wake_readers(word);
     // All: those that waited for a claim to be decided are not counted, and have to hear it too.
-    if (upgrader) platform::futex_wake(word, INT32_MAX, parking::upgrader);
+    if (upgrader) {
+      platform::futex_wake(word, is_mutant(mutant::one_upgrader_woken) ? 1 : INT32_MAX, parking::upgrader);
+    }
     if (writer || (writer_if_no_reader && woken == 0)) {
       platform::futex_wake(word, 1, parking::writers);
     }
@@ -371,7 +373,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
     }
     watch.start();
     if (expired) {
-      stop_being_counted();
+      if (!is_mutant(mutant::counted_for_ever)) stop_being_counted();
       return outcome::timed_out;
     }
     // Who is counted gets a turn: under phase-fair when the writer leaves, to one that starves
@@ -477,7 +479,9 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
       continue;
     }
     if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, parking::writers);
-    if (last_other) platform::futex_wake(word, 1, parking::upgrader);
+    if (last_other && !is_mutant(mutant::lost_upgrader_wakeup)) {
+      platform::futex_wake(word, 1, parking::upgrader);
+    }
     if (debt) wake_drain_sleepers(d);
     return true;
   }
@@ -538,7 +542,10 @@ class candidate {
   outcome acquire() noexcept {
     for (;;) {
       std::uint64_t state = lock_.state.load(platform::acquire);
-      if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0) return outcome::busy;
+      if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
+          !is_mutant(mutant::upgraders_both_wait)) {
+        return outcome::busy;
+      }
       if (!is_closed(state) && (state & (rwlock::biased | rwlock::draining)) != 0) {
         switch (claim(state)) {
           case claim_result::entered:
@@ -596,7 +603,8 @@ class candidate {
   // A reader that upgrades is inside already: no turn of other readers keeps it out.
   bool is_closed(std::uint64_t state) const noexcept {
     return (state & rwlock::writing) != 0 ||
-           (!how_.try_only && !upgrades() && (state & rwlock::readers_turn) != 0);
+           (!how_.try_only && !upgrades() && (state & rwlock::readers_turn) != 0 &&
+            !is_mutant(mutant::turn_ignored));
   }
 
   // Whether all other readers that may be inside are gone. Passive holds and debts cancel each
@@ -604,6 +612,7 @@ class candidate {
   bool nobody_else_inside(std::int64_t passive, std::int64_t readers) const noexcept {
     if (is_mutant(mutant::forget_passive_readers)) passive = 0;
     if (is_mutant(mutant::forget_active_readers)) readers = 0;
+    if (is_mutant(mutant::upgrade_over_readers) && upgrades()) return true;
     return passive + readers <= (upgrades() ? 1 : 0);
   }
 
@@ -636,7 +645,7 @@ class candidate {
 
   // The claim of a lock that is or was biased: closes it, reaches consensus, looks who is inside.
   claim_result claim(std::uint64_t state) noexcept {
-    domain& d = domains[lock_.domain];
+    domain& d = domains[is_mutant(mutant::wrong_domain) ? 0 : lock_.domain];
     const bool revoking = (state & rwlock::biased) != 0;
     const std::uint64_t next = as_writing(state) & ~(rwlock::biased | rwlock::draining);
     const decision pending(me_, lock_);
@@ -708,7 +717,7 @@ class candidate {
       }
     }
     // Another writer may sleep over the passive hold.
-    report_after_unlock(*me_);
+    if (!is_mutant(mutant::silent_conversion)) report_after_unlock(*me_);
     own_ = own_hold::active;
   }
 
@@ -869,13 +878,17 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
     }
     if (holds > 1) return outcome::busy;
   }
+  if (is_mutant(mutant::upgrade_lets_go)) {
+    unlock_shared_slow(lock);
+    return lock_exclusive(lock, how);
+  }
   return candidate(lock, me, how, own).acquire();
 }
 
 void downgrade(rwlock& lock, rules how) noexcept {
   thread_record& me = my_record(lock.domain);
   if (&me != &unregistered) note_active_hold(me, lock);
-  stop_writing(lock, how, rwlock::one_reader);
+  stop_writing(lock, how, is_mutant(mutant::downgrade_uncounted) ? 0 : rwlock::one_reader);
 }
 
 void settle_before_reuse(rwlock& lock) noexcept {

@@ -13,16 +13,21 @@ configuration current() {
   if (given == "readmost") return configuration::readmost;
   if (given == "passthrough") return configuration::passthrough;
   if (given == "no-membarrier") return configuration::no_membarrier;
-  std::fprintf(
-      stderr,
-      "READMOST_CONTRACT is '%s'; set it to glibc, readmost, passthrough or no-membarrier, "
-      "or run the tests with ctest -R contract\n",
-      name != nullptr ? name : "(unset)");
+  if (given == "prefer-writer") return configuration::prefer_writer;
+  if (given == "prefer-phase-fair") return configuration::prefer_phase_fair;
+  std::fprintf(stderr,
+               "READMOST_CONTRACT is '%s'; set it to glibc, readmost, passthrough, no-membarrier, "
+               "prefer-writer or prefer-phase-fair, or run the tests with ctest -R contract\n",
+               name != nullptr ? name : "(unset)");
   std::exit(2);
 }
 
 bool readmost_rules() {
-  return current() == configuration::readmost || current() == configuration::no_membarrier;
+  return current() != configuration::glibc && current() != configuration::passthrough;
+}
+
+bool readers_pass_waiting_writers() {
+  return current() != configuration::prefer_writer && current() != configuration::prefer_phase_fair;
 }
 
 bool interposed() {

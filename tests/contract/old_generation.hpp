@@ -6,6 +6,13 @@
 
 #include <vector>
 
+// The version of the functions that glibc had first on this machine.
+#if defined(__x86_64__)
+#define OLDEST_GLIBC "GLIBC_2.2.5"
+#else
+#define OLDEST_GLIBC "GLIBC_2.17"
+#endif
+
 namespace contract {
 
 extern "C" {

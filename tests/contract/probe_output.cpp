@@ -10,7 +10,7 @@ std::string probe_output(const std::vector<std::string>& arguments,
                          const std::vector<std::pair<std::string, std::string>>& environment) {
   std::string command = "exec env";
   for (const auto& [name, value] : environment) command += " '" + name + "=" + value + "'";
-  command += " '" CONTRACT_PROBE "'";
+  command += " " CONTRACT_EMULATOR " '" CONTRACT_PROBE "'";
   for (const auto& argument : arguments) command += " '" + argument + "'";
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return "popen failed\n";

@@ -1,0 +1,5 @@
+# find_package(GTest) builds Debian's sources: there is no library of it for another machine.
+include(FetchContent)
+set(INSTALL_GTEST OFF)
+set(FETCHCONTENT_SOURCE_DIR_GTEST /usr/src/googletest)
+FetchContent_Declare(GTest SOURCE_DIR /usr/src/googletest OVERRIDE_FIND_PACKAGE)

@@ -1,0 +1,34 @@
+# What `make install` puts where: the folders are those of GNUInstallDirs.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/readmost)
+
+set_target_properties(readmost-shared PROPERTIES EXPORT_NAME shared)
+install(TARGETS readmost readmost-shared EXPORT readmost-targets)
+install(TARGETS readmost-pthread)
+if(READMOST_COMMAND)
+  install(TARGETS readmost-command)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT readmost-targets NAMESPACE readmost:: DESTINATION ${package_dir})
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/readmost-config.cmake.in ${CMAKE_BINARY_DIR}/readmost-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/readmost-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/readmost-config.cmake ${CMAKE_BINARY_DIR}/readmost-config-version.cmake
+        DESTINATION ${package_dir})
+
+# pkg-config wants the prefix spelled out, and `cmake --install --prefix` may still change it.
+install(CODE "
+  set(version ${PROJECT_VERSION})
+  set(description \"${PROJECT_DESCRIPTION}\")
+  set(libdir ${CMAKE_INSTALL_LIBDIR})
+  set(includedir ${CMAKE_INSTALL_INCLUDEDIR})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/readmost.pc.in ${CMAKE_BINARY_DIR}/readmost.pc @ONLY)")
+install(FILES ${CMAKE_BINARY_DIR}/readmost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(section IN ITEMS 1 3)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
