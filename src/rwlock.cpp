@@ -91,7 +91,8 @@ struct wake_up {
     if (readers) woken = parking::wake_readers(word);
     // All: those that waited for a claim to be decided are not counted, and have to hear it too.
     if (upgrader) {
-      platform::futex_wake(word, is_mutant(mutant::one_upgrader_woken) ? 1 : INT32_MAX, parking::upgrader);
+      platform::futex_wake(word, is_mutant(mutant::one_upgrader_woken) ? 1 : INT32_MAX,
+                           parking::upgrader);
     }
     if (writer || (writer_if_no_reader && woken == 0)) {
       platform::futex_wake(word, 1, parking::writers);

@@ -42,8 +42,8 @@ class spinner {
     return true;
   }
 
-  // A turn of a wait that is bounded by somebody's next few instructions. False after a tenth of a
-  // second: then that somebody is off its CPU, or a signal handler of its thread waits for us.
+  // A turn of a wait that is bounded by somebody's next few instructions. False after two
+  // seconds: then that somebody is off its CPU, or a signal handler of its thread waits for us.
   bool short_turn() noexcept {
     report_if_asked();
     if (++spent_ % 64 != 0) {
@@ -52,7 +52,7 @@ class spinner {
     }
     platform::yield();
     if (started_ == 0) started_ = platform::now();
-    return platform::now() - started_ < 100'000'000;
+    return platform::now() - started_ < 2'000'000'000;
   }
 
   // After a sleep.

@@ -27,7 +27,7 @@ TEST_F(run_failure, lists_the_locks_when_a_name_is_wrong) {
 
 TEST_F(run_failure, lists_the_preferences_when_a_name_is_wrong) {
   expect_one_line({"run", "--prefer", "nobody", "--", "true"}, 125,
-                  {"'nobody'", "reader or writer"});
+                  {"'nobody'", "reader, writer or phase-fair"});
 }
 
 TEST_F(run_failure, asks_for_a_program) {

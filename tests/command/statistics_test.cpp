@@ -121,6 +121,7 @@ TEST_F(statistics, name_who_used_a_lock_first_when_asked) {
   const json all = report();
   const json* routes = at(all, "places::routes");
   ASSERT_NE(routes, nullptr);
+  EXPECT_EQ(all["program"], READMOST_LOCK_PLACES) << "nothing is loaded too early";
   bool in_main = false;
   for (const json& frame : (*routes)["first_used_in"]) {
     in_main = in_main || frame["symbol"] == "main";

@@ -43,7 +43,7 @@ Exit status: the program's own, except
 
 Environment (an option that is given wins):
   READMOST_LOCK     prwlock or pthread, as --lock
-  READMOST_PREFER   reader or writer, as --prefer
+  READMOST_PREFER   reader, writer or phase-fair, as --prefer
   READMOST_STATS    1 for a table on stderr, or a file, as --stats
   READMOST_STATS_BACKTRACE
                     1, as --backtrace
@@ -80,8 +80,8 @@ std::string check_lock(const std::string& name) {
 }
 
 std::string check_preference(const std::string& name) {
-  if (name == "reader" || name == "writer") return "";
-  return fmt::format("cannot prefer '{}'; choose reader or writer", name);
+  if (name == "reader" || name == "writer" || name == "phase-fair") return "";
+  return fmt::format("cannot prefer '{}'; choose reader, writer or phase-fair", name);
 }
 
 }  // namespace
@@ -99,9 +99,9 @@ CLI::App* add_run(CLI::App& readmost, run_options& options) {
       ->type_name("NAME");
   command
       ->add_option("--prefer", options.prefer,
-                   "whom to let in first: reader or writer; without\n"
-                   "it, as each lock's pthread kind asks (the default\n"
-                   "kind: reader)")
+                   "whom to let in first: reader, writer, or phase-fair,\n"
+                   "by turns; without it, as each lock's pthread kind\n"
+                   "asks (the default kind: reader)")
       ->check(CLI::Validator(check_preference, ""))
       ->type_name("WHOM");
   command->add_flag("--stats{-}", options.stats,

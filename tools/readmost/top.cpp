@@ -128,7 +128,9 @@ int top(const top_options& options) {
   try {
     return show_until_the_end(options, target, signals);
   } catch (const top_target::process_ended&) {
-    fmt::print(stderr, "readmost top: process {} ({}) has ended\n", options.pid, target.program());
+    pollfd process{target.descriptor(), POLLIN, 0};
+    fmt::print(stderr, "readmost top: process {} ({}) {}\n", options.pid, target.program(),
+               poll(&process, 1, 0) == 1 ? "has ended" : "has become another program");
     return 0;
   }
 }
