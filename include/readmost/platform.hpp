@@ -178,7 +178,7 @@ file_content content_of(const char* path) noexcept;
 void give_back(file_content content) noexcept;
 
 // Return addresses of the calling thread, innermost first; how many there are. Needs unwind tables,
-// which programs have unless they were built without. The first call may load a library.
+// which programs have unless they were built without.
 std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept;
 
 }  // namespace readmost::platform

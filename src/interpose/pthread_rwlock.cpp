@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <readmost/rwlock.hpp>
 
+#include "../lock_statistics.hpp"
 #include "../posix_results.hpp"
 #include "glibc_rwlock.hpp"
 #include "settings.hpp"
@@ -99,7 +100,12 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 [[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  if (attempt == passive_attempt::published) retract_published(l.core);
+  if (attempt == passive_attempt::published) {
+    retract_published(l.core);
+  } else if (take_slot_if_free(my_record(), l.core) &&
+             try_lock_shared_passive(l.core, my_record())) {
+    return 0;
+  }
   if (try_lock_shared_active(l.core, my_record())) return 0;
   if (left_to_glibc(l)) {
     return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);

@@ -1,0 +1,427 @@
+// Statistics per lock: exact, whoever counts and wherever a count is at the moment. In children,
+// because statistics stay on once they are.
+#include "lock_statistics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/auxv.h>
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "address_space.hpp"
+#include "helper_thread.hpp"
+#include "processes.hpp"
+#include "statistics.hpp"
+#include "surface.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::in_a_child;
+using readmost::address_space;
+using readmost::lock_figures;
+using readmost::lock_survey;
+using readmost::place;
+using readmost::rwlock;
+using readmost::wait_counts;
+using readmost::wait_histogram;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+template <class Body>
+void with_statistics(Body body) {
+  in_a_child([&] {
+    readmost::enable_lock_statistics(false);
+    body();
+  });
+}
+
+lock_survey survey() {
+  lock_survey all;
+  EXPECT_TRUE(readmost::survey_locks(all));
+  return all;
+}
+
+lock_figures figures_of(const rwlock& lock) {
+  const lock_survey all = survey();
+  for (std::size_t i = 0; i < all.count; ++i) {
+    if (all.hottest[i].lock == reinterpret_cast<std::uintptr_t>(&lock)) return all.hottest[i];
+  }
+  return {};
+}
+
+// Locks whose home slot is that of the first.
+std::vector<rwlock*> sharing_a_slot(std::vector<rwlock>& pool, std::size_t count) {
+  std::vector<rwlock*> locks;
+  for (rwlock& lock : pool) {
+    if (readmost::home_slot(&lock) == readmost::home_slot(&pool.front()) && locks.size() < count) {
+      locks.push_back(&lock);
+    }
+  }
+  EXPECT_EQ(locks.size(), count);
+  return locks;
+}
+
+TEST(lock_statistics, steps_of_durations_grow_by_a_quarter_of_an_octave_at_most) {
+  std::uint64_t last_end = 0;
+  for (std::size_t step = 0; step < wait_histogram::steps; ++step) {
+    const std::uint64_t end = wait_histogram::end_of(step);
+    ASSERT_GT(end, last_end);
+    EXPECT_EQ(wait_histogram::step_of(last_end), step);
+    EXPECT_EQ(wait_histogram::step_of(end - 1), step);
+    if (last_end >= 4) {
+      EXPECT_LE(end - last_end, last_end / 4);
+    }
+    last_end = end;
+  }
+  EXPECT_EQ(wait_histogram::step_of(~std::uint64_t{0}), wait_histogram::steps - 1);
+  EXPECT_GT(last_end, 100'000'000'000U);
+}
+
+TEST(lock_statistics, percentiles_are_ends_of_steps_but_not_above_the_longest) {
+  wait_counts counts;
+  counts.waits[wait_histogram::step_of(1'000)] = 98;
+  counts.waits[wait_histogram::step_of(50'000)] = 2;
+  counts.longest = 50'001;
+  const readmost::wait_figures figures = readmost::figures_of(counts);
+  EXPECT_EQ(figures.count, 100U);
+  EXPECT_GE(figures.p50, 1'000U);
+  EXPECT_LE(figures.p50, 1'250U);
+  EXPECT_EQ(figures.p99, 50'001U);
+  EXPECT_EQ(readmost::figures_of(wait_counts{}).p99, 0U);
+}
+
+TEST(lock_statistics, are_nothing_until_they_are_asked_for) {
+  rwlock lock;
+  unit::read(lock, 100);
+  lock_survey all;
+  EXPECT_FALSE(readmost::survey_locks(all));
+}
+
+TEST(lock_statistics, count_locks_that_take_turns_in_a_slot) {
+  with_statistics([] {
+    std::vector<rwlock> pool(256);
+    const auto locks = sharing_a_slot(pool, 7);
+    for (int round = 0; round < 10'000; ++round) {
+      for (std::size_t i = 0; i < locks.size(); ++i) {
+        unit::read(*locks[i], 1 + static_cast<int>(i) % 2);
+        if (round % 100 == 0) unit::write(*locks[i]);
+      }
+    }
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+      EXPECT_EQ(figures_of(*locks[i]).reads(), 10'000U * (1 + i % 2));
+      EXPECT_EQ(figures_of(*locks[i]).writes, 100U);
+    }
+  });
+}
+
+TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
+  with_statistics([] {
+    std::vector<rwlock> pool(64);
+    const auto locks = sharing_a_slot(pool, 2);
+    for (rwlock* lock : locks) {
+      ASSERT_TRUE(unit::earn_bias(*lock));
+      unit::read(*lock, 1);  // comes online
+    }
+    const std::uint64_t before[] = {figures_of(*locks[0]).reads(), figures_of(*locks[1]).reads()};
+    readmost::thread_record& me = readmost::my_record();
+    constexpr int rounds = 1'000;
+    for (int round = 0; round < rounds; ++round) {
+      for (rwlock* lock : locks) {
+        EXPECT_FALSE(readmost::try_lock_shared_passive(*lock, me)) << "the slot was the other's";
+        ASSERT_TRUE(readmost::take_slot_if_free(me, *lock));
+        ASSERT_TRUE(readmost::try_lock_shared_passive(*lock, me));
+        EXPECT_FALSE(readmost::take_slot_if_free(me, *locks[0])) << "it is held";
+        ASSERT_TRUE(unit::unlock_shared(*lock));
+      }
+    }
+    EXPECT_EQ(figures_of(*locks[0]).reads(), before[0] + rounds);
+    EXPECT_EQ(figures_of(*locks[1]).reads(), before[1] + rounds);
+  });
+}
+
+TEST(lock_statistics, count_holds_that_are_not_in_their_home_slot) {
+  with_statistics([] {
+    std::vector<rwlock> pool(512);
+    const auto locks = sharing_a_slot(pool, 12);
+    for (int round = 0; round < 5'000; ++round) {
+      for (rwlock* lock : locks) ASSERT_EQ(unit::lock_shared(*lock), unit::acquired);
+      ASSERT_EQ(unit::lock_shared(*locks[3]), unit::acquired);
+      EXPECT_TRUE(unit::unlock_shared(*locks[3]));
+      for (rwlock* lock : locks) EXPECT_TRUE(unit::unlock_shared(*lock));
+    }
+    const lock_survey all = survey();
+    std::uint64_t reads = all.others.reads();
+    for (std::size_t i = 0; i < all.count; ++i) {
+      reads += all.hottest[i].reads();
+      const bool twice = all.hottest[i].lock == reinterpret_cast<std::uintptr_t>(locks[3]);
+      EXPECT_EQ(all.hottest[i].reads(), twice ? 10'000U : 5'000U);
+    }
+    EXPECT_EQ(reads, 13U * 5'000);
+  });
+}
+
+TEST(lock_statistics, show_what_running_threads_did_and_keep_what_ended_ones_did) {
+  with_statistics([] {
+    rwlock lock;
+    helper_thread running;
+    const auto read = [&] {
+      unit::read(lock, 1'000);
+      unit::write(lock);
+      return 0;
+    };
+    running.call(read);
+    for (int i = 0; i < 5; ++i) {
+      helper_thread ended;
+      ended.call(read);
+    }
+    EXPECT_EQ(figures_of(lock).reads(), 6'000U);
+    EXPECT_EQ(figures_of(lock).writes, 6U);
+    running.call(read);
+    EXPECT_EQ(figures_of(lock).reads(), 7'000U);
+  });
+}
+
+TEST(lock_statistics, are_exact_over_threads_that_use_the_same_locks_at_once) {
+  with_statistics([] {
+    std::vector<rwlock> pool(40);
+    constexpr int rounds = 300;
+    const auto use_all = [&] {
+      for (int round = 0; round < rounds; ++round) {
+        for (rwlock& lock : pool) {
+          unit::read(lock, 3);
+          if (round % 30 == 0) unit::write(lock);
+        }
+      }
+      return 0;
+    };
+    {
+      helper_thread one, two, three;
+      one.begin(use_all);
+      two.begin(use_all);
+      three.begin(use_all);
+      one.end();
+      two.end();
+      three.end();
+    }
+    lock_survey all = survey();
+    EXPECT_EQ(all.count, lock_survey::most);
+    EXPECT_EQ(all.other_locks, pool.size() - lock_survey::most);
+    for (std::size_t i = 0; i < all.count; ++i) {
+      EXPECT_EQ(all.hottest[i].reads(), 3U * 3 * rounds);
+      EXPECT_EQ(all.hottest[i].writes, 3U * rounds / 30);
+    }
+    EXPECT_EQ(all.others.reads(), all.other_locks * 3 * 3 * rounds);
+    EXPECT_EQ(all.others.incarnations, all.other_locks);
+    const readmost::statistics totals = readmost::collect_statistics();
+    std::uint64_t revocations = all.others.all_revocations();
+    for (std::size_t i = 0; i < all.count; ++i) revocations += all.hottest[i].all_revocations();
+    EXPECT_EQ(revocations, totals.revocations);
+  });
+}
+
+TEST(lock_statistics, put_what_found_no_place_with_the_others) {
+  with_statistics([] {
+    constexpr std::size_t more = 100;
+    std::vector<rwlock> pool(readmost::lock_table::capacity + more);
+    for (rwlock& lock : pool) {
+      unit::read(lock, 1);
+      unit::write(lock);
+    }
+    const lock_survey all = survey();
+    std::uint64_t reads = all.others.reads(), writes = all.others.writes;
+    for (std::size_t i = 0; i < all.count; ++i) {
+      reads += all.hottest[i].reads();
+      writes += all.hottest[i].writes;
+    }
+    EXPECT_EQ(reads, pool.size());
+    EXPECT_EQ(writes, pool.size());
+  });
+}
+
+TEST(lock_statistics, tell_locks_at_one_address_apart_by_number_only) {
+  with_statistics([] {
+    alignas(rwlock) unsigned char memory[sizeof(rwlock)];
+    for (int i = 0; i < 3; ++i) {
+      auto* lock = new (memory) rwlock;
+      unit::read(*lock, 10);
+    }
+    const lock_figures figures = figures_of(*reinterpret_cast<rwlock*>(memory));
+    EXPECT_EQ(figures.incarnations, 3U);
+    EXPECT_EQ(figures.reads(), 30U);
+  });
+}
+
+TEST(lock_statistics, know_how_long_threads_waited) {
+  with_statistics([] {
+    rwlock lock;
+    helper_thread reader, writer;
+    ASSERT_EQ(unit::lock(lock), unit::acquired);
+    reader.begin([&] {
+      unit::read(lock, 1);
+      return 0;
+    });
+    writer.begin([&] {
+      unit::write(lock);
+      return 0;
+    });
+    ASSERT_TRUE(reader.falls_asleep());
+    ASSERT_TRUE(writer.falls_asleep());
+    unit::unlock(lock);
+    EXPECT_EQ(reader.end(), 0);
+    EXPECT_EQ(writer.end(), 0);
+    const lock_figures figures = figures_of(lock);
+    for (const readmost::wait_figures& waits : {figures.read_waits, figures.write_waits}) {
+      EXPECT_EQ(waits.count, 1U);
+      EXPECT_GT(waits.total, 0U);
+      EXPECT_EQ(waits.p99, waits.longest);
+    }
+    EXPECT_GT(figures.longest_write, 0U) << "a thread's first write is timed";
+    EXPECT_LE(figures.read_waits.longest, figures.longest_write + 1'000'000'000U);
+  });
+}
+
+TEST(lock_statistics, know_what_revocations_cost_and_how_long_readers_were_inside) {
+  with_statistics([] {
+    rwlock lock;
+    helper_thread reader, writer;
+    ASSERT_TRUE(unit::earn_bias(lock));
+    ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
+    writer.begin([&] {
+      unit::write(lock);
+      return 0;
+    });
+    ASSERT_TRUE(writer.falls_asleep());
+    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(writer.end(), 0);
+    const lock_figures figures = figures_of(lock);
+    EXPECT_GE(figures.all_revocations(), 1U);
+    EXPECT_GT(figures.revoking, 0U);
+    EXPECT_GT(figures.longest_drain, 0U);
+    EXPECT_GE(figures.write_waits.longest, figures.longest_drain);
+  });
+}
+
+TEST(lock_statistics, start_from_nothing_in_a_fork_s_child_and_are_exact_there) {
+  with_statistics([] {
+    std::vector<rwlock> pool(128);
+    const auto locks = sharing_a_slot(pool, 2);
+    helper_thread other;
+    const auto read_both = [&] {
+      for (int i = 0; i < 100; ++i) {
+        for (rwlock* lock : locks) unit::read(*lock, 2);
+      }
+      return 0;
+    };
+    other.call(read_both);
+    read_both();
+    ASSERT_EQ(unit::lock_shared(*locks[1]), unit::acquired);
+    in_a_child([&] {
+      EXPECT_EQ(survey().count, 0U);
+      EXPECT_EQ(survey().other_locks, 0U);
+      EXPECT_TRUE(unit::unlock_shared(*locks[1]));
+      unit::read(*locks[1], 5);
+      unit::read(*locks[0], 7);
+      read_both();
+      EXPECT_EQ(figures_of(*locks[0]).reads(), 207U);
+      EXPECT_EQ(figures_of(*locks[1]).reads(), 205U);
+    });
+    EXPECT_EQ(figures_of(*locks[0]).reads(), 400U);
+    EXPECT_EQ(figures_of(*locks[1]).reads(), 401U);
+  });
+}
+
+TEST(lock_statistics, remember_who_used_a_lock_first_when_asked) {
+  in_a_child([] {
+    readmost::enable_lock_statistics(true);
+    rwlock lock;
+    unit::read(lock, 10);
+    readmost::lock_table* table = readmost::lock_statistics.table.load();
+    ASSERT_NE(table, nullptr);
+    const std::size_t number = readmost::entry_of(*table, reinterpret_cast<std::uintptr_t>(&lock));
+    EXPECT_NE(table->origins[number].frames[0].load(), 0U);
+    EXPECT_NE(table->origins[number].frames[2].load(), 0U);
+  });
+}
+
+lock_figures used(std::uint64_t passive, std::uint64_t active, std::uint64_t writes) {
+  lock_figures figures{};
+  figures.passive_reads = passive;
+  figures.active_reads = active;
+  figures.writes = writes;
+  return figures;
+}
+
+TEST(lock_statistics, are_put_into_a_sentence) {
+  const auto verdict = [](const lock_figures& f) {
+    return std::string(readmost::verdict_on(f).text);
+  };
+  EXPECT_EQ(verdict(used(9'980, 20, 10)), "read-mostly: biased 99.8% of the time");
+  EXPECT_EQ(verdict(used(0, 5'000, 5'000)), "write-heavy: bias kept off");
+  EXPECT_EQ(verdict(used(5'000, 5'000, 2'000)), "many writes: biased 50.0% of the time");
+  EXPECT_EQ(verdict(used(500, 9'500, 10)), "read-mostly, but biased only 5.0% of the time");
+  EXPECT_EQ(verdict(used(100, 0, 0)), "rarely used");
+  lock_figures slow = used(9'980, 20, 10);
+  slow.read_waits = {20, 100'000'000, 1'000, 3'200'000, 9'000'000};
+  EXPECT_EQ(verdict(slow), "readers wait long for writers: p99 3.2 ms");
+  slow.write_waits = slow.read_waits;
+  slow.read_waits = {};
+  EXPECT_EQ(verdict(slow), "writers wait long: p99 3.2 ms");
+}
+
+// In a namespace with a name, so that its symbol is a mangled one.
+}  // namespace
+namespace somewhere {
+rwlock with_a_name;
+char in_bss[100'000];
+}  // namespace somewhere
+namespace {
+
+place place_of(const void* address) {
+  return address_space("/proc/self").place_of(reinterpret_cast<std::uintptr_t>(address));
+}
+
+TEST(address_space, names_static_objects) {
+  const place here = place_of(&somewhere::with_a_name);
+  EXPECT_STREQ(here.symbol, "somewhere::with_a_name");
+  EXPECT_EQ(here.symbol_offset, 0U);
+  EXPECT_THAT(here.mapping, EndsWith("unit_test"));
+  const place inside = place_of(&somewhere::in_bss[90'000]);
+  EXPECT_STREQ(inside.symbol, "somewhere::in_bss");
+  EXPECT_EQ(inside.symbol_offset, 90'000U);
+  char text[200];
+  readmost::describe(inside, text, sizeof text);
+  EXPECT_STREQ(text, "somewhere::in_bss+0x15f90 (unit_test)");
+}
+
+TEST(address_space, names_the_mapping_of_what_has_no_symbol) {
+  // Under a sanitizer the objects of a function may lie elsewhere.
+  EXPECT_STREQ(place_of(reinterpret_cast<const void*>(getauxval(AT_EXECFN))).mapping, "[stack]");
+  EXPECT_STREQ(place_of(readmost::platform::map_pages(4096)).symbol, "");
+  EXPECT_STREQ(place_of(nullptr).mapping, "");
+  char text[200];
+  readmost::describe(place_of(nullptr), text, sizeof text);
+  EXPECT_STREQ(text, "not mapped any more");
+}
+
+TEST(address_space, is_not_known_of_a_process_that_does_not_exist) {
+  EXPECT_FALSE(address_space("/proc/no-such-process").is_known());
+  EXPECT_TRUE(address_space("/proc/self").is_known());
+}
+
+TEST(platform, content_of_a_file_is_all_of_it) {
+  const auto ends_with = [](const char* path, const char* end) {
+    const readmost::platform::file_content content = readmost::platform::content_of(path);
+    const std::string text(content.data, content.size);
+    readmost::platform::give_back(content);
+    return text.ends_with(end);
+  };
+  EXPECT_TRUE(ends_with("/proc/self/comm", "unit_test\n"));
+  EXPECT_TRUE(ends_with("/proc/self/maps", "\n"));
+  EXPECT_EQ(readmost::platform::content_of("/no/such/file").data, nullptr);
+  EXPECT_EQ(readmost::platform::content_of("/dev/null").data, nullptr);
+}
+
+}  // namespace
