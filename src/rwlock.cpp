@@ -63,11 +63,12 @@ struct wake_up {
 
   bool upgrader = false;
 
-  wake_up(std::uint64_t& next, preference prefers) noexcept {
+  // With `all_readers`, those too that do not come first: some of them may be inside already.
+  wake_up(std::uint64_t& next, preference prefers, bool all_readers = false) noexcept {
     if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
     const bool readers_first = (next & rwlock::waiting_writers) == 0 ||
                                prefers == preference::reader || (next & rwlock::readers_turn) != 0;
-    if (readers_first && (next & rwlock::readers_parked) != 0) {
+    if ((readers_first || all_readers) && (next & rwlock::readers_parked) != 0) {
       next &= ~rwlock::readers_parked;
       readers = true;
     }
@@ -78,7 +79,7 @@ struct wake_up {
     // Active readers inside will wake a writer when they leave, passive ones will not.
     const bool writer_parked = (next & rwlock::writers_parked) != 0 &&
                                (rwlock::readers(next) <= 0 || (next & rwlock::biased) != 0);
-    if (writer_parked && (!readers || (next & rwlock::biased) != 0)) {
+    if (writer_parked && (!readers || !readers_first || (next & rwlock::biased) != 0)) {
       next &= ~rwlock::writers_parked;
       writer = true;
     }
@@ -102,12 +103,13 @@ struct wake_up {
 
 // Changes the state by `change` and wakes whom that lets in.
 template <class Change>
-void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change) noexcept {
+void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change,
+               bool all_readers = false) noexcept {
   const platform::futex_word word = sleep_word(lock);
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
     std::uint64_t next = change(state);
-    const wake_up wake(next, prefers);
+    const wake_up wake(next, prefers, all_readers);
     if (lock.state.compare_exchange_weak(state, next, order, platform::relaxed)) {
       wake.carry_out(word);
       return;
@@ -695,7 +697,7 @@ class candidate {
   // Somebody is inside: opens the door again, for recursive readers at least.
   void back_out(bool revoking, std::int64_t passive) noexcept {
     const bool waits = !how_.try_only && (upgrades() || counts_writers(how_.prefers));
-    open_door(lock_, how_.prefers, platform::release, [&](std::uint64_t now) {
+    const auto undo = [&](std::uint64_t now) {
       now &= ~rwlock::writing;
       if (how_.try_only && revoking && (now & (rwlock::waiting_writers | rwlock::upgrading)) == 0) {
         return now | rwlock::biased;
@@ -703,7 +705,8 @@ class candidate {
       if (passive != 0) now |= rwlock::draining;
       waiting_ = waits && choose_count(now);
       return waiting_ ? with_waiter(now, as_) : now;
-    });
+    };
+    open_door(lock_, how_.prefers, platform::release, undo, !is_mutant(mutant::silent_back_out));
     if (waiting_) note_waiting(me_, lock_, as_);
     if (own_ == own_hold::passive && !how_.try_only) count_own_hold();
   }

@@ -19,6 +19,18 @@ enum class mutant {
   exit_drops_holds,        // a thread's read holds vanish with it
   forgetful_relay,         // a woken reader does not wake the others of its CPU
   handoff_over_readers,    // a waiting writer takes over from a writer although readers are inside
+  upgrade_over_readers,    // an upgrade does not wait for the other readers
+  upgrade_lets_go,         // an upgrade releases the read hold, then locks for writing
+  upgraders_both_wait,     // an upgrade waits for another one, which waits for it
+  lost_upgrader_wakeup,    // the last other reader does not wake the sleeping upgrader
+  one_upgrader_woken,      // of several that wait for a claim to be decided one hears of it
+  silent_conversion,       // a passive hold becomes an active one, unknown to who sleeps over it
+  downgrade_uncounted,     // a downgrade opens the door and leaves no hold
+  turn_ignored,            // a writer goes in although it is the turn of the readers
+  counted_for_ever,        // a reader that gives up remains counted as waiting
+  silent_back_out,         // a reader inside that met a claim does not hear that it is undone
+  wrong_domain,            // a writer asks the threads of the process's domain, whatever its lock's
+  fork_keeps_waiters,      // threads that are no more go on waiting in a fork's child
 };
 
 #if defined(READMOST_MUTANT)

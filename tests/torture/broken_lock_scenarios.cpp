@@ -14,6 +14,7 @@ struct no_promises {
   static constexpr bool recursive_reads = false;
   static constexpr bool timed = false;
   static constexpr bool any_thread_unlocks = false;
+  static constexpr bool upgrades = false;
   static constexpr bool survives_fork = false;
 };
 

@@ -19,7 +19,17 @@ struct scenario {
 using catalogue = std::vector<scenario>;
 
 void add_pthread_scenarios(catalogue& all);
-void add_shared_mutex_scenarios(catalogue& all);
 void add_broken_lock_scenarios(catalogue& all);
+
+// What else an executable has, by the sources that it is linked from: a global object in each.
+class contribution {
+ public:
+  explicit contribution(void (*add)(catalogue&)) { all().push_back(add); }
+
+  static std::vector<void (*)(catalogue&)>& all() {
+    static std::vector<void (*)(catalogue&)> functions;
+    return functions;
+  }
+};
 
 }  // namespace torture

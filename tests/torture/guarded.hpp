@@ -26,6 +26,11 @@ class guarded_words {
     if (look(me) != before) me.violation("the words changed while a reader held the lock");
   }
 
+  // How often they were changed; for those who hold the lock.
+  std::uint64_t changes() const {
+    return words_.back().value.load(std::memory_order_relaxed) - first_value;
+  }
+
   void change(worker& me, unsigned turns_between_words) {
     const std::uint64_t old = words_[0].value.load(std::memory_order_relaxed);
     for (word& one : words_) {

@@ -67,7 +67,7 @@ int run(const std::vector<scenario>& scenarios, options chosen, bool own_threads
 int main(int argc, char** argv) {
   catalogue all;
   add_pthread_scenarios(all);
-  add_shared_mutex_scenarios(all);
+  for (const auto add : contribution::all()) add(all);
   add_broken_lock_scenarios(all);
 
   CLI::App app(

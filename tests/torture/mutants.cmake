@@ -1,25 +1,30 @@
-# readmost_mutant_test(<name> SCENARIOS a b c [SECONDS s])
+# readmost_mutant_test(<name> [LOCK <lock>] SCENARIOS a b c [SECONDS s])
 #
 # Builds the torture over the core with one thing broken on purpose (readmost_add_mutant(<name>)) and
 # adds the test mutant.<name>, which passes if and only if one of the scenarios notices.
 function(readmost_mutant_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SECONDS" "SCENARIOS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LOCK;SECONDS" "SCENARIOS")
   if(NOT arg_SCENARIOS)
     message(FATAL_ERROR "readmost_mutant_test(${name}): say which SCENARIOS should notice")
   endif()
   if(NOT arg_SECONDS)
     set(arg_SECONDS 1)
   endif()
+  if(NOT arg_LOCK)
+    set(arg_LOCK shared_mutex)
+  endif()
   if(NOT TARGET readmost-mutant-${name})
     readmost_add_mutant(${name})
   endif()
-  add_executable(torture-mutant-${name} ${READMOST_TORTURE_DIR}/shared_mutex_scenarios.cpp)
+  # The source is called by the lock, whatever its policy.
+  string(REGEX REPLACE "-.*" "" class ${arg_LOCK})
+  add_executable(torture-mutant-${name} ${READMOST_TORTURE_DIR}/${class}_scenarios.cpp)
   target_link_libraries(torture-mutant-${name}
     PRIVATE torture-frame readmost-mutant-${name} readmost_build_options)
   set(scenarios ${arg_SCENARIOS})
   list(TRANSFORM scenarios PREPEND "--scenario=")
   add_test(NAME mutant.${name}
-    COMMAND torture-mutant-${name} --lock shared_mutex --expect-failure
+    COMMAND torture-mutant-${name} --lock ${arg_LOCK} --expect-failure
       --seconds ${arg_SECONDS} --stall 3 ${scenarios})
   set_tests_properties(mutant.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2)
 endfunction()

@@ -22,6 +22,7 @@ class pthread_lock {
   static constexpr bool recursive_reads = prefers_readers;
   static constexpr bool timed = true;
   static constexpr bool any_thread_unlocks = true;
+  static constexpr bool upgrades = false;
   static constexpr bool survives_fork = true;
 
   pthread_lock() {

@@ -4,7 +4,9 @@
 // what it can do:
 //   prefers_readers     readers get in while writers wait
 //   recursive_reads     a thread that holds it for reading may do so again while writers wait
-//   timed               has the pthread kind of deadlines (see pthread_lock.hpp)
+//   timed               has deadlines of both clocks (see pthread_lock.hpp); if it upgrades, also
+//                       try_upgrade_for()
+//   upgrades            has upgrade(), try_upgrade() and downgrade()
 //   any_thread_unlocks  a read hold may be given back by another thread
 //   survives_fork       a child process may go on with the holds of the thread that forked
 #pragma once
@@ -13,6 +15,7 @@
 #include "holds.hpp"
 #include "lifetimes.hpp"
 #include "traffic.hpp"
+#include "upgrades.hpp"
 #include "waiting.hpp"
 
 namespace torture {
@@ -46,6 +49,9 @@ void add_scenarios(catalogue& all, std::string_view lock) {
   add("idle-threads", "threads that read once and then sleep", 64, idle_threads<Lock>);
   add("cold-readers", "readers that sleep between reads", 6, cold_readers<Lock>);
   add("late-bursts", "long idleness, then many reads at once", 5, late_bursts<Lock>);
+  add("longest-wait", "how long readers and writers wait in dense traffic", 8, longest_wait<Lock>);
+  if constexpr (Lock::upgrades)
+    add("upgrade", "reads that become writes and writes that become reads", 4, upgrades<Lock>);
   if constexpr (Lock::recursive_reads)
     add("recursive", "a lock read several times over while writers wait", 4, recursive<Lock>);
   if constexpr (Lock::prefers_readers)

@@ -130,25 +130,27 @@ void session::monitor() {
   }
 }
 
+milliseconds session::longest(milliseconds worker::* of_one) const {
+  milliseconds result{0};
+  for (const auto& one : workers_) worker::keep_longest(result, (*one).*of_one);
+  return result;
+}
+
 exit_status session::report() const {
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
   std::uint64_t tries = 0;
-  milliseconds read_wait{0};
-  milliseconds write_wait{0};
   for (const auto& one : workers_) {
     reads += one->reads_.load();
     writes += one->writes_.load();
     tries += one->tries_.load();
-    worker::keep_longest(read_wait, one->longest_read_wait_);
-    worker::keep_longest(write_wait, one->longest_write_wait_);
   }
   const std::uint64_t violations = violations_.load();
   fmt::print(
       "{}: {} reads, {} writes, {} tries in vain, {} violations; longest wait {:.1f} ms to read, "
       "{:.1f} ms to write (threads {}, seed {})\n",
-      name_, reads, writes, tries, violations, read_wait.count(), write_wait.count(),
-      options_.threads, options_.seed);
+      name_, reads, writes, tries, violations, longest_read_wait().count(),
+      longest_write_wait().count(), options_.threads, options_.seed);
   std::fflush(stdout);
   return violations == 0 ? exit_status::passed : exit_status::violated;
 }

@@ -120,12 +120,17 @@ class session {
 
   std::uint64_t violations() const { return violations_.load(); }
 
+  // The longest of all threads, when they have come to their end.
+  milliseconds longest_read_wait() const { return longest(&worker::longest_read_wait_); }
+  milliseconds longest_write_wait() const { return longest(&worker::longest_write_wait_); }
+
   // Prints the summary line.
   exit_status report() const;
 
  private:
   void monitor();
   std::uint64_t progress() const;
+  milliseconds longest(milliseconds worker::* of_one) const;
   [[noreturn]] void give_up() const;
 
   std::string name_;

@@ -84,4 +84,49 @@ void rendezvous(session& run) {
   run.join();
 }
 
+// Readers that overlap and writers in a queue, without a pause, and two who only want in now and
+// then. The traffic goes on until these are through, so whoever starves does so for as long as the
+// bound, which is far more than any policy makes anybody wait.
+template <class Lock>
+void longest_wait(session& run) {
+  constexpr milliseconds bound(10'000);
+  cell<Lock> guarded;
+  // Readers that are preferred may keep a writer out for ever.
+  std::atomic<unsigned> to_get_through{Lock::prefers_readers ? 1U : 2U};
+  std::atomic<std::uint32_t> last_tick{0};
+  const auto traffic_goes_on = [&] {
+    if (run.running()) {
+      last_tick.store(run.tick(), std::memory_order_relaxed);
+      return true;
+    }
+    return to_get_through.load() != 0 &&
+           (run.tick() - last_tick.load()) * session::tick_length < 2 * bound;
+  };
+  for (unsigned i = 2; i < run.threads(); ++i) {
+    run.spawn([&, reads = i % 2 == 0](worker& me) {
+      while (traffic_goes_on()) {
+        if (reads) {
+          read(me, guarded, [&me] { spin(me.random.below(20000)); });
+        } else {
+          write(me, guarded);
+        }
+      }
+    });
+  }
+  for (const bool reads : {true, false}) {
+    run.spawn([&, reads](worker& me) {
+      while (run.running()) {
+        sleep_microseconds(me.random.between(100, 2000));
+        reads ? read(me, guarded) : write(me, guarded);
+      }
+      if (reads || !Lock::prefers_readers) to_get_through.fetch_sub(1);
+    });
+  }
+  run.join();
+  if (run.longest_read_wait() > bound) run.violation("it waited longer than 10 s", "a reader");
+  if (!Lock::prefers_readers && run.longest_write_wait() > bound) {
+    run.violation("it waited longer than 10 s", "a writer");
+  }
+}
+
 }  // namespace torture

@@ -1,12 +1,15 @@
 // The domain in a child process: the forking thread goes on alone.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
+#include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 
 #include "helper_thread.hpp"
 #include "processes.hpp"
+#include "sorts.hpp"
 #include "statistics.hpp"
-#include "surface.hpp"
 
 namespace {
 
@@ -14,6 +17,8 @@ using contract::helper_thread;
 using contract::in_a_child;
 using readmost::collect_statistics;
 using readmost::my_record;
+using readmost::preference;
+using readmost::rules;
 using readmost::rwlock;
 using readmost::statistics;
 
@@ -157,6 +162,138 @@ TEST(fork, a_writer_that_was_inside_stays_inside_in_the_child) {
   writer.call([&] {
     unit::unlock(lock);
     return 0;
+  });
+}
+
+// --- Threads that wait at the fork are not there in the child
+// --------------------------------------
+
+// A deadline that no wait of these tests needs, unless it waits for a thread that is no more.
+rules in_time(preference prefers, const readmost::platform::deadline& until) {
+  return {.prefers = prefers, .until = &until};
+}
+
+// Everything works in the child: whoever was waiting is in nobody's way.
+void expect_free_for_all(rwlock& lock, preference prefers) {
+  const auto until = readmost::platform::in(5'000'000'000);
+  const rules how = in_time(prefers, until);
+  ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
+  ASSERT_EQ(unit::upgrade(lock, how), unit::acquired);
+  readmost::downgrade(lock, how);
+  ASSERT_TRUE(unit::unlock_shared(lock));
+  ASSERT_EQ(unit::lock(lock, how), unit::acquired);
+  unit::unlock(lock, how);
+  ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
+  ASSERT_TRUE(unit::unlock_shared(lock));
+  constexpr std::uint64_t traces =
+      rwlock::waiting_writers | rwlock::waiting_readers | rwlock::readers_turn | rwlock::upgrading;
+  ASSERT_EQ(lock.state.load() & traces, 0U);
+}
+
+// Runs the body for locks of every policy, in the process's domain and in another, with passive and
+// with active holds.
+void for_each_lock(const std::function<void(rwlock&, preference)>& body) {
+  const readmost::lock_domain own;
+  for (const preference prefers : unit::preferences) {
+    for (const unsigned domain : {0U, own.number()}) {
+      for (const unit::hold h : unit::holds) {
+        SCOPED_TRACE(unit::name_of(prefers));
+        SCOPED_TRACE(unit::name_of(h));
+        SCOPED_TRACE(domain);
+        rwlock lock{.domain = static_cast<std::uint8_t>(domain)};
+        if (h == unit::hold::passive) {
+          ASSERT_TRUE(unit::earn_bias(lock));
+        } else {
+          unit::keep_without_bias(lock);
+        }
+        body(lock, prefers);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(fork, a_writer_that_waited_does_not_wait_in_the_child) {
+  for_each_lock([](rwlock& lock, preference prefers) {
+    helper_thread writer;
+    ASSERT_EQ(unit::lock_shared(lock), unit::acquired);
+    writer.begin([&] {
+      unit::write(lock, {.prefers = prefers});
+      return 1;
+    });
+    ASSERT_TRUE(writer.falls_asleep());
+    in_a_child([&] {
+      EXPECT_TRUE(unit::unlock_shared(lock));
+      expect_free_for_all(lock, prefers);
+    });
+    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_EQ(writer.end(), 1) << "it goes on waiting in the parent";
+  });
+}
+
+TEST(fork, a_reader_that_waited_does_not_wait_in_the_child) {
+  for_each_lock([](rwlock& lock, preference prefers) {
+    helper_thread reader;
+    ASSERT_EQ(unit::lock(lock), unit::acquired);
+    reader.begin([&] { return unit::lock_shared(lock, {.prefers = prefers}); });
+    ASSERT_TRUE(reader.falls_asleep());
+    in_a_child([&] {
+      unit::unlock(lock, {.prefers = prefers});
+      expect_free_for_all(lock, prefers);
+    });
+    unit::unlock(lock, {.prefers = prefers});
+    EXPECT_EQ(reader.end(), unit::acquired);
+    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+  });
+}
+
+TEST(fork, a_reader_that_was_upgrading_only_reads_in_the_child) {
+  for_each_lock([](rwlock& lock, preference prefers) {
+    helper_thread upgrader;
+    ASSERT_EQ(unit::lock_shared(lock), unit::acquired);
+    ASSERT_EQ(upgrader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
+    upgrader.begin([&] { return unit::upgrade(lock, {.prefers = prefers}); });
+    ASSERT_TRUE(upgrader.falls_asleep());
+    in_a_child([&] {
+      EXPECT_TRUE(unit::unlock_shared(lock));
+      EXPECT_EQ(unit::try_lock(lock), unit::busy) << "the hold of the upgrader is left";
+      EXPECT_TRUE(unit::unlock_shared(lock));
+      expect_free_for_all(lock, prefers);
+    });
+    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_EQ(upgrader.end(), unit::acquired);
+    upgrader.call([&] {
+      unit::unlock(lock, {.prefers = prefers});
+      return 1;
+    });
+  });
+}
+
+// All at once, in a queue behind the forking thread.
+TEST(fork, a_whole_queue_is_gone_in_the_child) {
+  for_each_lock([](rwlock& lock, preference prefers) {
+    std::array<helper_thread, 2> readers, writers;
+    ASSERT_EQ(unit::lock(lock), unit::acquired);
+    for (helper_thread& writer : writers) {
+      writer.begin([&] {
+        unit::write(lock, {.prefers = prefers});
+        return 1;
+      });
+    }
+    for (helper_thread& reader : readers) {
+      reader.begin([&] {
+        unit::read(lock, 1, {.prefers = prefers});
+        return 1;
+      });
+    }
+    for (helper_thread& writer : writers) ASSERT_TRUE(writer.falls_asleep());
+    in_a_child([&] {
+      unit::unlock(lock, {.prefers = prefers});
+      expect_free_for_all(lock, prefers);
+    });
+    unit::unlock(lock, {.prefers = prefers});
+    for (helper_thread& writer : writers) EXPECT_EQ(writer.end(), 1);
+    for (helper_thread& reader : readers) EXPECT_EQ(reader.end(), 1);
   });
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "helper_thread.hpp"
-#include "surface.hpp"
+#include "sorts.hpp"
 
 namespace {
 
@@ -43,12 +43,7 @@ static_assert(noexcept(std::declval<shared_mutex&>().unlock_shared()));
 
 constinit shared_mutex global;
 constinit shared_mutex global_for_readers{preference::reader};
-
-constexpr preference preferences[] = {preference::writer, preference::reader};
-
-const char* name_of(preference prefers) {
-  return prefers == preference::writer ? "writers preferred" : "readers preferred";
-}
+constinit shared_mutex global_for_both{preference::phase_fair};
 
 enum class warmth { cold, warm };
 constexpr warmth warmths[] = {warmth::cold, warmth::warm};
@@ -97,11 +92,11 @@ bool can_lock_shared(shared_mutex& mutex) {
   return locked;
 }
 
-// Runs the body for locks of both preferences, never read and hot.
+// Runs the body for locks of every preference, never read and hot.
 void for_all_sorts(const std::function<void(shared_mutex&, preference, warmth)>& body) {
-  for (const preference prefers : preferences) {
+  for (const preference prefers : unit::preferences) {
     for (const warmth w : warmths) {
-      SCOPED_TRACE(name_of(prefers));
+      SCOPED_TRACE(unit::name_of(prefers));
       SCOPED_TRACE(name_of(w));
       shared_mutex mutex(prefers);
       prepare(mutex, w);
@@ -146,7 +141,7 @@ TEST(shared_mutex, works_with_the_guards_of_the_standard_library) {
 }
 
 TEST(shared_mutex, works_as_a_constant_initialised_global) {
-  for (shared_mutex* mutex : {&global, &global_for_readers}) {
+  for (shared_mutex* mutex : {&global, &global_for_readers, &global_for_both}) {
     {
       const std::shared_lock guard(*mutex);
       EXPECT_FALSE(can_lock(*mutex));
@@ -348,10 +343,8 @@ TEST(shared_mutex, stays_held_when_its_reader_has_exited) {
 }
 
 TEST(shared_mutex, keeps_new_readers_out_while_a_preferred_writer_waits) {
-  for (const warmth w : warmths) {
-    SCOPED_TRACE(name_of(w));
-    shared_mutex mutex(preference::writer);
-    prepare(mutex, w);
+  for_all_sorts([](shared_mutex& mutex, preference prefers, warmth w) {
+    if (prefers == preference::reader) return;
     helper_thread first, second, writer;
     ASSERT_EQ(first.call([&] { return lock_shared_as(mutex, w); }), 1);
     std::atomic<bool> written{false};
@@ -376,7 +369,7 @@ TEST(shared_mutex, keeps_new_readers_out_while_a_preferred_writer_waits) {
     });
     EXPECT_EQ(writer.end(), 1);
     EXPECT_EQ(second.end(), 1);
-  }
+  });
 }
 
 TEST(shared_mutex, lets_readers_in_while_a_writer_waits_that_is_not_preferred) {

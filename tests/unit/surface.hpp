@@ -11,10 +11,11 @@ inline constexpr int reads_that_earn_bias = 20'000;
 
 inline constexpr int acquired = static_cast<int>(readmost::outcome::acquired);
 inline constexpr int busy = static_cast<int>(readmost::outcome::busy);
+inline constexpr int timed_out = static_cast<int>(readmost::outcome::timed_out);
 
 inline int lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
-  if (readmost::try_lock_shared_passive(lock, readmost::my_record()) ||
-      readmost::try_lock_shared_active(lock, readmost::my_record())) {
+  readmost::thread_record& me = readmost::my_record(lock.domain);
+  if (readmost::try_lock_shared_passive(lock, me) || readmost::try_lock_shared_active(lock, me)) {
     return acquired;
   }
   return static_cast<int>(readmost::lock_shared_slow(lock, how));
@@ -26,10 +27,9 @@ inline int try_lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
 }
 
 inline bool unlock_shared(readmost::rwlock& lock) {
-  return readmost::try_unlock_shared_passive(lock, readmost::my_record(),
-                                             readmost::default_domain) ||
-         readmost::try_unlock_shared_active(lock, readmost::my_record()) ||
-         readmost::unlock_shared_slow(lock);
+  readmost::thread_record& me = readmost::my_record(lock.domain);
+  return readmost::try_unlock_shared_passive(lock, me, readmost::domains[lock.domain]) ||
+         readmost::try_unlock_shared_active(lock, me) || readmost::unlock_shared_slow(lock);
 }
 
 inline int lock(readmost::rwlock& lock, readmost::rules how = {}) {
@@ -43,6 +43,15 @@ inline int try_lock(readmost::rwlock& lock, readmost::rules how = {}) {
 
 inline void unlock(readmost::rwlock& lock, readmost::rules how = {}) {
   readmost::unlock_exclusive(lock, how);
+}
+
+inline int upgrade(readmost::rwlock& lock, readmost::rules how = {}) {
+  return static_cast<int>(readmost::upgrade(lock, how));
+}
+
+inline int try_upgrade(readmost::rwlock& lock, readmost::rules how = {}) {
+  how.try_only = true;
+  return static_cast<int>(readmost::upgrade(lock, how));
 }
 
 inline void read(readmost::rwlock& lock, int times, readmost::rules how = {}) {
@@ -65,6 +74,19 @@ inline bool is_biased(const readmost::rwlock& lock) {
 inline bool earn_bias(readmost::rwlock& lock, readmost::rules how = {}) {
   for (int i = 0; i < reads_that_earn_bias && !is_biased(lock); ++i) read(lock, 1, how);
   return is_biased(lock);
+}
+
+// Never biased: its read holds are active.
+inline void keep_without_bias(readmost::rwlock& lock) {
+  lock.traits.fetch_or(readmost::rwlock::never_biased);
+}
+
+// Whether the calling thread holds the lock passively, by what its record says.
+inline bool holds_passively(const readmost::rwlock& lock) {
+  for (const auto& slot : readmost::my_record(lock.domain).held) {
+    if (slot.load() == readmost::held_passively(lock)) return true;
+  }
+  return false;
 }
 
 // What the calling thread has read passively, over all locks.

@@ -1,0 +1,162 @@
+// What a thread's slots say when nothing is held in them: the lock that was, tagged as free.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "helper_thread.hpp"
+#include "processes.hpp"
+#include "surface.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::in_a_child;
+using readmost::default_domain;
+using readmost::held_before;
+using readmost::held_passively;
+using readmost::home_slot;
+using readmost::my_record;
+using readmost::rwlock;
+
+std::uintptr_t slot_of(const rwlock& lock) {
+  return my_record(lock.domain).held[home_slot(&lock)];
+}
+
+// Locks that share a home slot, as many as wanted.
+class neighbours {
+ public:
+  explicit neighbours(std::size_t count) : pool_(std::make_unique<rwlock[]>(64 * count)) {
+    for (std::size_t i = 0; i < 64 * count && found_.size() < count; ++i) {
+      if (home_slot(&pool_[i]) == home_slot(&pool_[0])) found_.push_back(&pool_[i]);
+    }
+  }
+  std::size_t size() const { return found_.size(); }
+  rwlock& operator[](std::size_t i) { return *found_[i]; }
+
+ private:
+  std::unique_ptr<rwlock[]> pool_;
+  std::vector<rwlock*> found_;
+};
+
+TEST(held_slots, say_which_lock_was_held_last_and_that_it_is_no_more) {
+  rwlock passive, active;
+  unit::keep_without_bias(active);
+  ASSERT_TRUE(unit::earn_bias(passive));
+  for (rwlock* lock : {&passive, &active}) {
+    ASSERT_EQ(unit::lock_shared(*lock), unit::acquired);
+    EXPECT_FALSE(readmost::is_free(slot_of(*lock)));
+    EXPECT_EQ(readmost::is_passive_hold(slot_of(*lock)), lock == &passive);
+    EXPECT_TRUE(unit::unlock_shared(*lock));
+    EXPECT_EQ(slot_of(*lock), held_before(*lock));
+    EXPECT_TRUE(readmost::is_free(slot_of(*lock)));
+    EXPECT_FALSE(readmost::is_passive_hold(slot_of(*lock)));
+  }
+}
+
+TEST(held_slots, that_are_free_count_as_no_hold) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  unit::read(lock, 1);
+  ASSERT_EQ(slot_of(lock), held_before(lock));
+  EXPECT_EQ(readmost::passive_holds(default_domain, &lock, nullptr, 0), 0);
+  readmost::report(my_record());
+  EXPECT_EQ(my_record().seen.load() & 1, 0U) << "reported as holding nothing";
+}
+
+TEST(held_slots, that_are_free_are_taken_by_the_next_lock_of_the_same_place) {
+  neighbours locks(3);
+  ASSERT_EQ(locks.size(), 3U);
+  for (std::size_t i = 0; i < locks.size(); ++i) ASSERT_TRUE(unit::earn_bias(locks[i]));
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    ASSERT_EQ(unit::lock_shared(locks[i]), unit::acquired);
+    EXPECT_EQ(slot_of(locks[i]), held_passively(locks[i]));
+    EXPECT_TRUE(unit::unlock_shared(locks[i]));
+  }
+}
+
+// Who held it before is a newcomer like any other: only a hold passes a waiting writer.
+TEST(held_slots, that_are_free_do_not_let_a_reader_pass_a_waiting_writer) {
+  for (const bool passive : {false, true}) {
+    SCOPED_TRACE(passive ? "held passively" : "held actively");
+    rwlock lock;
+    if (passive) {
+      ASSERT_TRUE(unit::earn_bias(lock));
+    } else {
+      unit::keep_without_bias(lock);
+    }
+    helper_thread reader, writer;
+    unit::read(lock, 1);
+    ASSERT_EQ(slot_of(lock), held_before(lock));
+    ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
+    writer.begin([&] {
+      unit::write(lock);
+      return 1;
+    });
+    ASSERT_TRUE(writer.falls_asleep());
+    EXPECT_EQ(unit::try_lock_shared(lock), unit::busy);
+    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(writer.end(), 1);
+  }
+}
+
+TEST(held_slots, are_left_alone_by_the_erasure_of_holds_when_they_are_free) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  helper_thread holder;
+  ASSERT_EQ(holder.call([&] { return unit::lock_shared(lock); }), unit::acquired);
+  unit::read(lock, 1);
+  readmost::erase_passive_holds(default_domain, &lock);
+  EXPECT_EQ(slot_of(lock), held_before(lock));
+  EXPECT_EQ(holder.call([&] { return slot_of(lock) == 0; }), 1);
+  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+  unit::unlock(lock);
+}
+
+TEST(held_slots, are_empty_when_the_thread_has_exited) {
+  rwlock passive, active;
+  unit::keep_without_bias(active);
+  ASSERT_TRUE(unit::earn_bias(passive));
+  const readmost::thread_record* record = nullptr;
+  std::thread([&] {
+    unit::read(passive, 1);
+    unit::read(active, 1);
+    record = &my_record();
+  }).join();
+  ASSERT_NE(record, &readmost::unregistered);
+  for (const auto& slot : record->held) EXPECT_EQ(slot.load(), 0U);
+  EXPECT_EQ(unit::try_lock(passive), unit::acquired) << "what was released is not held again";
+  EXPECT_EQ(unit::try_lock(active), unit::acquired);
+  unit::unlock(passive);
+  unit::unlock(active);
+}
+
+TEST(held_slots, of_other_threads_count_for_nothing_in_a_child_when_they_are_free) {
+  rwlock lock;
+  ASSERT_TRUE(unit::earn_bias(lock));
+  helper_thread other;
+  const readmost::thread_record* record = nullptr;
+  ASSERT_EQ(other.call([&] {
+    unit::read(lock, 1);
+    record = &my_record();
+    return slot_of(lock) == held_before(lock);
+  }),
+            1);
+  in_a_child([&] {
+    for (const auto& slot : record->held) EXPECT_EQ(slot.load(), 0U);
+    EXPECT_EQ(unit::try_lock(lock), unit::acquired);
+    unit::unlock(lock);
+    EXPECT_EQ(lock.state.load() & ~rwlock::biased, 0U) << "nothing was counted";
+  });
+}
+
+// In `unregistered` no slot is ever free.
+TEST(held_slots, are_never_free_without_a_record) {
+  for (const auto& slot : readmost::unregistered.held) {
+    EXPECT_FALSE(readmost::is_free(slot.load()));
+    EXPECT_FALSE(readmost::is_passive_hold(slot.load()));
+  }
+}
+
+}  // namespace
