@@ -805,6 +805,12 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
                   platform::relaxed);
   thread_record& record = my_record(lock.domain);
   if (lock_statistics_on()) note_write_end(record, lock);
+  // Nobody waits and nothing is to be given: as (M) below.
+  std::uint64_t alone = rwlock::writing;
+  if (!bias &&
+      lock.state.compare_exchange_strong(alone, readers, platform::release, platform::relaxed)) {
+    return;
+  }
   const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
   if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: who enters next sees what
