@@ -87,7 +87,7 @@ bool is_written(const rwlock& lock) noexcept {
 [[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
                                           bool try_only) noexcept {
   if (attempt == passive_attempt::published) retract_published(lock);
-  if (try_lock_shared_active(lock, me(lock))) return 0;
+  if (try_lock_shared_active(lock, me(lock), domains[lock.domain], lock.own_rules())) return 0;
   return as_errno(lock_shared_slow(lock, try_only ? at_once(lock) : lock.own_rules()));
 }
 
@@ -179,7 +179,9 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   rwlock& l = of(lock);
-  if (try_lock_shared_passive(l, me(l)) || try_lock_shared_active(l, me(l))) return 0;
+  if (try_lock_shared_passive(l, me(l)) ||
+      try_lock_shared_active(l, me(l), domains[l.domain], l.own_rules()))
+    return 0;
   const platform::deadline end{clock, *until};
   return as_errno(lock_shared_slow(l, before(l, end)));
 }

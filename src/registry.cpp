@@ -209,6 +209,12 @@ thread_record* enlist(unsigned domain) noexcept {
   return record;
 }
 
+void report_where_asked() noexcept {
+  for_each_own_record([](thread_record& mine) {
+    if (is_asked(mine)) report(mine);
+  });
+}
+
 lock_domain::lock_domain() noexcept : number_(0) {
   std::uint32_t taken = domains_taken.load(platform::relaxed);
   unsigned number = 0;

@@ -260,12 +260,10 @@ void give_bias(rwlock& lock, rules how) noexcept {
 // The caller's compare-and-swap changed `before` by one reader.
 void entered_actively(rwlock& lock, thread_record& me, std::uint64_t before, rules how) noexcept {
   note_active_hold(me, lock);
-  if ((before & rwlock::biased) != 0 ||
-      me.active_reads[home_slot(&lock)].load(platform::relaxed) % active_reads_per_account != 0) {
-    return;
+  if ((before & rwlock::biased) == 0 &&
+      me.active_reads[home_slot(&lock)].load(platform::relaxed) % active_reads_per_account == 0) {
+    settle_account(lock, how);
   }
-  bias::credit_active_reads(lock, has_company(me));
-  if (bias::is_earned(lock)) give_bias(lock, how);
 }
 
 // When a reader behind waiting writers looks whether it has been passed over: after a millisecond,
@@ -307,6 +305,11 @@ bool awaits_decision(const rwlock& lock, const thread_record* me, std::uint64_t 
 }
 
 }  // namespace
+
+void settle_account(rwlock& lock, rules how) noexcept {
+  bias::credit_active_reads(lock, has_company(my_record(lock.domain)));
+  if (bias::is_earned(lock)) give_bias(lock, how);
+}
 
 void retract_published(const rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);

@@ -51,7 +51,7 @@ class basic_shared_mutex {
 
   // Precondition: the calling thread holds the lock shared.
   void unlock_shared() noexcept {
-    if (!try_unlock_shared_passive(core_, me(), domains[Membership::number(core_)])) [[unlikely]] {
+    if (!try_unlock_shared_passive(core_, me(), mine())) [[unlikely]] {
       unlock_shared_otherwise();
     }
   }
@@ -86,7 +86,8 @@ class basic_shared_mutex {
   ~basic_shared_mutex() = default;
 
   bool try_lock_shared_fast() noexcept {
-    return try_lock_shared_passive(core_, me()) || try_lock_shared_active(core_, me());
+    return try_lock_shared_passive(core_, me()) ||
+           try_lock_shared_active(core_, me(), mine(), core_.own_rules());
   }
 
   rules at_once() const noexcept {
@@ -99,11 +100,12 @@ class basic_shared_mutex {
 
  private:
   thread_record& me() const noexcept { return my_record(Membership::number(core_)); }
+  const domain& mine() const noexcept { return domains[Membership::number(core_)]; }
 
   // Out of line, so that the passive path has nothing to save.
   [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
     if (attempt == passive_attempt::published) retract_published(core_);
-    if (try_lock_shared_active(core_, me())) return;
+    if (try_lock_shared_active(core_, me(), mine(), core_.own_rules())) return;
     while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
   }
 

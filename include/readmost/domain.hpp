@@ -76,11 +76,16 @@ inline bool is_asked(const thread_record& me) noexcept {
   return domain_of(me).version.load(platform::relaxed) != me.seen.load(platform::relaxed);
 }
 
-// The same in every domain, where there is something to tell: for threads that spin.
+// The same in every domain, where there is something to tell.
+void report_where_asked() noexcept;
+
+// For threads that spin. Short for those that are in the process's domain only: what is done
+// between two looks at a lock tells on those who use it meanwhile.
 inline void report_if_asked() noexcept {
-  for_each_own_record([](thread_record& mine) {
-    if (is_asked(mine)) report(mine);
-  });
+  if (memberships != 1 ||
+      default_domain.version.load(platform::relaxed) != my_record().seen.load(platform::relaxed)) {
+    report_where_asked();
+  }
 }
 
 // In every domain: for threads that are about to sleep.

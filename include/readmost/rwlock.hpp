@@ -248,12 +248,22 @@ inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
 
 // --- Active fast paths ---------------------------------------------------------------------------
 
-// One read in this many goes the slow way, which settles the account (src/bias.hpp) for all.
 inline constexpr std::uint64_t active_reads_per_account = 8;
 
-// Read-locks actively if nothing is in the way: one compare-and-swap. Also false for locks that the
-// slow path has not met yet.
-inline bool try_lock_shared_active(rwlock& lock, thread_record& me) noexcept {
+enum class active_attempt {
+  acquired,
+  account_due,  // acquired, and settle_account() has to follow
+  unavailable,
+};
+
+// Once in so many active reads: settles the account (src/bias.hpp) for all of them, and gives the
+// lock its bias if that has been earned. The caller holds the lock for reading.
+[[gnu::noinline]] void settle_account(rwlock& lock, rules how) noexcept;
+
+// Read-locks actively if nothing is in the way: one compare-and-swap. Also unavailable for locks
+// that the slow path has not met yet. `me`: the caller's record in `d`, the lock's domain.
+[[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock, thread_record& me,
+                                                                  const domain& d) noexcept {
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
   std::uint64_t state = lock.state.load(platform::relaxed);
@@ -261,20 +271,30 @@ inline bool try_lock_shared_active(rwlock& lock, thread_record& me) noexcept {
   constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
   // Acquire pairs with (M). No store before it, which the read-modify-write would have to wait for.
   if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
-      reads % active_reads_per_account == 0 || !is_at_hand(slot.load(platform::relaxed), lock) ||
+      !is_at_hand(slot.load(platform::relaxed), lock) ||
       (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
       !lock.state.compare_exchange_strong(state, state + rwlock::one_reader, platform::acquire,
                                           platform::relaxed)) {
-    return false;
+    return active_attempt::unavailable;
   }
   slot.store(held_passively(lock) | held_active, platform::relaxed);
   me.active_reads[home].store(reads, platform::relaxed);
-  if (is_asked(me)) report(me);
-  return true;
+  if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) report(me);
+  return reads % active_reads_per_account == 0 ? active_attempt::account_due
+                                               : active_attempt::acquired;
+}
+
+// The same for those who do not mind a call where the account is due.
+inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain& d,
+                                   rules how) noexcept {
+  const active_attempt attempt = lock_shared_actively(lock, me, d);
+  if (attempt == active_attempt::account_due) settle_account(lock, how);
+  return attempt != active_attempt::unavailable;
 }
 
 // Releases the caller's active hold if it is noted in its home slot and nobody is to be woken.
-inline bool try_unlock_shared_active(rwlock& lock, thread_record& me) noexcept {
+[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
+                                                            thread_record& me) noexcept {
   auto& slot = me.held[home_slot(&lock)];
   if (slot.load(platform::relaxed) != (held_passively(lock) | held_active) ||
       me.elsewhere.load(platform::relaxed) != 0) {

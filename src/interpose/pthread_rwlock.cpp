@@ -95,9 +95,9 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   return as_errno(o);
 }
 
-// What follows a passive attempt that failed is out of line, so that the passive path, which is
-// all there is to most calls, has nothing to save.
-[[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
+// What follows an attempt that failed is out of line, so that the attempt, which is all there is to
+// most calls, has nothing to save.
+[[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
   if (attempt == passive_attempt::published) {
@@ -106,21 +106,38 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
              try_lock_shared_passive(l.core, my_record())) {
     return 0;
   }
-  if (try_lock_shared_active(l.core, my_record())) return 0;
+  if (try_lock_shared_active(l.core, my_record(), default_domain, rules_of(l))) return 0;
   if (left_to_glibc(l)) {
     return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
   }
   return read_lock_slow(l, f, nullptr);
 }
 
+[[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
+                                          passive_attempt attempt) noexcept {
+  layout& l = of(lock);
+  if (attempt == passive_attempt::unavailable) [[likely]] {
+    switch (lock_shared_actively(l.core, my_record(), default_domain)) {
+      case active_attempt::acquired:
+        return 0;
+      case active_attempt::account_due:
+        settle_account(l.core, rules_of(l));
+        return 0;
+      case active_attempt::unavailable:
+        break;
+    }
+  }
+  return read_lock_after_all(lock, f, attempt);
+}
+
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
+  if (try_unlock_shared_active(l.core, my_record())) return 0;
   if (is_mine(l) && !left_to_glibc(l)) {
     l.owner.store(0, platform::relaxed);
     unlock_exclusive(l.core, rules_of(l));
     return 0;
   }
-  if (try_unlock_shared_active(l.core, my_record())) return 0;
   if (left_to_glibc(l)) [[unlikely]]
     return glibc().unlock(lock);
   unlock_shared_slow(l.core);

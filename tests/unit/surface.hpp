@@ -15,7 +15,8 @@ inline constexpr int timed_out = static_cast<int>(readmost::outcome::timed_out);
 
 inline int lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
   readmost::thread_record& me = readmost::my_record(lock.domain);
-  if (readmost::try_lock_shared_passive(lock, me) || readmost::try_lock_shared_active(lock, me)) {
+  if (readmost::try_lock_shared_passive(lock, me) ||
+      readmost::try_lock_shared_active(lock, me, readmost::domains[lock.domain], how)) {
     return acquired;
   }
   return static_cast<int>(readmost::lock_shared_slow(lock, how));
