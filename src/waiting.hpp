@@ -9,7 +9,8 @@ namespace readmost {
 // The wait of one operation. In the first few microseconds it looks rarely where looking does harm:
 // when a thread has to wait for the same lock again right after it got it, the lock is so dense
 // with work that two threads at it do less than one, for its line is on the way between them all
-// the time. Such a thread leaves it to the others for some ten microseconds.
+// the time. Such a thread leaves it to the others for some ten microseconds, and for a hundred if
+// hardly any time has passed.
 class spinner {
  public:
   spinner(thread_record* me, const void* lock) noexcept
@@ -28,16 +29,18 @@ class spinner {
     if (spent_ >= budget) return false;
     if (!brief && !waited_) {
       waited_ = true;
-      if (is_dense()) pause_ = longest;
+      const std::uint64_t since = since_last_wait();
+      if (since < at_once) {
+        pass(leave);
+      } else if (since < right_after) {
+        pause_ = longest;
+      }
     }
     pause_ = pause_ == 0 ? 1 : 2 * pause_;
     if (!brief && pause_ < first) pause_ = first;
     const std::uint32_t most = brief ? longest_brief : longest;
     if (pause_ > most) pause_ = most;
-    for (std::uint32_t i = 0; i < pause_; ++i) {
-      report_if_asked();
-      platform::relax();
-    }
+    pass(pause_);
     spent_ += pause_;
     return true;
   }
@@ -64,11 +67,22 @@ class spinner {
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
   static constexpr std::uint32_t budget = 600;
-  static constexpr std::uint64_t right_after = 1000;  // nanoseconds
+  static constexpr std::uint32_t leave = 4096;
 
-  bool is_dense() const noexcept {
-    return me_ != nullptr && me_->waited_for == lock_ &&
-           platform::now() - me_->waited_until < right_after;
+  // In nanoseconds.
+  static constexpr std::uint64_t at_once = 300;
+  static constexpr std::uint64_t right_after = 1000;
+
+  std::uint64_t since_last_wait() const noexcept {
+    if (me_ == nullptr || me_->waited_for != lock_) return right_after;
+    return platform::now() - me_->waited_until;
+  }
+
+  static void pass(std::uint32_t pauses) noexcept {
+    for (std::uint32_t i = 0; i < pauses; ++i) {
+      report_if_asked();
+      platform::relax();
+    }
   }
 
   thread_record* me_;
