@@ -132,12 +132,12 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (try_unlock_shared_active(l.core, my_record())) return 0;
   if (is_mine(l) && !left_to_glibc(l)) {
     l.owner.store(0, platform::relaxed);
     unlock_exclusive(l.core, rules_of(l));
     return 0;
   }
+  if (try_unlock_shared_active(l.core, my_record())) return 0;
   if (left_to_glibc(l)) [[unlikely]]
     return glibc().unlock(lock);
   unlock_shared_slow(l.core);
