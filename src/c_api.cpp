@@ -62,18 +62,6 @@ thread_record& me(const rwlock& lock) noexcept {
   return my_record(lock.domain);
 }
 
-rules at_once(const rwlock& lock) noexcept {
-  rules how = lock.own_rules();
-  how.try_only = true;
-  return how;
-}
-
-rules before(const rwlock& lock, const platform::deadline& until) noexcept {
-  rules how = lock.own_rules();
-  how.until = &until;
-  return how;
-}
-
 // Somebody who finds the way barred by what will not go away.
 int as_errno_of_upgrade(outcome o) noexcept {
   return o == outcome::busy ? EDEADLK : as_errno(o);
@@ -87,8 +75,16 @@ bool is_written(const rwlock& lock) noexcept {
 [[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
                                           bool try_only) noexcept {
   if (attempt == passive_attempt::published) retract_published(lock);
-  if (try_lock_shared_active(lock, me(lock), domains[lock.domain], lock.own_rules())) return 0;
-  return as_errno(lock_shared_slow(lock, try_only ? at_once(lock) : lock.own_rules()));
+  const rules how = lock.own_rules();
+  if (try_lock_shared_active(lock, me(lock), domains[lock.domain], how)) return 0;
+  return as_errno(lock_shared_slow(lock, try_only ? at_once(how) : how));
+}
+
+int read_lock(rwlock& lock, bool try_only) noexcept {
+  const passive_attempt attempt = lock_shared_passively(lock, me(lock));
+  if (attempt == passive_attempt::acquired) [[likely]]
+    return 0;
+  return read_lock_otherwise(lock, attempt, try_only);
 }
 
 [[gnu::noinline]] int read_unlock_otherwise(rwlock& lock) noexcept {
@@ -156,19 +152,11 @@ int readmost_rwlock_destroy(readmost_rwlock_t* lock) noexcept {
 // --- Reading -------------------------------------------------------------------------------------
 
 int readmost_rwlock_rdlock(readmost_rwlock_t* lock) noexcept {
-  rwlock& l = of(lock);
-  const passive_attempt attempt = lock_shared_passively(l, me(l));
-  if (attempt == passive_attempt::acquired) [[likely]]
-    return 0;
-  return read_lock_otherwise(l, attempt, false);
+  return read_lock(of(lock), false);
 }
 
 int readmost_rwlock_tryrdlock(readmost_rwlock_t* lock) noexcept {
-  rwlock& l = of(lock);
-  const passive_attempt attempt = lock_shared_passively(l, me(l));
-  if (attempt == passive_attempt::acquired) [[likely]]
-    return 0;
-  return read_lock_otherwise(l, attempt, true);
+  return read_lock(of(lock), true);
 }
 
 int readmost_rwlock_timedrdlock(readmost_rwlock_t* lock, const timespec* until) noexcept {
@@ -183,7 +171,7 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
       try_lock_shared_active(l, me(l), domains[l.domain], l.own_rules()))
     return 0;
   const platform::deadline end{clock, *until};
-  return as_errno(lock_shared_slow(l, before(l, end)));
+  return as_errno(lock_shared_slow(l, before(l.own_rules(), end)));
 }
 
 int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
@@ -200,7 +188,7 @@ int readmost_rwlock_wrlock(readmost_rwlock_t* lock) noexcept {
 }
 
 int readmost_rwlock_trywrlock(readmost_rwlock_t* lock) noexcept {
-  return as_errno(lock_exclusive(of(lock), at_once(of(lock))));
+  return as_errno(lock_exclusive(of(lock), at_once(of(lock).own_rules())));
 }
 
 int readmost_rwlock_timedwrlock(readmost_rwlock_t* lock, const timespec* until) noexcept {
@@ -211,7 +199,7 @@ int readmost_rwlock_clockwrlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   const platform::deadline end{clock, *until};
-  return as_errno(lock_exclusive(of(lock), before(of(lock), end)));
+  return as_errno(lock_exclusive(of(lock), before(of(lock).own_rules(), end)));
 }
 
 int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) noexcept {
@@ -227,14 +215,14 @@ int readmost_rwlock_upgrade(readmost_rwlock_t* lock) noexcept {
 }
 
 int readmost_rwlock_tryupgrade(readmost_rwlock_t* lock) noexcept {
-  return as_errno(upgrade(of(lock), at_once(of(lock))));
+  return as_errno(upgrade(of(lock), at_once(of(lock).own_rules())));
 }
 
 int readmost_rwlock_clockupgrade(readmost_rwlock_t* lock, clockid_t clock,
                                  const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   const platform::deadline end{clock, *until};
-  return as_errno_of_upgrade(upgrade(of(lock), before(of(lock), end)));
+  return as_errno_of_upgrade(upgrade(of(lock), before(of(lock).own_rules(), end)));
 }
 
 int readmost_rwlock_downgrade(readmost_rwlock_t* lock) noexcept {

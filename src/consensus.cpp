@@ -160,7 +160,7 @@ void retire_if_idle(thread_record& record) noexcept {
   }
   const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;
   record.idle_rounds.store(idle, platform::relaxed);
-  if (idle < idle_rounds_until_retired) return;
+  if (idle < idle_rounds_until_retired || is_mutant(mutant::idle_for_ever)) return;
   const std::uint32_t period = mode & ~participation_mask;
   const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::retiring);
   if (!record.mode.compare_exchange_strong(mode, retiring, platform::acquire, platform::relaxed)) {

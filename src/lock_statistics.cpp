@@ -15,12 +15,8 @@ READMOST_THREAD_LOCAL std::size_t last_entry = 0;
 // The calling thread's cells; null before it needs them and after its exit.
 READMOST_THREAD_LOCAL tally_cells* own_cells = nullptr;
 
-std::uintptr_t address(const rwlock& lock) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&lock);
-}
-
 std::uint64_t scattered(std::uintptr_t lock) noexcept {
-  return static_cast<std::uint64_t>(lock) * 0x9E37'79B9'7F4A'7C15U;
+  return readmost::scattered(reinterpret_cast<const void*>(lock));
 }
 
 lock_table* table_now() noexcept {

@@ -1,6 +1,7 @@
 #include "parking.hpp"
 
 #include <readmost/mutant.hpp>
+#include <readmost/thread_record.hpp>
 
 namespace readmost::parking {
 
@@ -18,9 +19,7 @@ constexpr std::size_t place_count = 64;
 constinit place places[place_count];
 
 platform::atomic<std::uint32_t>& asleep_at(platform::futex_word word) noexcept {
-  const auto scattered =
-      static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(word)) * 0x9E37'79B9'7F4A'7C15U;
-  return places[scattered >> 58].asleep;
+  return places[scattered(word) >> 58].asleep;
 }
 static_assert(place_count == 1U << (64 - 58));
 

@@ -211,7 +211,9 @@ thread_record* enlist(unsigned domain) noexcept {
 
 void report_where_asked() noexcept {
   for_each_own_record([](thread_record& mine) {
-    if (is_asked(mine)) report(mine);
+    if (domain_of(mine).version.load(platform::relaxed) != mine.seen.load(platform::relaxed)) {
+      report(mine);
+    }
   });
 }
 

@@ -39,10 +39,6 @@ platform::futex_word sleep_word(const rwlock& lock) noexcept {
   return platform::futex_of_low_half(lock.state);
 }
 
-std::uintptr_t address(const rwlock& lock) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&lock);
-}
-
 void meet(rwlock& lock) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
   if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) == 0) {
@@ -157,6 +153,23 @@ std::uint64_t with_waiter(std::uint64_t state, waits_as as) noexcept {
   return state;
 }
 
+// Changes the state so that the caller is counted as waiting; false if it is no longer `state`.
+bool start_waiting(rwlock& lock, thread_record* me, waits_as as, std::uint64_t state,
+                   std::uint64_t next) noexcept {
+  if (!lock.state.compare_exchange_weak(state, next, platform::relaxed)) return false;
+  note_waiting(me, lock, as);
+  return true;
+}
+
+// Changes the state so that the caller, if it was `counted`, waits no more; false as above.
+bool stop_waiting(rwlock& lock, thread_record* me, bool counted, waits_as as, std::uint64_t state,
+                  std::uint64_t next, std::memory_order order) noexcept {
+  if (counted) note_waited(me);
+  if (lock.state.compare_exchange_strong(state, next, order, platform::relaxed)) return true;
+  if (counted) note_waiting(me, lock, as);
+  return false;
+}
+
 // --- Readers -----------------------------------------------------------------------------------
 
 bool holds_shared(const thread_record* me, const rwlock& lock) noexcept {
@@ -222,7 +235,7 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
 // Notes and counts an active read hold of the caller.
 void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
   const bool noted = with_free_slot(me, lock, [&](auto& slot, bool is_home) {
-    slot.store(held_passively(lock) | held_active, platform::relaxed);
+    slot.store(held_actively(lock), platform::relaxed);
     count_read(me, lock, is_home, false);
     return true;
   });
@@ -353,13 +366,9 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
         return outcome::overflow;
       }
       std::uint64_t next = state + rwlock::one_reader;
-      if (counted) {
-        note_waited(me);
-        next = rwlock::without_waiter(next, waits_as::reader);
-      }
+      if (counted) next = rwlock::without_waiter(next, waits_as::reader);
       // Acquire pairs with (M).
-      if (!lock.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
-        if (counted) note_waiting(me, lock, waits_as::reader);
+      if (!stop_waiting(lock, me, counted, waits_as::reader, state, next, platform::acquire)) {
         if (spin.turn(false)) continue;
         spin.restart();
         continue;
@@ -388,8 +397,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
         can_be_counted(state, waits_as::reader)) {
       std::uint64_t next = with_waiter(state, waits_as::reader);
       if (starving) next |= rwlock::readers_turn;
-      counted = lock.state.compare_exchange_weak(state, next, platform::relaxed);
-      if (counted) note_waiting(me, lock, waits_as::reader);
+      counted = start_waiting(lock, me, waits_as::reader, state, next);
       continue;
     }
     if (spin.turn(grant != rwlock::granted)) continue;
@@ -427,7 +435,7 @@ found take_off_record(thread_record& me, const rwlock& lock) noexcept {
     const std::uintptr_t held = slot.load(platform::relaxed);
     if ((held & ~held_active) != address(lock)) continue;
     if (i != 0) change_elsewhere(me, -1);
-    if (held == address(lock)) {
+    if (held == held_passively(lock)) {
       release_passive_hold(lock, me, domain_of(me), slot);
       return found::passive;
     }
@@ -446,7 +454,7 @@ void take_off_any_record(domain& d, const rwlock& lock) noexcept {
   const std::size_t home = home_slot(&lock);
   bool taken = false;
   for_each_record(d, [&](thread_record& record, bool) {
-    std::uintptr_t note = address(lock) | held_active;
+    std::uintptr_t note = held_actively(lock);
     if (!taken && record.held[home].load(platform::relaxed) == note) {
       taken = record.held[home].compare_exchange_strong(note, 0, platform::relaxed);
     }
@@ -460,7 +468,8 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
   domain& d = domains[lock.domain];
   const found hold = &me != &unregistered ? take_off_record(me, lock) : found::nothing;
   if (hold == found::passive) return true;
-  if (hold == found::nothing && rwlock::readers(lock.state.load(platform::relaxed)) > 0) {
+  if (hold == found::nothing && rwlock::readers(lock.state.load(platform::relaxed)) > 0 &&
+      !is_mutant(mutant::stale_notes)) {
     take_off_any_record(d, lock);
   }
 
@@ -569,16 +578,14 @@ class candidate {
                                        (is_mutant(mutant::handoff_over_readers) && has_slept_))) {
         const std::uint64_t next =
             as_writing(state) - (own_ == own_hold::active ? rwlock::one_reader : 0);
-        if (waiting_) note_waited(me_);
         // Acquire pairs with (M) and (P).
-        if (lock_.state.compare_exchange_weak(state, next, platform::acquire, platform::relaxed)) {
+        if (stop_waiting(lock_, me_, waiting_, as_, state, next, platform::acquire)) {
           if (!waiting_ && me_ != nullptr) bias::debit_write(lock_, *me_);
           take_off_own_hold();
           enter(lock_, rwlock::granted);
           count_write(me_, lock_);
           return outcome::acquired;
         }
-        if (waiting_) note_waiting(me_, lock_, as_);
         continue;
       }
 
@@ -592,9 +599,7 @@ class candidate {
       }
       watch_.start();
       if (is_to_be_counted(state)) {
-        waiting_ =
-            lock_.state.compare_exchange_weak(state, with_waiter(state, as_), platform::relaxed);
-        if (waiting_) note_waiting(me_, lock_, as_);
+        waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
       if (!spin_.turn(lock_.grant.load(platform::relaxed) != rwlock::granted)) sleep(state);
@@ -657,11 +662,9 @@ class candidate {
     const decision pending(me_, lock_);
     // Comes from another core while the compare-and-swap waits for its line.
     if (revoking) platform::prefetch_for_write(&d.version);
-    if (waiting_) note_waited(me_);
     // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
     // (B), and with (F). Acquire: pairs with (M) and (P).
-    if (!lock_.state.compare_exchange_strong(state, next, platform::seq_cst, platform::relaxed)) {
-      if (waiting_) note_waiting(me_, lock_, as_);
+    if (!stop_waiting(lock_, me_, waiting_, as_, state, next, platform::seq_cst)) {
       return claim_result::lost_race;
     }
     waiting_ = false;
@@ -719,8 +722,8 @@ class candidate {
     // First counted, then cleared: a writer that scans sees it in one place at least.
     lock_.state.fetch_add(rwlock::one_reader, platform::acq_rel);
     for (auto& slot : me_->held) {
-      if (slot.load(platform::relaxed) == address(lock_)) {
-        slot.store(address(lock_) | held_active, platform::release);
+      if (slot.load(platform::relaxed) == held_passively(lock_)) {
+        slot.store(held_actively(lock_), platform::release);
       }
     }
     // Another writer may sleep over the passive hold.
@@ -857,7 +860,7 @@ namespace {
 bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
   auto& slot = me.held[home_slot(&lock)];
   // The caller's other holds of the lock, if any, are elsewhere.
-  if (slot.load(platform::relaxed) != (held_passively(lock) | held_active) ||
+  if (slot.load(platform::relaxed) != held_actively(lock) ||
       me.elsewhere.load(platform::relaxed) != 0 || me.untracked != 0) {
     return false;
   }

@@ -28,7 +28,7 @@ class basic_shared_mutex {
   // Takes the lock alone if nobody holds it; does not wait for anybody but a writer or reader that
   // is just about to know whether it has the lock.
   [[nodiscard]] bool try_lock() noexcept {
-    return lock_exclusive(core_, at_once()) == outcome::acquired;
+    return lock_exclusive(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
 
   // Precondition: the calling thread holds the lock alone.
@@ -46,7 +46,8 @@ class basic_shared_mutex {
 
   // Shares the lock if no writer holds it and none is preferred.
   [[nodiscard]] bool try_lock_shared() noexcept {
-    return try_lock_shared_fast() || lock_shared_slow(core_, at_once()) == outcome::acquired;
+    return try_lock_shared_fast() ||
+           lock_shared_slow(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
 
   // Precondition: the calling thread holds the lock shared.
@@ -73,7 +74,7 @@ class basic_shared_mutex {
 
   // The same without waiting: false as well when other readers are inside.
   [[nodiscard]] bool try_upgrade() noexcept {
-    return readmost::upgrade(core_, at_once()) == outcome::acquired;
+    return readmost::upgrade(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
 
   // Precondition: the calling thread holds the lock alone. Afterwards it holds it shared, and no
@@ -88,12 +89,6 @@ class basic_shared_mutex {
   bool try_lock_shared_fast() noexcept {
     return try_lock_shared_passive(core_, me()) ||
            try_lock_shared_active(core_, me(), mine(), core_.own_rules());
-  }
-
-  rules at_once() const noexcept {
-    rules how = core_.own_rules();
-    how.try_only = true;
-    return how;
   }
 
   rwlock core_;

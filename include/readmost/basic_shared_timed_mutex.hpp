@@ -50,14 +50,12 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
 
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& wait) noexcept {
-    return this->try_lock_shared_fast() || try_lock_shared_until(from_now(wait));
+    return this->try_lock_shared_fast() || shares_until(from_now(wait));
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(
       const std::chrono::time_point<Clock, Duration>& end) noexcept {
-    if (this->try_lock_shared_fast()) return true;
-    return acquires_until(end,
-                          [this](const rules& how) { return lock_shared_slow(this->core_, how); });
+    return this->try_lock_shared_fast() || shares_until(end);
   }
 
   // As upgrade(); at the deadline it gives up, and the hold is shared as before.
@@ -105,6 +103,12 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     return end <= now ? left::zero() : left(end - now);
   }
 
+  template <class Clock, class Duration>
+  bool shares_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    return acquires_until(end,
+                          [this](const rules& how) { return lock_shared_slow(this->core_, how); });
+  }
+
   template <class Clock, class Duration, class Operation>
   bool acquires_until(const std::chrono::time_point<Clock, Duration>& end,
                       Operation operation) noexcept {
@@ -124,8 +128,7 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
                      Operation operation) noexcept {
     const platform::deadline until = kernel_deadline(
         std::is_same_v<Clock, steady> ? CLOCK_MONOTONIC : CLOCK_REALTIME, end.time_since_epoch());
-    rules how = this->core_.own_rules();
-    how.until = &until;
+    const rules how = before(this->core_.own_rules(), until);
     outcome result;
     while ((result = operation(how)) == outcome::overflow) {
       if (platform::time_left(until) == 0) return outcome::timed_out;

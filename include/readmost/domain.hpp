@@ -71,11 +71,6 @@ void for_each_own_record(Visit visit) noexcept {
   }
 }
 
-// Whether there is something to tell the rounds of the record's domain.
-inline bool is_asked(const thread_record& me) noexcept {
-  return domain_of(me).version.load(platform::relaxed) != me.seen.load(platform::relaxed);
-}
-
 // The same in every domain, where there is something to tell.
 void report_where_asked() noexcept;
 

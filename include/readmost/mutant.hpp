@@ -30,6 +30,8 @@ enum class mutant {
   counted_for_ever,        // a reader that gives up remains counted as waiting
   silent_back_out,         // a reader inside that met a claim does not hear that it is undone
   wrong_domain,            // a writer asks the threads of the process's domain, whatever its lock's
+  stale_notes,             // a hold that another thread releases stays noted with its owner
+  idle_for_ever,           // no record is taken out of the index
   fork_keeps_waiters,      // threads that are no more go on waiting in a fork's child
 };
 

@@ -35,6 +35,16 @@ struct rules {
 
 static_assert(sizeof(rules) == 16);
 
+// The same without waiting, and until a point in time.
+constexpr rules at_once(rules how) noexcept {
+  how.try_only = true;
+  return how;
+}
+constexpr rules before(rules how, const platform::deadline& until) noexcept {
+  how.until = &until;
+  return how;
+}
+
 enum class outcome {
   acquired,
   busy,       // try_only; upgrade: somebody else is ahead
@@ -157,12 +167,19 @@ inline bool lock_statistics_on() noexcept {
   return lock_statistics_on_.load(platform::relaxed);
 }
 
-// What a slot says while the caller holds the lock passively, and afterwards.
-inline std::uintptr_t held_passively(const rwlock& lock) noexcept {
+inline std::uintptr_t address(const rwlock& lock) noexcept {
   return reinterpret_cast<std::uintptr_t>(&lock);
 }
+
+// What a slot says while the caller holds the lock, and afterwards.
+inline std::uintptr_t held_passively(const rwlock& lock) noexcept {
+  return address(lock);
+}
+inline std::uintptr_t held_actively(const rwlock& lock) noexcept {
+  return address(lock) | held_active;
+}
 inline std::uintptr_t held_before(const rwlock& lock) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&lock) | held_free;
+  return address(lock) | held_free;
 }
 
 // Whether the caller's next hold of `lock` may be noted in this slot at once.
@@ -277,7 +294,7 @@ enum class active_attempt {
                                           platform::relaxed)) {
     return active_attempt::unavailable;
   }
-  slot.store(held_passively(lock) | held_active, platform::relaxed);
+  slot.store(held_actively(lock), platform::relaxed);
   me.active_reads[home].store(reads, platform::relaxed);
   if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) report(me);
   return reads % active_reads_per_account == 0 ? active_attempt::account_due
@@ -296,7 +313,7 @@ inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
   auto& slot = me.held[home_slot(&lock)];
-  if (slot.load(platform::relaxed) != (held_passively(lock) | held_active) ||
+  if (slot.load(platform::relaxed) != held_actively(lock) ||
       me.elsewhere.load(platform::relaxed) != 0) {
     return false;
   }

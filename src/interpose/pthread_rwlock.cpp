@@ -77,20 +77,21 @@ rules rules_of(const layout& l) noexcept {
 
 enum class form { blocking, trying };
 
-int read_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
-  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+rules rules_of(const layout& l, form f, const platform::deadline* until) noexcept {
   rules how = rules_of(l);
   how.try_only = f == form::trying;
   how.until = until;
-  return as_errno(lock_shared_slow(l.core, how));
+  return how;
+}
+
+int read_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
+  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+  return as_errno(lock_shared_slow(l.core, rules_of(l, f, until)));
 }
 
 int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
-  rules how = rules_of(l);
-  how.try_only = f == form::trying;
-  how.until = until;
-  const outcome o = lock_exclusive(l.core, how);
+  const outcome o = lock_exclusive(l.core, rules_of(l, f, until));
   if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
   return as_errno(o);
 }
@@ -100,13 +101,15 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 [[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
+  bool again = false;  // something has changed since the caller's attempt
   if (attempt == passive_attempt::published) {
     retract_published(l.core);
-  } else if (take_slot_if_free(my_record(), l.core) &&
-             try_lock_shared_passive(l.core, my_record())) {
-    return 0;
+    again = true;
+  } else if (take_slot_if_free(my_record(), l.core)) {
+    if (try_lock_shared_passive(l.core, my_record())) return 0;
+    again = true;
   }
-  if (try_lock_shared_active(l.core, my_record(), default_domain, rules_of(l))) return 0;
+  if (again && try_lock_shared_active(l.core, my_record(), default_domain, rules_of(l))) return 0;
   if (left_to_glibc(l)) {
     return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
   }

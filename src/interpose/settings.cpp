@@ -43,6 +43,12 @@ void choose(const char* variable, const choice_name<Choice> (&names)[N], Choice&
   platform::write_text(nullptr, line, static_cast<std::size_t>(length));
 }
 
+// Whether a variable is set, and neither empty nor 0.
+bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
+  return platform::environment(variable, value, size) && *value != '\0' &&
+         std::strcmp(value, "0") != 0;
+}
+
 template <class Choice, std::size_t N>
 const char* name_in(const choice_name<Choice> (&names)[N], Choice choice) noexcept {
   for (const auto& name : names) {
@@ -66,15 +72,13 @@ const settings& current_settings() noexcept {
   if (progress.compare_exchange_strong(expected, being_read, platform::acquire)) {
     choose("READMOST_LOCK", lock_names, in_force.lock);
     choose("READMOST_PREFER", prefer_names, in_force.prefers);
-    if (platform::environment("READMOST_STATS", stats_file, sizeof stats_file) &&
-        *stats_file != '\0' && std::strcmp(stats_file, "0") != 0) {
+    if (is_asked_for("READMOST_STATS", stats_file, sizeof stats_file)) {
       in_force.stats = true;
       if (std::strcmp(stats_file, "1") != 0) in_force.stats_file = stats_file;
     }
     char backtrace[8];
     in_force.stats_backtrace =
-        platform::environment("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace) &&
-        *backtrace != '\0' && std::strcmp(backtrace, "0") != 0;
+        is_asked_for("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace);
     progress.store(read, platform::release);
   } else {
     while (progress.load(platform::acquire) != read) platform::yield();

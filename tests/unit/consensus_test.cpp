@@ -225,6 +225,16 @@ TEST(consensus, drops_an_idle_thread_from_the_index_and_takes_it_back) {
   unit::unlock(lock);
 }
 
+TEST(consensus, drops_idle_threads_from_the_index_also_where_no_round_is_needed) {
+  member idle;
+  idle.come_online();
+  idle.go_offline();
+  for (int i = 0; i < many_rounds; ++i) {
+    EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U);
+  }
+  EXPECT_EQ(mode_of(idle.record()), participation::offline);
+}
+
 TEST(consensus, keeps_an_idle_thread_in_the_index_while_it_holds_a_lock) {
   rwlock lock;
   ASSERT_TRUE(unit::earn_bias(lock));
@@ -386,10 +396,8 @@ TEST(consensus, a_writer_that_gives_up_lets_readers_and_writers_in_again) {
   ASSERT_TRUE(unit::earn_bias(lock));
   member reader;
   ASSERT_TRUE(reader.lock_shared(lock));
-  const readmost::platform::deadline soon = readmost::platform::in(1'000'000);
-  rules how;
-  how.until = &soon;
-  EXPECT_EQ(unit::lock(lock, how), static_cast<int>(readmost::outcome::timed_out));
+  EXPECT_EQ(unit::lock(lock, unit::hasty_rules({}, 1'000'000)),
+            static_cast<int>(readmost::outcome::timed_out));
   EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, 0U);
   EXPECT_EQ(unit::try_lock_shared(lock), unit::acquired);
   EXPECT_TRUE(unit::unlock_shared(lock));

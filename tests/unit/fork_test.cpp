@@ -169,14 +169,10 @@ TEST(fork, a_writer_that_was_inside_stays_inside_in_the_child) {
 // --------------------------------------
 
 // A deadline that no wait of these tests needs, unless it waits for a thread that is no more.
-rules in_time(preference prefers, const readmost::platform::deadline& until) {
-  return {.prefers = prefers, .until = &until};
-}
-
 // Everything works in the child: whoever was waiting is in nobody's way.
 void expect_free_for_all(rwlock& lock, preference prefers) {
-  const auto until = readmost::platform::in(5'000'000'000);
-  const rules how = in_time(prefers, until);
+  const unit::hasty_rules in_time({.prefers = prefers}, 5'000'000'000);
+  const rules how = in_time;
   ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
   ASSERT_EQ(unit::upgrade(lock, how), unit::acquired);
   readmost::downgrade(lock, how);

@@ -152,6 +152,26 @@ TEST(held_slots, of_other_threads_count_for_nothing_in_a_child_when_they_are_fre
 }
 
 // In `unregistered` no slot is ever free.
+TEST(held_slots, are_free_when_another_thread_has_released_the_hold) {
+  rwlock lock;
+  unit::keep_without_bias(lock);
+  helper_thread reader;
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
+    EXPECT_TRUE(unit::unlock_shared(lock));
+  }
+  EXPECT_EQ(reader.call([&] { return readmost::is_free(slot_of(lock)) ? 1 : 0; }), 1);
+  EXPECT_EQ(reader.call([] { return static_cast<int>(my_record().elsewhere.load()); }), 0);
+  // The holds that are gone are not taken for the caller's.
+  EXPECT_EQ(reader.call([&] {
+    if (unit::lock_shared(lock) != unit::acquired) return -1;
+    const int result = unit::try_upgrade(lock);
+    if (result == unit::acquired) unit::unlock(lock);
+    return result;
+  }),
+            unit::acquired);
+}
+
 TEST(held_slots, are_never_free_without_a_record) {
   for (const auto& slot : readmost::unregistered.held) {
     EXPECT_FALSE(readmost::is_free(slot.load()));

@@ -229,12 +229,8 @@ TEST(phase_fair, a_reader_that_gives_up_leaves_no_turn_behind) {
   visitor w(lock, all, visitor::writes, "w");
   helper_thread hasty;
   ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
-  hasty.begin([&] {
-    const readmost::platform::deadline until = readmost::platform::in(100 * millisecond);
-    rules how = phase_fair;
-    how.until = &until;
-    return unit::lock_shared(lock, how);
-  });
+  hasty.begin(
+      [&] { return unit::lock_shared(lock, unit::hasty_rules(phase_fair, 100 * millisecond)); });
   EXPECT_TRUE(wait_until([&] { return readers_counted(lock) == 1; }));
   EXPECT_EQ(hasty.end(), unit::timed_out);
   EXPECT_EQ(readers_counted(lock), 0U);
@@ -253,12 +249,7 @@ TEST(phase_fair, lets_readers_and_writers_in_when_a_writer_that_waited_gives_up)
   visitor r(lock, all, visitor::reads, "r");
   helper_thread holder, hasty;
   ASSERT_EQ(holder.call([&] { return unit::lock_shared(lock, phase_fair); }), unit::acquired);
-  hasty.begin([&] {
-    const readmost::platform::deadline until = readmost::platform::in(300 * millisecond);
-    rules how = phase_fair;
-    how.until = &until;
-    return unit::lock(lock, how);
-  });
+  hasty.begin([&] { return unit::lock(lock, unit::hasty_rules(phase_fair, 300 * millisecond)); });
   ASSERT_TRUE(hasty.falls_asleep());
   r.arrive();
   EXPECT_EQ(hasty.end(), unit::timed_out);

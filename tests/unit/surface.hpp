@@ -23,8 +23,7 @@ inline int lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
 }
 
 inline int try_lock_shared(readmost::rwlock& lock, readmost::rules how = {}) {
-  how.try_only = true;
-  return lock_shared(lock, how);
+  return lock_shared(lock, readmost::at_once(how));
 }
 
 inline bool unlock_shared(readmost::rwlock& lock) {
@@ -37,9 +36,8 @@ inline int lock(readmost::rwlock& lock, readmost::rules how = {}) {
   return static_cast<int>(readmost::lock_exclusive(lock, how));
 }
 
-inline int try_lock(readmost::rwlock& lock, readmost::rules how = {}) {
-  how.try_only = true;
-  return static_cast<int>(readmost::lock_exclusive(lock, how));
+inline int try_lock(readmost::rwlock& l, readmost::rules how = {}) {
+  return lock(l, readmost::at_once(how));
 }
 
 inline void unlock(readmost::rwlock& lock, readmost::rules how = {}) {
@@ -51,9 +49,24 @@ inline int upgrade(readmost::rwlock& lock, readmost::rules how = {}) {
 }
 
 inline int try_upgrade(readmost::rwlock& lock, readmost::rules how = {}) {
-  how.try_only = true;
-  return static_cast<int>(readmost::upgrade(lock, how));
+  return unit::upgrade(lock, readmost::at_once(how));
 }
+
+// How an operation behaves that gives up after a while.
+class hasty_rules {
+ public:
+  hasty_rules(readmost::rules how, std::uint64_t nanoseconds)
+      : until_(readmost::platform::in(nanoseconds)), how_(readmost::before(how, until_)) {}
+  hasty_rules(const hasty_rules&) = delete;
+  hasty_rules& operator=(const hasty_rules&) = delete;
+
+  operator readmost::rules() const { return how_; }
+  bool is_over() const { return readmost::platform::time_left(until_) == 0; }
+
+ private:
+  readmost::platform::deadline until_;
+  readmost::rules how_;
+};
 
 inline void read(readmost::rwlock& lock, int times, readmost::rules how = {}) {
   for (int i = 0; i < times; ++i) {

@@ -86,6 +86,14 @@ class two_readers {
     });
   }
 
+  // The second leaves, which lets the first one in.
+  void complete_upgrade() {
+    ASSERT_TRUE(leave(second));
+    ASSERT_EQ(first.end(), unit::acquired);
+    stop_writing(first);
+    unit::expect_free(lock, how);
+  }
+
   rwlock lock;
   rules how;
   helper_thread first, second;
@@ -141,9 +149,7 @@ TEST(upgrade, keeps_new_readers_out_while_it_waits_unless_readers_are_preferred)
   for_each_pair([](two_readers& both) {
     ASSERT_TRUE(both.begin_upgrade());
     EXPECT_EQ(others_can_read(both.lock, both.how), both.how.prefers == preference::reader);
-    ASSERT_TRUE(both.leave(both.second));
-    ASSERT_EQ(both.first.end(), unit::acquired);
-    both.stop_writing(both.first);
+    both.complete_upgrade();
   });
 }
 
@@ -160,10 +166,7 @@ TEST(upgrade, waits_for_every_one_of_many_readers) {
       ASSERT_TRUE(both.leave(reader));
       EXPECT_TRUE(both.first.falls_asleep()) << "there are still readers";
     }
-    ASSERT_TRUE(both.leave(both.second));
-    ASSERT_EQ(both.first.end(), unit::acquired);
-    both.stop_writing(both.first);
-    unit::expect_free(both.lock, both.how);
+    both.complete_upgrade();
   }
 }
 
@@ -178,9 +181,7 @@ TEST(upgrade, lets_the_other_reader_read_again_while_it_waits) {
     }),
               1);
     EXPECT_TRUE(both.first.falls_asleep());
-    ASSERT_TRUE(both.leave(both.second));
-    ASSERT_EQ(both.first.end(), unit::acquired);
-    both.stop_writing(both.first);
+    both.complete_upgrade();
   });
 }
 
@@ -206,10 +207,7 @@ TEST(upgrade, is_refused_while_another_thread_upgrades) {
     EXPECT_EQ(both.second.call([&] { return unit::upgrade(both.lock, both.how); }), unit::busy);
     EXPECT_EQ(both.second.call([&] { return unit::try_upgrade(both.lock, both.how); }), unit::busy);
     EXPECT_TRUE(both.first.falls_asleep()) << "the hold of the refused one is left";
-    ASSERT_TRUE(both.leave(both.second));
-    ASSERT_EQ(both.first.end(), unit::acquired);
-    both.stop_writing(both.first);
-    unit::expect_free(both.lock, both.how);
+    both.complete_upgrade();
   });
 }
 
@@ -286,11 +284,9 @@ TEST(upgrade, at_once_goes_ahead_of_a_writer_that_waits) {
 TEST(upgrade, gives_up_at_its_deadline_and_keeps_the_hold_shared) {
   for_each_pair([](two_readers& both) {
     EXPECT_EQ(both.first.call([&] {
-      const readmost::platform::deadline until = readmost::platform::in(20 * millisecond);
-      rules how = both.how;
-      how.until = &until;
-      const int result = unit::upgrade(both.lock, how);
-      if (readmost::platform::time_left(until) != 0) return -2;
+      const unit::hasty_rules hasty(both.how, 20 * millisecond);
+      const int result = unit::upgrade(both.lock, hasty);
+      if (!hasty.is_over()) return -2;
       return result;
     }),
               unit::timed_out);
@@ -307,12 +303,8 @@ TEST(upgrade, gives_up_at_its_deadline_and_keeps_the_hold_shared) {
 TEST(upgrade, that_gives_up_lets_those_in_that_waited_behind_it) {
   for_each_pair([](two_readers& both) {
     helper_thread newcomer;
-    both.first.begin([&] {
-      const readmost::platform::deadline until = readmost::platform::in(300 * millisecond);
-      rules how = both.how;
-      how.until = &until;
-      return unit::upgrade(both.lock, how);
-    });
+    both.first.begin(
+        [&] { return unit::upgrade(both.lock, unit::hasty_rules(both.how, 300 * millisecond)); });
     ASSERT_TRUE(both.first.falls_asleep());
     newcomer.begin([&] { return unit::lock_shared(both.lock, both.how); });
     EXPECT_EQ(both.first.end(), unit::timed_out);

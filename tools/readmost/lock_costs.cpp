@@ -15,10 +15,6 @@ std::vector<std::size_t> reader_counts(std::size_t cpus) {
   return {2, cpus};
 }
 
-nlohmann::ordered_json as_json(const spread& values) {
-  return {{"median", values.median}, {"min", values.min}, {"max", values.max}};
-}
-
 nlohmann::ordered_json as_json(const lock_costs& costs) {
   nlohmann::ordered_json together = nlohmann::ordered_json::array();
   for (const lock_costs::together& some : costs.read_together) {

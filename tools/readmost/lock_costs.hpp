@@ -22,7 +22,6 @@ struct lock_costs {
 // With how many threads reading is measured beside one: two, and as many as can run.
 std::vector<std::size_t> reader_counts(std::size_t cpus);
 
-nlohmann::ordered_json as_json(const spread& values);
 nlohmann::ordered_json as_json(const lock_costs& costs);
 
 // The opposite. Throws nlohmann::json::exception for anything else.

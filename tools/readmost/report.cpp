@@ -50,10 +50,6 @@ std::string ratio_explanation(const comparison& results) {
              : fmt::format("the lock's number over {}'s, above 1 is better", baseline);
 }
 
-nlohmann::ordered_json as_json(const spread& values) {
-  return {{"median", values.median}, {"min", values.min}, {"max", values.max}};
-}
-
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm parts{};

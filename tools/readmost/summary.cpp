@@ -5,6 +5,10 @@
 
 namespace readmost::command {
 
+nlohmann::ordered_json as_json(const spread& values) {
+  return {{"median", values.median}, {"min", values.min}, {"max", values.max}};
+}
+
 std::optional<spread> spread_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   std::vector<double> reordered = values;

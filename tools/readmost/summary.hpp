@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ struct spread {
   double min = 0;
   double max = 0;
 };
+
+nlohmann::ordered_json as_json(const spread& values);
 
 // Nothing for no values.
 std::optional<spread> spread_of(const std::vector<double>& values);
