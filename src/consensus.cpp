@@ -7,7 +7,7 @@
 //
 // Solution. After closing the lock (K) the writer starts a round: it raises the domain's version
 // (G). Of each thread of the domain one of four things then holds.
-//   It reports (E): it loaded the new version and then stored it in `seen`. What it published
+//   It reports (E1, E2): it loaded the new version and then stored it in `seen`. What it published
 //     before is visible to who reads `seen`; what it looks at afterwards shows (K). If it held
 //     nothing it need not even be looked into.
 //   It comes online (F), with a full fence of its own between that and its next look.
@@ -50,19 +50,21 @@ bool can_lock_passively(std::uint32_t mode) noexcept {
 }
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
-  return static_cast<std::int64_t>(record.seen.load(platform::acquire) - version) >= 0;
+  return static_cast<std::int64_t>(record.seen.load(at(letter::L2, platform::acquire)) - version) >=
+         0;
 }
 
 bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
-  // (L1) Acquire pairs with the release of (Q) in registry.cpp and of (E).
-  return can_lock_passively(record.mode.load(platform::acquire)) && !has_seen(record, version);
+  // (L1) Acquire pairs with the release of (Q) in registry.cpp and of (H1); (L2), then, with (E2).
+  return can_lock_passively(record.mode.load(at(letter::L1, platform::acquire))) &&
+         !has_seen(record, version);
 }
 
-// (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread: what it
-// published before is visible to us, what it looks at afterwards shows (K).
-bool fence_now() noexcept {
+// Makes (B) and (D1) full fences in every thread: what it stored before is visible to us, what it
+// looks at afterwards shows what we wrote.
+bool fence_now(letter name) noexcept {
   const std::uint64_t start = platform::now();
-  if (!platform::heavy_fence()) {
+  if (!platform::heavy_fence(name)) {
     forbid_passive();
     return false;
   }
@@ -74,33 +76,33 @@ bool fence_now() noexcept {
 }
 
 // One membarrier after the call, our own or another caller's. Does not wait long for the other: its
-// thread may be off its CPU, or in a signal handler that waits for us.
-bool fence_all() noexcept {
+// thread may be off its CPU, or in a signal handler that waits for us. `name`: of the caller's own.
+bool fence_all(letter name) noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
-  constexpr int turns = 256;
-  const std::uint64_t ticket = fences.wanted.fetch_add(1, platform::seq_cst) + 1;
-  for (int turn = 0; turn < turns; ++turn) {
-    if (fences.done.load(platform::acquire) >= ticket) return true;
-    if (fences.in_flight.exchange(1, platform::acquire) == 0) {
-      // Whoever took a ticket up to here did so before the fence below begins.
-      const std::uint64_t covered = fences.wanted.load(platform::seq_cst);
-      const bool fenced = fence_now();
-      if (fenced) fences.done.store(covered, platform::release);
-      fences.in_flight.store(0, platform::release);
+  const std::uint32_t turns = platform::turns(256);
+  const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::seq_cst)) + 1;
+  for (std::uint32_t turn = 0; turn < turns; ++turn) {
+    // (S2) Pairs with (S5): what the fence made visible is visible to us.
+    if (fences.done.load(at(letter::S2, platform::acquire)) >= ticket) return true;
+    if (fences.in_flight.exchange(1, at(letter::S3, platform::acquire)) == 0) {
+      // (S4) Whoever took a ticket (S1) up to here did so before the fence below begins.
+      std::uint64_t covered = fences.wanted.load(at(letter::S4, platform::seq_cst));
+      const bool fenced = fence_now(name);
+      if (is_mutant(mutant::foreign_fence_trusted)) {
+        covered = fences.wanted.load(at(letter::S4, platform::seq_cst));
+      }
+      if (fenced) fences.done.store(covered, at(letter::S5, platform::release));
+      fences.in_flight.store(0, at(letter::S6, platform::release));
       return fenced;
     }
     platform::relax();
   }
-  return fence_now();
-}
-
-void fence_all_or_wait() noexcept {
-  if (!fence_all()) platform::sleep_for(store_buffers_drained);
+  return fence_now(name);
 }
 
 // Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
 bool await_reports(domain& d, const thread_record* me, std::uint64_t version) noexcept {
-  constexpr std::uint32_t turns_without_clock = 16;
+  const std::uint32_t turns_without_clock = platform::turns(16);
   const std::uint64_t patience = wait_for_reports.load(platform::relaxed);
   std::uint64_t start = 0;
   for (std::uint32_t turn = 0;; ++turn) {
@@ -132,21 +134,23 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
     if (&record == me || !is_straggler(record, version)) return true;
     std::uint32_t mode = record.mode.load(platform::relaxed);
     if (participation_of(mode) == participation::online) {
-      const std::uint32_t told =
-          (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::leaving);
+      const participation next =
+          is_mutant(mutant::dormant_at_once) ? participation::dormant : participation::leaving;
+      const std::uint32_t told = (mode & ~participation_mask) | static_cast<std::uint32_t>(next);
       if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return true;
       mode = told;
     }
     if (participation_of(mode) == participation::leaving) leaving[count++] = {&record, mode};
     return count < stragglers_at_once;
   });
-  fence_all_or_wait();
+  // (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread.
+  if (!fence_all(letter::H)) platform::sleep_for(store_buffers_drained);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
                                   static_cast<std::uint32_t>(participation::dormant);
-    // Fails if it came back meanwhile. Release: who sees it dormant is behind the fence too.
-    leaving[i].record->mode.compare_exchange_strong(leaving[i].mode, dormant, platform::release,
-                                                    platform::relaxed);
+    // (H1) Fails if it came back meanwhile. Release: who sees it dormant is behind the fence too.
+    leaving[i].record->mode.compare_exchange_strong(
+        leaving[i].mode, dormant, at(letter::H1, platform::release), platform::relaxed);
   }
 }
 
@@ -163,20 +167,27 @@ void retire_if_idle(thread_record& record) noexcept {
   if (idle < idle_rounds_until_retired || is_mutant(mutant::idle_for_ever)) return;
   const std::uint32_t period = mode & ~participation_mask;
   const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::retiring);
-  if (!record.mode.compare_exchange_strong(mode, retiring, platform::acquire, platform::relaxed)) {
+  // (T1) Pairs with (Q) and (H1): what it still holds is in the slots.
+  if (!record.mode.compare_exchange_strong(mode, retiring, at(letter::T1, platform::acquire),
+                                           platform::relaxed)) {
     return;
   }
   participation next = participation::offline;
   for (const auto& slot : record.held) {
-    // Acquire as (L): a writer that no longer finds the record in the index is behind its sections.
-    if (is_passive_hold(slot.load(platform::acquire))) next = participation::dormant;
+    // (T2) As (L): a writer that no longer finds the record in the index is behind its sections.
+    if (is_passive_hold(slot.load(at(letter::T2, platform::acquire))) &&
+        !is_mutant(mutant::retires_holders)) {
+      next = participation::dormant;
+    }
   }
   if (next == participation::offline) {
-    record.home->present.fetch_and(~(std::uint64_t{1} << record.number), platform::seq_cst);
+    // (T3) Pairs with (R8): who does not find it is behind (T2).
+    record.home->present.fetch_and(~(std::uint64_t{1} << record.number),
+                                   at(letter::T3, platform::seq_cst));
   }
   record.idle_rounds.store(0, platform::relaxed);
-  // Only who retires a record changes its mode now.
-  record.mode.store(period | static_cast<std::uint32_t>(next), platform::release);
+  // Only who retires a record changes its mode now. (T4) Pairs with (T5) in registry.cpp.
+  record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
 void retire_idle_records(domain& d, const thread_record* me) noexcept {
@@ -195,24 +206,24 @@ void forget_fences() noexcept {
 }
 
 void report(thread_record& me) noexcept {
-  // (E) Acquire pairs with (G): what a writer wrote before it raised the version is visible from
-  // here on. Release pairs with (L1): what this thread published and did until here is visible to
-  // the writer that reads `seen`. Together they stand for a full fence at (B).
-  const std::uint64_t version = domain_of(me).version.load(platform::acquire);
+  // (E1) Acquire pairs with (G): what a writer wrote before it raised the version is visible from
+  // here on. (E2) Release pairs with (L2) and (L4): what this thread published and did until here
+  // is visible to the writer that reads `seen`. Together they stand for a full fence at (B).
+  const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
     for (const auto& slot : me.held) {
       if (is_passive_hold(slot.load(platform::relaxed))) busy = 1;
     }
   }
-  me.seen.store(version | busy, platform::release);
+  me.seen.store(version | busy, at(letter::E2, platform::release));
 }
 
 void report_after_unlock(thread_record& me) noexcept {
   if (&me == &unregistered) return;
   report(me);
-  // (N) The slot was cleared before this fence, `drain_sleepers` is read after it. Pairs with (O).
-  platform::full_fence();
+  // (N) The slot was cleared before this fence, `drain_sleepers` is read after it. Pairs with (O1).
+  platform::full_fence(letter::N);
   domain& d = domain_of(me);
   if (d.drain_sleepers.load(platform::relaxed) != 0 && !is_mutant(mutant::lost_drain_wakeup)) {
     wake_drain_sleepers(d);
@@ -220,13 +231,14 @@ void report_after_unlock(thread_record& me) noexcept {
 }
 
 round reach_consensus(domain& d, thread_record* me) noexcept {
-  // The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
-  platform::full_fence_after_rmw();
+  // (K1) The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
+  platform::full_fence_after_rmw(letter::K1);
   if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
   bool alone = true;
   for_each_present(d, [&](thread_record& record) {
     if (&record == me) return true;
-    if (can_lock_passively(record.mode.load(platform::acquire))) {
+    // (L3) Acquire as (L1): what a dormant thread still holds is in its slots.
+    if (can_lock_passively(record.mode.load(at(letter::L3, platform::acquire)))) {
       alone = false;
     }
     return alone;
@@ -237,8 +249,8 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   }
 
   const std::uint64_t start = platform::now();
-  // (G) Release, as part of seq_cst, pairs with (E): who loads this version has (K) before it.
-  const std::uint64_t version = d.version.fetch_add(2, platform::seq_cst) + 2;
+  // (G) Release, as part of seq_cst, pairs with (E1): who loads this version has (K) before it.
+  const std::uint64_t version = d.version.fetch_add(2, at(letter::G, platform::seq_cst)) + 2;
   const bool reported = await_reports(d, me, version);
   if (!reported) fence_stragglers(d, me, version);
   auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
@@ -253,14 +265,15 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   std::int64_t holds = 0;
   for_each_present(d, [&](const thread_record& record) {
-    const std::uint64_t seen = record.seen.load(platform::acquire);  // as (L1)
+    // (L4) Pairs with (E2): what a thread did that reported holding nothing is visible.
+    const std::uint64_t seen = record.seen.load(at(letter::L4, platform::acquire));
     if (round != 0 && &record != me && (seen & 1) == 0 &&
         static_cast<std::int64_t>(seen - round) >= 0) {
       return true;
     }
     for (const auto& slot : record.held) {
       // (L) Acquire pairs with (D): behind a slot that is clear, its reader's section is over.
-      if (slot.load(platform::acquire) == wanted) ++holds;
+      if (slot.load(at(letter::L, platform::acquire)) == wanted) ++holds;
     }
     return true;
   });
@@ -272,7 +285,8 @@ void erase_passive_holds(domain& d, const void* lock) noexcept {
   for_each_present(d, [&](thread_record& record) {
     for (auto& slot : record.held) {
       std::uintptr_t expected = wanted;
-      slot.compare_exchange_strong(expected, 0, platform::acq_rel, platform::relaxed);
+      slot.compare_exchange_strong(expected, 0, at(letter::Y, platform::acq_rel),
+                                   platform::relaxed);
     }
     return true;
   });
@@ -280,20 +294,21 @@ void erase_passive_holds(domain& d, const void* lock) noexcept {
 
 drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {
   go_offline();
-  // (O) Announced before the version is raised and before the heavy fence; whoever clears a slot
-  // after that finds a version it has not reported, goes to (N) and sees the announcement. Whoever
-  // cleared it before is seen by the caller's next look.
-  d.drain_sleepers.fetch_add(1, platform::seq_cst);
-  d.version.fetch_add(2, platform::seq_cst);
-  fenced_ = fence_all();
+  // Announced (O1) before the version is raised (O2) and before the heavy fence (O3); whoever
+  // clears a slot after that finds a version it has not reported, goes to (N) and sees the
+  // announcement. Whoever cleared it before is seen by the caller's next look.
+  d.drain_sleepers.fetch_add(1, at(letter::O1, platform::seq_cst));
+  d.version.fetch_add(2, at(letter::O2, platform::seq_cst));
+  fenced_ = fence_all(letter::O3);
 }
 
 drain_sleep::~drain_sleep() {
-  domain_.drain_sleepers.fetch_sub(1, platform::seq_cst);
+  domain_.drain_sleepers.fetch_sub(1, at(letter::O4, platform::seq_cst));
 }
 
 std::uint32_t drain_sleep::epoch() const noexcept {
-  return domain_.drain_epoch.load(platform::seq_cst);
+  // (O5) Before the caller's look. Pairs with (N2): a wake-up in between changes the word slept on.
+  return domain_.drain_epoch.load(at(letter::O5, platform::seq_cst));
 }
 
 platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
@@ -309,8 +324,9 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
 }
 
 void wake_drain_sleepers(domain& d) noexcept {
-  if (d.drain_sleepers.load(platform::seq_cst) == 0) return;
-  d.drain_epoch.fetch_add(1, platform::seq_cst);
+  // (N1) Pairs with (O1), (N2) with (O5).
+  if (d.drain_sleepers.load(at(letter::N1, platform::seq_cst)) == 0) return;
+  d.drain_epoch.fetch_add(1, at(letter::N2, platform::seq_cst));
   platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);
 }
 

@@ -29,9 +29,9 @@ thread_record* take_from(chunk& c) noexcept {
   std::uint64_t used = c.used.load(platform::relaxed);
   while (used != ~std::uint64_t{0}) {
     const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~used));
-    // Acquire pairs with the release in give_back(): the last owner is done with the record.
-    if (c.used.compare_exchange_weak(used, used | std::uint64_t{1} << free, platform::acquire,
-                                     platform::relaxed)) {
+    // (R6) Pairs with (R7): the last owner is done with the record.
+    if (c.used.compare_exchange_weak(used, used | std::uint64_t{1} << free,
+                                     at(letter::R6, platform::acquire), platform::relaxed)) {
       thread_record& record = c.records[free];
       if (record.home == nullptr) {  // once: rounds read it later, when the record is in the index
         record.number = free;
@@ -50,20 +50,21 @@ chunk* make_chunk(unsigned domain) noexcept {
 }
 
 thread_record* take_record(unsigned domain) noexcept {
-  for (chunk* c = domains[domain].chunks.load(platform::acquire);;) {
+  for (chunk* c = domains[domain].chunks.load(at(letter::R1, platform::acquire));;) {
     if (thread_record* record = take_from(*c)) return record;
-    chunk* next = c->next.load(platform::acquire);
+    chunk* next = c->next.load(at(letter::R3, platform::acquire));
     if (next == nullptr) {
       chunk* fresh = make_chunk(domain);
       if (fresh == nullptr) return nullptr;
-      // Release: whoever follows the link finds the pages filled. The loser of a race appends its
+      // (R4) Whoever follows the link (R3) finds the pages filled. The loser of a race appends its
       // chunk behind the winner's.
-      for (chunk* tail = c; !tail->next.compare_exchange_strong(next, fresh, platform::acq_rel,
-                                                                platform::acquire);) {
+      for (chunk* tail = c;
+           !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::acq_rel),
+                                               at(letter::R3, platform::acquire));) {
         tail = next;
         next = nullptr;
       }
-      next = c->next.load(platform::acquire);
+      next = c->next.load(at(letter::R3, platform::acquire));
     }
     c = next;
   }
@@ -72,7 +73,9 @@ thread_record* take_record(unsigned domain) noexcept {
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
   record.elsewhere.store(0, platform::relaxed);
-  record.home->used.fetch_and(~(std::uint64_t{1} << record.number), platform::release);
+  // (R7) Pairs with (R6): the next owner finds the record as it is left.
+  record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
+                              at(letter::R7, platform::release));
 }
 
 // Nobody may be left to report or to release what the record's thread holds: counts its passive
@@ -80,11 +83,14 @@ void give_back(thread_record& record) noexcept {
 void make_holds_active(thread_record& record) noexcept {
   for (auto& slot : record.held) {
     const std::uintptr_t held = slot.load(platform::relaxed);
+    if (is_mutant(mutant::clears_before_count)) slot.store(0, at(letter::Z2, platform::release));
     if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
-      // First counted, then cleared: a writer that scans sees it in one place at least.
-      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::acq_rel);
+      // (Z1) First counted, then cleared (Z2): a writer that scans (L) and then counts (K2) sees it
+      // in one place at least.
+      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader,
+                                                       at(letter::Z1, platform::acq_rel));
     }
-    slot.store(0, platform::release);
+    slot.store(0, at(letter::Z2, platform::release));
   }
 }
 
@@ -93,8 +99,8 @@ void on_thread_exit() noexcept {
   for_each_own_record([](thread_record& me) {
     make_holds_active(me);
     go_offline(me);
-    // A writer may be asleep over one of the holds; it shall count again. The fence is as (N).
-    platform::full_fence();
+    // A writer may be asleep over one of the holds; it shall count again. (Z3) is as (N).
+    platform::full_fence(letter::Z3);
     domain& d = domain_of(me);
     wake_drain_sleepers(d);
     own_records[me.home->domain] = &unregistered;
@@ -184,7 +190,7 @@ bool passive_possible() noexcept {
 }
 
 void forbid_passive() noexcept {
-  passive_state.store(passive_off, platform::seq_cst);
+  passive_state.store(passive_off, at(letter::S7, platform::seq_cst));
 }
 
 void watch_forks() noexcept {
@@ -196,7 +202,7 @@ thread_record* enlist(unsigned domain) noexcept {
     return own_records[domain];
   if (departed || registering) return nullptr;
   registering = true;
-  platform::light_fence();  // against a signal handler of this thread
+  platform::signal_fence();
   watch_forks();
   thread_record* record = take_record(domain);
   if (record != nullptr) {
@@ -204,7 +210,7 @@ thread_record* enlist(unsigned domain) noexcept {
     own_records[domain] = record;
     memberships |= 1U << domain;
   }
-  platform::light_fence();
+  platform::signal_fence();
   registering = false;
   return record;
 }
@@ -224,9 +230,9 @@ lock_domain::lock_domain() noexcept : number_(0) {
     const std::uint32_t left = ~taken & ((1U << max_domains) - 1);
     if (left == 0) return;
     number = static_cast<unsigned>(__builtin_ctz(left));
-    // Acquire pairs with the destructor of the one who had it before.
-  } while (!domains_taken.compare_exchange_weak(taken, taken | 1U << number, platform::acquire,
-                                                platform::relaxed));
+    // (R9) Pairs with (R10), the destructor of the one who had it before.
+  } while (!domains_taken.compare_exchange_weak(
+      taken, taken | 1U << number, at(letter::R9, platform::acquire), platform::relaxed));
   // What its last owner left stays: chunks, and records of threads that live on.
   domain& d = domains[number];
   if (d.chunks.load(platform::relaxed) == nullptr) {
@@ -235,33 +241,38 @@ lock_domain::lock_domain() noexcept : number_(0) {
       domains_taken.fetch_and(~(1U << number), platform::relaxed);
       return;
     }
-    d.chunks.store(first, platform::release);
+    d.chunks.store(first, at(letter::R2, platform::release));
   }
   number_ = number;
 }
 
 lock_domain::~lock_domain() {
-  if (number_ != 0) domains_taken.fetch_and(~(1U << number_), platform::release);
+  if (number_ != 0) domains_taken.fetch_and(~(1U << number_), at(letter::R10, platform::release));
 }
 
 bool come_online(thread_record& me) noexcept {
-  // Acquire pairs with the release in retire_if_idle(): the record is out of the index by then.
-  std::uint32_t mode = me.mode.load(platform::acquire);
+  const auto enter_index = [&] {
+    me.home->present.fetch_or(std::uint64_t{1} << me.number, at(letter::F1, platform::seq_cst));
+  };
+  // (T5) Pairs with (T4) in consensus.cpp: the record is out of the index by then.
+  std::uint32_t mode = me.mode.load(at(letter::T5, platform::acquire));
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
     if (now == participation::retiring || !passive_possible()) return false;
-    if (now == participation::offline) {
-      // In the index before online: a round must never miss a thread that can lock passively.
-      me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::seq_cst);
-    }
+    // In the index before online: a round must never miss a thread that can lock passively.
+    if (now == participation::offline && !is_mutant(mutant::online_before_index)) enter_index();
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
-    if (me.mode.compare_exchange_weak(mode, online, platform::seq_cst, platform::acquire)) break;
+    if (me.mode.compare_exchange_weak(mode, online, at(letter::F2, platform::seq_cst),
+                                      at(letter::T5, platform::acquire))) {
+      break;
+    }
   }
-  // (F) Index and mode before the next look at any lock. Pairs with (K) in rwlock.cpp: either the
-  // round sees this thread online, or this thread sees what the writer wrote.
-  platform::full_fence_after_rmw();
+  // (F) Index and mode before the next look at any lock. Pairs with (K1) in consensus.cpp: either
+  // the round sees this thread online, or this thread sees what the writer wrote.
+  platform::full_fence_after_rmw(letter::F);
+  if (is_mutant(mutant::online_before_index)) enter_index();
   me.idle_rounds.store(0, platform::relaxed);
   report(me);
   return true;
@@ -273,7 +284,10 @@ void go_offline(thread_record& me) noexcept {
     const std::uint32_t dormant =
         (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::dormant);
     // (Q) Release pairs with (L1) in consensus.cpp: what is held is in the slots.
-    if (me.mode.compare_exchange_weak(mode, dormant, platform::release, platform::relaxed)) return;
+    if (me.mode.compare_exchange_weak(mode, dormant, at(letter::Q, platform::release),
+                                      platform::relaxed)) {
+      return;
+    }
   }
 }
 

@@ -8,9 +8,9 @@ namespace readmost {
 // Calls visit(record, belongs_to_a_thread) for every record ever made.
 template <class Visit>
 void for_each_record(domain& d, Visit visit) noexcept {
-  for (chunk* c = d.chunks.load(platform::acquire); c != nullptr;
-       c = c->next.load(platform::acquire)) {
-    const std::uint64_t used = c->used.load(platform::acquire);
+  for (chunk* c = d.chunks.load(at(letter::R1, platform::acquire)); c != nullptr;
+       c = c->next.load(at(letter::R3, platform::acquire))) {
+    const std::uint64_t used = c->used.load(at(letter::R5, platform::acquire));
     for (std::size_t i = 0; i < chunk::capacity; ++i) {
       visit(c->records[i], (used >> i & 1) != 0);
     }
@@ -21,9 +21,11 @@ void for_each_record(domain& d, Visit visit) noexcept {
 // hold what they locked so, until it returns false.
 template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
-  for (chunk* c = d.chunks.load(platform::acquire); c != nullptr;
-       c = c->next.load(platform::acquire)) {
-    for (std::uint64_t left = c->present.load(platform::seq_cst); left != 0; left &= left - 1) {
+  for (chunk* c = d.chunks.load(at(letter::R1, platform::acquire)); c != nullptr;
+       c = c->next.load(at(letter::R3, platform::acquire))) {
+    // (R8) Pairs with (F1) in registry.cpp: who is found in the index has a record that is filled.
+    for (std::uint64_t left = c->present.load(at(letter::R8, platform::seq_cst)); left != 0;
+         left &= left - 1) {
       if (!visit(c->records[__builtin_ctzll(left)])) return;
     }
   }

@@ -217,6 +217,16 @@ void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passiv
   count_own(is_home ? at_home : elsewhere);
 }
 
+// Clears a slot that a reader has filled too late; a writer may have taken it for a hold, and sleep
+// over it.
+void take_back(thread_record& me, platform::atomic<std::uintptr_t>& slot,
+               std::uintptr_t left) noexcept {
+  // (D2) Release, so that a writer whose (L) reads this instead of the (D) before it is behind that
+  // section too.
+  slot.store(left, at(letter::D2, platform::release));
+  if (!is_mutant(mutant::unreported_retract)) report_after_unlock(me);
+}
+
 // Like try_lock_shared_passive(), but comes online first and uses any free slot.
 bool lock_passively(rwlock& lock, thread_record& me) noexcept {
   if (!come_online(me)) return false;
@@ -225,8 +235,7 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
     if (acquired) {
       count_read(me, lock, is_home, true);
     } else {
-      slot.store(0, platform::release);
-      report_after_unlock(me);
+      take_back(me, slot, 0);
     }
     return acquired;
   });
@@ -263,7 +272,9 @@ void give_bias(rwlock& lock, rules how) noexcept {
     lock.grant.store(rwlock::not_granted, platform::relaxed);
     std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
     const wake_up wake(next, how.prefers);
-    if (lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) {
+    // (M3) Release: who finds the bias finds the grant taken back.
+    if (lock.state.compare_exchange_weak(state, next, at(letter::M3, platform::release),
+                                         platform::relaxed)) {
       wake.carry_out(sleep_word(lock));
       return;
     }
@@ -313,8 +324,8 @@ class patience {
 bool awaits_decision(const rwlock& lock, const thread_record* me, std::uint64_t state,
                      spinner& spin) noexcept {
   return (state & rwlock::writing) != 0 &&
-         lock.grant.load(platform::acquire) == rwlock::not_granted && !is_deciding(me, lock) &&
-         spin.short_turn();
+         lock.grant.load(at(letter::W2, platform::acquire)) == rwlock::not_granted &&
+         !is_deciding(me, lock) && spin.short_turn();
 }
 
 }  // namespace
@@ -326,8 +337,7 @@ void settle_account(rwlock& lock, rules how) noexcept {
 
 void retract_published(const rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
-  me.held[home_slot(&lock)].store(held_before(lock), platform::release);
-  report_after_unlock(me);
+  take_back(me, me.held[home_slot(&lock)], held_before(lock));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
@@ -349,13 +359,14 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
               [](std::uint64_t state) { return rwlock::without_waiter(state, waits_as::reader); });
   };
   for (;;) {
-    std::uint64_t state = lock.state.load(platform::acquire);
+    // (V3) The grant that is looked at below is that of this state, or a later one.
+    std::uint64_t state = lock.state.load(at(letter::V3, platform::acquire));
     if ((state & rwlock::biased) != 0 && me != nullptr) {
       if (lock_passively(lock, *me)) {
         stop_being_counted();
         return outcome::acquired;
       }
-      state = lock.state.load(platform::acquire);
+      state = lock.state.load(at(letter::V3, platform::acquire));
     }
     const bool open =
         (state & rwlock::writing) == 0 && ((state & rwlock::waiting_writers) == 0 ||
@@ -367,8 +378,9 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       }
       std::uint64_t next = state + rwlock::one_reader;
       if (counted) next = rwlock::without_waiter(next, waits_as::reader);
-      // Acquire pairs with (M).
-      if (!stop_waiting(lock, me, counted, waits_as::reader, state, next, platform::acquire)) {
+      // (J2) Pairs with (M).
+      if (!stop_waiting(lock, me, counted, waits_as::reader, state, next,
+                        at(letter::J2, platform::acquire))) {
         if (spin.turn(false)) continue;
         spin.restart();
         continue;
@@ -377,7 +389,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       return outcome::acquired;
     }
 
-    const std::uint8_t grant = lock.grant.load(platform::acquire);
+    const std::uint8_t grant = lock.grant.load(at(letter::W3, platform::acquire));
     if ((state & rwlock::writing) != 0 && grant != rwlock::granted && !credited && me != nullptr) {
       bias::credit_passive_reads(lock, *me, true);
       credited = true;
@@ -489,8 +501,10 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
     if (last) next &= ~rwlock::writers_parked;
     const bool last_other = readers <= 2 && (state & rwlock::upgrader_parked) != 0;
     if (last_other) next &= ~rwlock::upgrader_parked;
-    // (P) Release pairs with the acquire of the writer that finds the count at zero.
-    if (!lock.state.compare_exchange_weak(state, next, platform::release, platform::relaxed)) {
+    // (P) Release pairs with the acquire of the writer that finds the count at zero: (K), (K2),
+    // (J3), (J4), (U1).
+    if (!lock.state.compare_exchange_weak(state, next, at(letter::P, platform::release),
+                                          platform::relaxed)) {
       continue;
     }
     if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, parking::writers);
@@ -514,8 +528,8 @@ void count_write(thread_record* me, const rwlock& lock) noexcept {
 }
 
 void enter(rwlock& lock, std::uint8_t grant) noexcept {
-  // Release: who finds the grant knows that the claim is decided.
-  lock.grant.store(grant, platform::release);
+  // (W1) Release: who finds the grant knows that the claim is decided.
+  lock.grant.store(grant, at(letter::W1, platform::release));
 }
 
 // While it lives, the calling thread's handlers know that they cannot wait for the decision, and a
@@ -524,10 +538,10 @@ class decision {
  public:
   decision(thread_record* me, const rwlock& lock) noexcept : me_(me) {
     if (me_ != nullptr) me_->deciding.store(address(lock), platform::relaxed);
-    platform::light_fence();
+    platform::signal_fence();
   }
   ~decision() {
-    platform::light_fence();
+    platform::signal_fence();
     if (me_ != nullptr) me_->deciding.store(0, platform::relaxed);
   }
   decision(const decision&) = delete;
@@ -556,7 +570,8 @@ class candidate {
 
   outcome acquire() noexcept {
     for (;;) {
-      std::uint64_t state = lock_.state.load(platform::acquire);
+      // (V4) As (V3).
+      std::uint64_t state = lock_.state.load(at(letter::V4, platform::acquire));
       if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
           !is_mutant(mutant::upgraders_both_wait)) {
         return outcome::busy;
@@ -578,8 +593,9 @@ class candidate {
                                        (is_mutant(mutant::handoff_over_readers) && has_slept_))) {
         const std::uint64_t next =
             as_writing(state) - (own_ == own_hold::active ? rwlock::one_reader : 0);
-        // Acquire pairs with (M) and (P).
-        if (stop_waiting(lock_, me_, waiting_, as_, state, next, platform::acquire)) {
+        // (J4) Pairs with (M) and (P).
+        if (stop_waiting(lock_, me_, waiting_, as_, state, next,
+                         at(letter::J4, platform::acquire))) {
           if (!waiting_ && me_ != nullptr) bias::debit_write(lock_, *me_);
           take_off_own_hold();
           enter(lock_, rwlock::granted);
@@ -663,14 +679,22 @@ class candidate {
     // Comes from another core while the compare-and-swap waits for its line.
     if (revoking) platform::prefetch_for_write(&d.version);
     // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
-    // (B), and with (F). Acquire: pairs with (M) and (P).
-    if (!stop_waiting(lock_, me_, waiting_, as_, state, next, platform::seq_cst)) {
+    // (B), and with (F) by way of (K1). Acquire: pairs with (M), (M2) and (P).
+    if (!stop_waiting(lock_, me_, waiting_, as_, state, next, at(letter::K, platform::seq_cst))) {
       return claim_result::lost_race;
     }
     waiting_ = false;
     const std::uint64_t round = revoking ? revoke(d) : 0;
+    std::uint64_t now = 0;
+    if (is_mutant(mutant::counts_before_slots)) {
+      now = lock_.state.load(at(letter::K2, platform::acquire));
+    }
     const std::int64_t passive = passive_holds(d, &lock_, me_, round);
-    const std::int64_t readers = rwlock::readers(lock_.state.load(platform::acquire));
+    // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
+    if (!is_mutant(mutant::counts_before_slots)) {
+      now = lock_.state.load(at(letter::K2, platform::acquire));
+    }
+    const std::int64_t readers = rwlock::readers(now);
     if (nobody_else_inside(passive, readers)) {
       take_off_own_hold();
       if (passive != (own_ == own_hold::passive ? 1 : 0)) erase_passive_holds(d, &lock_);
@@ -712,27 +736,35 @@ class candidate {
       waiting_ = waits && choose_count(now);
       return waiting_ ? with_waiter(now, as_) : now;
     };
-    open_door(lock_, how_.prefers, platform::release, undo, !is_mutant(mutant::silent_back_out));
+    // (M2) The claim of a lock that is draining pairs with it by (K), and does without a consensus.
+    open_door(lock_, how_.prefers, at(letter::M2, platform::release), undo,
+              !is_mutant(mutant::silent_back_out));
     if (waiting_) note_waiting(me_, lock_, as_);
     if (own_ == own_hold::passive && !how_.try_only) count_own_hold();
   }
 
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
-    // First counted, then cleared: a writer that scans sees it in one place at least.
-    lock_.state.fetch_add(rwlock::one_reader, platform::acq_rel);
-    for (auto& slot : me_->held) {
-      if (slot.load(platform::relaxed) == held_passively(lock_)) {
-        slot.store(held_actively(lock_), platform::release);
-      }
-    }
+    if (is_mutant(mutant::clears_before_count)) mark_own_hold();
+    // (U2) First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees it
+    // in one place at least.
+    lock_.state.fetch_add(rwlock::one_reader, at(letter::U2, platform::acq_rel));
+    mark_own_hold();
     // Another writer may sleep over the passive hold.
     if (!is_mutant(mutant::silent_conversion)) report_after_unlock(*me_);
     own_ = own_hold::active;
   }
 
+  void mark_own_hold() noexcept {
+    for (auto& slot : me_->held) {
+      if (slot.load(platform::relaxed) == held_passively(lock_)) {
+        slot.store(held_actively(lock_), at(letter::U3, platform::release));
+      }
+    }
+  }
+
   bool is_drained() const noexcept {
-    const std::uint64_t state = lock_.state.load(platform::acquire);
+    const std::uint64_t state = lock_.state.load(at(letter::V5, platform::acquire));
     if ((state & rwlock::draining) == 0) return true;
     const std::int64_t passive = passive_holds(domains[lock_.domain], &lock_, me_, 0);
     return passive == 0 || nobody_else_inside(passive, rwlock::readers(state));
@@ -756,8 +788,9 @@ class candidate {
   bool sleep_until_drained() const noexcept {
     const drain_sleep sleep(domains[lock_.domain]);
     for (;;) {
-      const std::uint32_t epoch = sleep.epoch();
+      std::uint32_t epoch = sleep.epoch();
       if (is_drained()) return true;
+      if (is_mutant(mutant::epoch_read_late)) epoch = sleep.epoch();
       if (sleep.wait(epoch, how_.until) == platform::wake_reason::timed_out) return is_drained();
     }
   }
@@ -811,10 +844,10 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
                   platform::relaxed);
   thread_record& record = my_record(lock.domain);
   if (lock_statistics_on()) note_write_end(record, lock);
-  // Nobody waits and nothing is to be given: as (M) below.
+  // (M1) Nobody waits and nothing is to be given: as (M) below.
   std::uint64_t alone = rwlock::writing;
-  if (!bias &&
-      lock.state.compare_exchange_strong(alone, readers, platform::release, platform::relaxed)) {
+  if (!bias && lock.state.compare_exchange_strong(alone, readers, at(letter::M1, platform::release),
+                                                  platform::relaxed)) {
     return;
   }
   const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
@@ -823,7 +856,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   // the writer did. The last access to the lock's memory, unless the caller remains as a reader.
   // While writers wait the lock stays without bias: they take over without a new consensus
   // (fcp.md 4.1, PASS).
-  open_door(lock, how.prefers, platform::release, [&](std::uint64_t now) {
+  open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~rwlock::writing) + readers;
     if (how.prefers == preference::phase_fair && (now & rwlock::waiting_readers) != 0) {
       now |= rwlock::readers_turn;
@@ -838,7 +871,8 @@ outcome lock_exclusive(rwlock& lock, rules how) noexcept {
   std::uint64_t free = 0;
   thread_record& me = my_record(lock.domain);
   if ((lock.traits.load(platform::relaxed) & rwlock::met) == 0 || &me == &unregistered ||
-      !lock.state.compare_exchange_strong(free, rwlock::writing, platform::acquire,
+      // (J3) Pairs with (M) and (P).
+      !lock.state.compare_exchange_strong(free, rwlock::writing, at(letter::J3, platform::acquire),
                                           platform::relaxed)) {
     thread_record* enlisted = enlist(lock.domain);
     meet(lock);
@@ -865,8 +899,8 @@ bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
     return false;
   }
   std::uint64_t alone = rwlock::one_reader;
-  // Acquire pairs with (P).
-  if (!lock.state.compare_exchange_strong(alone, rwlock::writing, platform::acquire,
+  // (U1) Pairs with (P).
+  if (!lock.state.compare_exchange_strong(alone, rwlock::writing, at(letter::U1, platform::acquire),
                                           platform::relaxed)) {
     return false;
   }
@@ -908,7 +942,8 @@ void downgrade(rwlock& lock, rules how) noexcept {
 }
 
 void settle_before_reuse(rwlock& lock) noexcept {
-  const std::uint64_t state = lock.state.load(platform::acquire);
+  // (Y1) Pairs with the last release of the state: what happened under the lock is over.
+  const std::uint64_t state = lock.state.load(at(letter::Y1, platform::acquire));
   if ((state & (rwlock::biased | rwlock::draining)) != 0) {
     erase_passive_holds(domains[lock.domain], &lock);
   }

@@ -26,7 +26,7 @@ class spinner {
   // One turn, during which rounds of others get their report; false when it is time to sleep.
   // Brief: what is waited for is a revocation, which takes less than a microsecond.
   bool turn(bool brief) noexcept {
-    if (spent_ >= budget) return false;
+    if (spent_ >= platform::turns(budget)) return false;
     if (!brief && !waited_) {
       waited_ = true;
       const std::uint64_t since = since_last_wait();
@@ -49,7 +49,7 @@ class spinner {
   // seconds: then that somebody is off its CPU, or a signal handler of its thread waits for us.
   bool short_turn() noexcept {
     report_if_asked();
-    if (++spent_ % 64 != 0) {
+    if (++spent_ % platform::turns(short_turns) != 0) {
       platform::relax();
       return true;
     }
@@ -69,6 +69,9 @@ class spinner {
   static constexpr std::uint32_t budget = 600;
   static constexpr std::uint32_t leave = 4096;
 
+  // Short turns between two that let others have the CPU.
+  static constexpr std::uint32_t short_turns = 64;
+
   // In nanoseconds.
   static constexpr std::uint64_t at_once = 300;
   static constexpr std::uint64_t right_after = 1000;
@@ -79,7 +82,7 @@ class spinner {
   }
 
   static void pass(std::uint32_t pauses) noexcept {
-    for (std::uint32_t i = 0; i < pauses; ++i) {
+    for (std::uint32_t i = 0; i < platform::turns(pauses); ++i) {
       report_if_asked();
       platform::relax();
     }

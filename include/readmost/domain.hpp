@@ -12,7 +12,7 @@ struct chunk {
   alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};  // not offline
   platform::atomic<std::uint64_t> used{};                                   // belong to a thread
   platform::atomic<chunk*> next{};
-  unsigned domain{};
+  platform::variable<unsigned> domain{};
   thread_record records[capacity]{};
 };
 

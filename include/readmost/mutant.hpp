@@ -1,39 +1,75 @@
-// Deliberate defects, one per build (-DREADMOST_MUTANT=name), to prove that the tests can fail.
-// Without that definition every question below is answered `false` at compile time.
+// Deliberate defects, to prove that the tests can fail: one per build (-DREADMOST_MUTANT=name), or
+// chosen at run time in a build for the model checker (-DREADMOST_CHECKED). Without either every
+// question below is answered `false` at compile time.
 #pragma once
+
+// X(name, "what is wrong")
+#define READMOST_MUTANTS(X)                                                                        \
+  X(no_membarrier, "stragglers are taken to have seen what they have not")                         \
+  X(report_while_holding, "a report claims to hold nothing without looking")                       \
+  X(check_before_publish, "the passive reader looks at the lock, then publishes its hold")         \
+  X(skip_consensus, "the writer clears the bias and looks into the slots at once")                 \
+  X(forget_active_readers, "the writer waits for passive readers only")                            \
+  X(forget_passive_readers, "the writer waits for active readers only")                            \
+  X(lost_wakeup, "the releasing writer wakes nobody")                                              \
+  X(lost_drain_wakeup, "the last passive reader does not wake the sleeping writer")                \
+  X(silent_waiters, "a writer that gives up leaves the door closed behind it")                     \
+  X(online_without_fence, "a dormant thread locks passively without coming online")                \
+  X(exit_drops_holds, "a thread's read holds vanish with it")                                      \
+  X(forgetful_relay, "a woken reader does not wake the others of its CPU")                         \
+  X(handoff_over_readers, "a waiting writer takes over from a writer although readers are inside") \
+  X(upgrade_over_readers, "an upgrade does not wait for the other readers")                        \
+  X(upgrade_lets_go, "an upgrade releases the read hold, then locks for writing")                  \
+  X(upgraders_both_wait, "an upgrade waits for another one, which waits for it")                   \
+  X(lost_upgrader_wakeup, "the last other reader does not wake the sleeping upgrader")             \
+  X(one_upgrader_woken, "of several that wait for a claim to be decided one hears of it")          \
+  X(silent_conversion, "a passive hold becomes an active one, unknown to who sleeps over it")      \
+  X(downgrade_uncounted, "a downgrade opens the door and leaves no hold")                          \
+  X(turn_ignored, "a writer goes in although it is the turn of the readers")                       \
+  X(counted_for_ever, "a reader that gives up remains counted as waiting")                         \
+  X(silent_back_out, "a reader inside that met a claim does not hear that it is undone")           \
+  X(wrong_domain, "a writer asks the threads of the process's domain, whatever its lock's")        \
+  X(stale_notes, "a hold that another thread releases stays noted with its owner")                 \
+  X(idle_for_ever, "no record is taken out of the index")                                          \
+  X(fork_keeps_waiters, "threads that are no more go on waiting in a fork's child")                \
+  /* The rest is for the checker alone: no test could hit it by chance. */                         \
+  X(mode_not_rechecked, "the passive reader does not look at its own mode after publishing")       \
+  X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")                \
+  X(retires_holders, "a round takes a record out of the index without looking into its slots")     \
+  X(online_before_index, "a thread comes online and enters the index afterwards")                  \
+  X(counts_before_slots, "the writer reads the active count before it scans the slots")            \
+  X(clears_before_count, "a passive hold is cleared first and counted afterwards")                 \
+  X(unreported_retract, "a reader that came too late does not wake who took it for a hold")        \
+  X(epoch_read_late, "a writer looks at the slots, then remembers what to sleep on")               \
+  X(foreign_fence_trusted, "a membarrier serves writers that asked while it ran")
 
 namespace readmost {
 
 enum class mutant {
   none,
-  no_membarrier,           // stragglers are taken to have seen what they have not
-  report_while_holding,    // a report claims to hold nothing without looking
-  check_before_publish,    // the passive reader looks at the lock, then publishes its hold
-  skip_consensus,          // the writer clears the bias and looks into the slots at once
-  forget_active_readers,   // the writer waits for passive readers only
-  forget_passive_readers,  // the writer waits for active readers only
-  lost_wakeup,             // the releasing writer wakes nobody
-  lost_drain_wakeup,       // the last passive reader does not wake the sleeping writer
-  silent_waiters,          // a writer that gives up leaves the door closed behind it
-  online_without_fence,    // a dormant thread locks passively without coming online
-  exit_drops_holds,        // a thread's read holds vanish with it
-  forgetful_relay,         // a woken reader does not wake the others of its CPU
-  handoff_over_readers,    // a waiting writer takes over from a writer although readers are inside
-  upgrade_over_readers,    // an upgrade does not wait for the other readers
-  upgrade_lets_go,         // an upgrade releases the read hold, then locks for writing
-  upgraders_both_wait,     // an upgrade waits for another one, which waits for it
-  lost_upgrader_wakeup,    // the last other reader does not wake the sleeping upgrader
-  one_upgrader_woken,      // of several that wait for a claim to be decided one hears of it
-  silent_conversion,       // a passive hold becomes an active one, unknown to who sleeps over it
-  downgrade_uncounted,     // a downgrade opens the door and leaves no hold
-  turn_ignored,            // a writer goes in although it is the turn of the readers
-  counted_for_ever,        // a reader that gives up remains counted as waiting
-  silent_back_out,         // a reader inside that met a claim does not hear that it is undone
-  wrong_domain,            // a writer asks the threads of the process's domain, whatever its lock's
-  stale_notes,             // a hold that another thread releases stays noted with its owner
-  idle_for_ever,           // no record is taken out of the index
-  fork_keeps_waiters,      // threads that are no more go on waiting in a fork's child
+#define READMOST_MUTANT_NAME(name, what) name,
+  READMOST_MUTANTS(READMOST_MUTANT_NAME)
+#undef READMOST_MUTANT_NAME
 };
+
+#if defined(READMOST_CHECKED)
+
+inline mutant chosen_mutant = mutant::none;
+
+inline bool is_mutant(mutant defect) noexcept {
+  return chosen_mutant == defect;
+}
+
+inline bool publishes_late() noexcept {
+  return is_mutant(mutant::check_before_publish);
+}
+
+// The checker finds a window however narrow it is.
+constexpr bool yields_before_publishing() noexcept {
+  return false;
+}
+
+#else
 
 #if defined(READMOST_MUTANT)
 inline constexpr mutant built_mutant = mutant::READMOST_MUTANT;
@@ -52,5 +88,11 @@ constexpr bool publishes_late() noexcept {
   return is_mutant(mutant::no_membarrier) || is_mutant(mutant::check_before_publish) ||
          is_mutant(mutant::skip_consensus) || is_mutant(mutant::online_without_fence);
 }
+
+constexpr bool yields_before_publishing() noexcept {
+  return publishes_late();
+}
+
+#endif
 
 }  // namespace readmost

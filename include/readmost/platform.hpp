@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <readmost/letters.hpp>
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -31,6 +32,16 @@ inline constexpr std::memory_order release = std::memory_order_release;
 inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
+// The order of the access with that letter.
+[[gnu::always_inline]] constexpr std::memory_order at(letter, std::memory_order order) noexcept {
+  return order;
+}
+
+// Plain data that several threads may reach in turn; the checker sees to it that they do not reach
+// it at once.
+template <class T>
+using variable = T;
+
 // Two threads that write different cache lines do not disturb one another.
 inline constexpr std::size_t cache_line = 64;
 
@@ -39,10 +50,20 @@ inline constexpr std::size_t cache_line = 64;
 
 // --- Fences ------------------------------------------------------------------------------------
 
+// Each with its letter. Those without one are for who measures what a fence costs.
+
+// Against a signal handler of the same thread: keeps the compiler from reordering.
+inline void signal_fence() noexcept {
+  std::atomic_signal_fence(seq_cst);
+}
+
 // The reader's half of an asymmetric fence: keeps the compiler from reordering and costs nothing.
 // Whoever runs heavy_fence() makes every light_fence() of every thread a full one.
 inline void light_fence() noexcept {
   std::atomic_signal_fence(seq_cst);
+}
+inline void light_fence(letter) noexcept {
+  light_fence();
 }
 
 // A full fence of this thread alone.
@@ -56,9 +77,12 @@ inline void full_fence() noexcept {
   std::atomic_thread_fence(seq_cst);
 #endif
 }
+inline void full_fence(letter) noexcept {
+  full_fence();
+}
 
 // A full fence right after a seq_cst read-modify-write, where x86 has had one already.
-inline void full_fence_after_rmw() noexcept {
+inline void full_fence_after_rmw(letter) noexcept {
 #if defined(__x86_64__)
   light_fence();
 #else
@@ -74,6 +98,9 @@ bool enable_heavy_fence() noexcept;
 // the return (membarrier(2), PRIVATE_EXPEDITED). Cost: about 0.1 us when no other CPU runs this
 // process, about 2 us otherwise. False when the kernel refused, and then nothing is ordered.
 bool heavy_fence() noexcept;
+inline bool heavy_fence(letter) noexcept {
+  return heavy_fence();
+}
 
 // --- Waiting -----------------------------------------------------------------------------------
 
@@ -84,6 +111,12 @@ inline void relax() noexcept {
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");
 #endif
+}
+
+// How many turns a spin may take that has another way to go on. Under the checker one: what a spin
+// does in many turns it can do in one.
+constexpr std::uint32_t turns(std::uint32_t most) noexcept {
+  return most;
 }
 
 // Lets another runnable thread have this CPU.

@@ -199,20 +199,22 @@ enum class passive_attempt {
 // Publishes a passive hold of `lock` in `slot`, then decides: false when it came too late.
 inline bool publish_and_look(const rwlock& lock, const thread_record& me,
                              platform::atomic<std::uintptr_t>& slot) noexcept {
-  if (publishes_late()) platform::yield();
+  if (yields_before_publishing()) platform::yield();
   // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
   // bias away first and looks into the slots afterwards. Release, so that a writer whose (L) reads
   // this instead of the (D) before it is behind that section too.
-  slot.store(held_passively(lock), platform::release);
+  slot.store(held_passively(lock), at(letter::A, platform::release));
   // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
-  // the report (E) or by coming online (F), whichever the round relied on.
-  platform::light_fence();
+  // the report (E1, E2) or by coming online (F), whichever the round relied on.
+  platform::light_fence(letter::B);
   // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible.
   // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
   // that published after that fence must find out here, or a later round would not wait for it.
-  const bool open = (lock.state.load(platform::acquire) & rwlock::biased) != 0 || publishes_late();
+  const bool open =
+      (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0 || publishes_late();
   const bool online = participation_of(me.mode.load(platform::relaxed)) == participation::online ||
-                      publishes_late();
+                      publishes_late() || is_mutant(mutant::online_without_fence) ||
+                      is_mutant(mutant::mode_not_rechecked);
   return open && online;
 }
 
@@ -244,8 +246,10 @@ inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
 inline void release_passive_hold(const rwlock& lock, thread_record& me, const domain& d,
                                  platform::atomic<std::uintptr_t>& slot) noexcept {
   // (D) Pairs with (L) in consensus.cpp: who sees the slot clear sees all that the reader did.
-  slot.store(held_before(lock), platform::release);
-  platform::light_fence();
+  slot.store(held_before(lock), at(letter::D, platform::release));
+  // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep over the hold
+  // makes it a full one, by (O3) in consensus.cpp.
+  platform::light_fence(letter::D1);
   if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) [[unlikely]] {
     report_after_unlock(me);
   }
@@ -286,12 +290,12 @@ enum class active_attempt {
   std::uint64_t state = lock.state.load(platform::relaxed);
   const std::uint64_t reads = me.active_reads[home].load(platform::relaxed) + 1;
   constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
-  // Acquire pairs with (M). No store before it, which the read-modify-write would have to wait for.
+  // (J1) Pairs with (M). No store before it, which the read-modify-write would have to wait for.
   if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
       !is_at_hand(slot.load(platform::relaxed), lock) ||
       (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
-      !lock.state.compare_exchange_strong(state, state + rwlock::one_reader, platform::acquire,
-                                          platform::relaxed)) {
+      !lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
+                                          at(letter::J1, platform::acquire), platform::relaxed)) {
     return active_attempt::unavailable;
   }
   slot.store(held_actively(lock), platform::relaxed);
@@ -318,11 +322,11 @@ inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain
     return false;
   }
   std::uint64_t state = lock.state.load(platform::relaxed);
-  // Release as (P) in rwlock.cpp.
+  // (P1) Release as (P) in rwlock.cpp.
   if (rwlock::readers(state) <= 0 ||
       (state & (rwlock::writers_parked | rwlock::upgrader_parked)) != 0 ||
-      !lock.state.compare_exchange_strong(state, state - rwlock::one_reader, platform::release,
-                                          platform::relaxed)) {
+      !lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
+                                          at(letter::P1, platform::release), platform::relaxed)) {
     return false;
   }
   slot.store(held_before(lock), platform::relaxed);

@@ -11,6 +11,8 @@
 
 namespace readmost {
 
+using platform::at;
+
 // Whether the owner may lock passively. The low three bits; the rest counts how often the owner
 // came online, so that a compare-and-swap cannot mistake one period online for another.
 enum class participation : std::uint32_t {
@@ -83,18 +85,19 @@ struct alignas(platform::cache_line) thread_record {
   alignas(platform::cache_line) platform::atomic<std::uint64_t> reads[held_slots]{};
 
   // Line 4 and 5: the owner's own affairs.
-  alignas(platform::cache_line) std::uint64_t credited[held_slots]{};  // of `reads`, see bias.hpp
+  // Of `reads`, see bias.hpp.
+  alignas(platform::cache_line) platform::variable<std::uint64_t> credited[held_slots]{};
   // Active holds for which no slot was free.
-  std::uint32_t untracked{};
+  platform::variable<std::uint32_t> untracked{};
   // The lock that this thread is claiming or giving back, whose `grant` thus says nothing.
   platform::atomic<std::uintptr_t> deciding{};
   // The lock in whose state this thread is counted as waiting, and as what: see `waits_as`.
   platform::atomic<std::uintptr_t> waiting_in{};
   // The lock this thread waited for last, and when that was over.
-  std::uintptr_t waited_for{};
-  std::uint64_t waited_until{};
-  std::uint32_t number{};  // in the chunk
-  chunk* home{};
+  platform::variable<std::uintptr_t> waited_for{};
+  platform::variable<std::uint64_t> waited_until{};
+  platform::variable<std::uint32_t> number{};  // in the chunk
+  platform::variable<chunk*> home{};
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
   // Active reads by home slot.
@@ -106,8 +109,8 @@ struct alignas(platform::cache_line) thread_record {
   // Written by the owner, read by reports.
   alignas(platform::cache_line) tally tallies[held_slots]{};
   // The write hold that is being timed.
-  std::uintptr_t timed_lock{};
-  std::uint64_t timed_since{};
+  platform::variable<std::uintptr_t> timed_lock{};
+  platform::variable<std::uint64_t> timed_since{};
 };
 
 // How many domains can have records of their own at a time: see lock_domain.hpp.

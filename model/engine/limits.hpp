@@ -1,0 +1,42 @@
+// Sizes of what the checker simulates, and its names for who acts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace readmost::model {
+
+// Simulated threads at a time.
+inline constexpr unsigned max_threads = 8;
+
+// Who may act next: a thread, or the store buffer of a thread, which drains by itself.
+using actor = unsigned;
+inline constexpr actor max_actors = 2 * max_threads;
+inline constexpr actor nobody = ~0U;
+
+constexpr actor buffer_of(unsigned thread) noexcept {
+  return thread + max_threads;
+}
+constexpr bool is_buffer(actor who) noexcept {
+  return who >= max_threads;
+}
+constexpr unsigned thread_of(actor who) noexcept {
+  return who % max_threads;
+}
+
+// A set of actors.
+using actors = std::uint32_t;
+constexpr actors only(actor who) noexcept {
+  return 1U << who;
+}
+constexpr bool contains(actors set, actor who) noexcept {
+  return (set & only(who)) != 0;
+}
+
+// Calls visit(actor) for each member.
+template <class Visit>
+void for_each(actors set, Visit visit) {
+  for (; set != 0; set &= set - 1) visit(static_cast<actor>(__builtin_ctz(set)));
+}
+
+}  // namespace readmost::model

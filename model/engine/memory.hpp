@@ -1,0 +1,74 @@
+// A memory model: what a load may return, when a store becomes visible, what a fence does, and
+// which operations may change places unnoticed.
+//
+// The execution (execution.hpp) knows threads, futexes and time and asks the memory for the rest. A
+// memory that counts the cycles of caches and cores can take the place of these; the search that
+// comes with it then picks the actor whose time comes first.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/location.hpp"
+
+namespace readmost::model {
+
+class execution;
+struct simulated_thread;
+
+enum class memory_model : std::uint8_t {
+  sequential,       // every store visible at once
+  tso,              // x86: a store buffer per thread
+  release_acquire,  // C++20 without load buffering; arm64
+};
+const char* name_of(memory_model model) noexcept;
+
+enum class relation : std::uint8_t {
+  independent,
+  dependent,
+  // The second is covered where it came first, unless it now reads what the first has stored.
+  fresh_only,
+};
+
+class memory {
+ public:
+  virtual ~memory() = default;
+
+  // Whether the operation need not wait for the thread's own store buffer, or another's.
+  virtual bool is_ready(const simulated_thread& who, const operation& what) const = 0;
+  virtual bool has_buffered(unsigned thread) const = 0;
+  virtual bool can_drain(const simulated_thread& who) const = 0;
+  // Whether the operation waits until its thread's store buffer is empty.
+  virtual bool drains(const operation& what) const = 0;
+
+  // Carries the operation out; fills in its result.
+  virtual void perform(execution& run, simulated_thread& who, operation& what) = 0;
+  // The oldest entry of a store buffer reaches memory; returns the step that stored it.
+  virtual std::uint32_t drain(execution& run, unsigned thread) = 0;
+  // As if the compiler had moved the thread's last store behind the loads that follow it.
+  virtual void sink_last_store(unsigned thread) = 0;
+  virtual location* oldest_buffered(unsigned thread) const = 0;
+
+  virtual footprint footprint_of(const simulated_thread& who, const operation& what) const = 0;
+  // Of `second`, which another thread is about to do, to `first`, which has just happened.
+  virtual relation relate(const footprint& first, const footprint& second) const = 0;
+  // Whether `second` later in an execution is a reason to try it before `first`.
+  virtual bool race(const footprint& first, const footprint& second) const = 0;
+  // Whether `second` knows that `first` happened: they are ordered in this execution.
+  virtual bool orders(const footprint& first, const footprint& second) const = 0;
+
+  // Whether a load or update can read a store of step `since` or later.
+  virtual bool can_read_since(const simulated_thread& who, const operation& what,
+                              std::uint32_t since) const = 0;
+  // The step of the store that the operation just performed has read from, if that orders them.
+  virtual std::uint32_t read_from() const = 0;
+
+  virtual void start(execution& run) = 0;
+  virtual std::string buffered(const execution& run, unsigned thread) const = 0;
+};
+
+std::unique_ptr<memory> make_sequential();
+std::unique_ptr<memory> make_tso();
+std::unique_ptr<memory> make_release_acquire();
+
+}  // namespace readmost::model

@@ -1,0 +1,74 @@
+// What a simulated thread is about to do, and what of it matters to the others.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+
+#include "engine/limits.hpp"
+
+namespace readmost::model {
+
+struct location;
+
+enum class kind : std::uint8_t {
+  start,  // of a thread's body
+  load,
+  store,
+  update,     // read-modify-write
+  compare,    // compare-and-swap
+  fence,      // seq_cst, of the thread itself
+  interrupt,  // a membarrier makes another thread run a full fence
+  futex_wait,
+  awake,  // out of a futex_wait, woken or timed out
+  futex_wake,
+  yield,   // turn of a loop that goes on until another thread does something
+  retire,  // the end of a location's life
+  drain,   // a store buffer writes its oldest entry to memory
+};
+
+enum class arithmetic : std::uint8_t { exchange, add, subtract, bit_or, bit_and };
+
+struct operation {
+  kind what = kind::start;
+  arithmetic how = arithmetic::exchange;
+  std::memory_order order = std::memory_order_seq_cst;
+  std::memory_order failure = std::memory_order_relaxed;
+  location* where = nullptr;
+  std::uint64_t operand = 0;   // to store, to add, ...; of a futex: how many to wake
+  std::uint64_t expected = 0;  // compare, futex_wait
+  std::uint32_t mask = 0;      // futex
+  unsigned target = 0;         // interrupt
+  std::uint64_t result = 0;    // what was read; of futex_wake: how many were woken
+  bool success = false;        // compare; futex_wait: sleeps; awake: woken
+  std::source_location at;
+};
+
+constexpr bool is_acquire(std::memory_order order) noexcept {
+  return order == std::memory_order_acquire || order == std::memory_order_acq_rel ||
+         order == std::memory_order_seq_cst;
+}
+constexpr bool is_release(std::memory_order order) noexcept {
+  return order == std::memory_order_release || order == std::memory_order_acq_rel ||
+         order == std::memory_order_seq_cst;
+}
+constexpr bool is_seq_cst(std::memory_order order) noexcept {
+  return order == std::memory_order_seq_cst;
+}
+
+// Two operations of different threads whose footprints do not conflict may as well change places.
+struct footprint {
+  location* where = nullptr;  // the memory touched
+  location* queue = nullptr;  // the futex whose sleepers are touched
+  bool reads = false;
+  bool writes = false;
+  bool updates = false;  // is a read-modify-write, though it may turn out not to write
+  bool retires = false;
+  bool seq_cst = false;         // takes part in the one order of all seq_cst operations
+  bool fences = false;          // ... and is ordered with all of them, whatever their location
+  bool fills_buffer = false;    // a store that stays in its thread's buffer
+  std::uint8_t thread = 0;      // that does it
+  std::int8_t interrupts = -1;  // another thread, which runs a fence
+};
+
+}  // namespace readmost::model

@@ -1,0 +1,297 @@
+// C++20 without load buffering (RC11: what happens in program order and what is read from it form
+// no cycle), by views: a thread may read any store of a location that is not older than one it
+// knows of, and a store takes any place in the modification order after those. Follows the
+// promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017); a
+// seq_cst operation, unlike a seq_cst fence, is ordered with those of its own location and with
+// fences only, as in C++20.
+#include <algorithm>
+
+#include "engine/synchronization.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+constexpr position spacing = position{1} << 32;
+
+class release_acquire_memory final : public memory {
+ public:
+  void start(execution& run) override {
+    views_ = &run.all_views();
+    sync_.start(*views_);
+    fenced_ = views_->empty();
+  }
+
+  bool is_ready(const simulated_thread&, const operation&) const override { return true; }
+  bool has_buffered(unsigned) const override { return false; }
+  bool can_drain(const simulated_thread&) const override { return false; }
+  void sink_last_store(unsigned) override {}
+  bool drains(const operation&) const override { return false; }
+  std::uint32_t drain(execution&, unsigned) override { return 0; }
+  location* oldest_buffered(unsigned) const override { return nullptr; }
+  std::string buffered(const execution&, unsigned) const override { return {}; }
+  std::uint32_t read_from() const override { return read_from_; }
+
+  void perform(execution& run, simulated_thread& who, operation& what) override {
+    read_from_ = 0;
+    switch (what.what) {
+      case kind::futex_wait:
+        fence_positions(who);
+        load(run, who, what);
+        break;
+      case kind::load:
+        load(run, who, what);
+        break;
+      case kind::store:
+        store(run, who, what);
+        break;
+      case kind::update:
+      case kind::compare:
+        update(run, who, what);
+        break;
+      case kind::fence:
+        fence(who, what.order);
+        break;
+      case kind::interrupt:
+        fence(run.thread(what.target), std::memory_order_seq_cst);
+        break;
+      case kind::futex_wake:
+        fence_positions(who);
+        break;
+      case kind::yield:
+        // Who waits for a store sees it in the end; a turn in which it does not changes nothing.
+        for (const auto& look : who.looks) know(who, *look.where, newest(*look.where));
+        break;
+      default:
+        break;
+    }
+  }
+
+  footprint footprint_of(const simulated_thread& who, const operation& what) const override {
+    footprint made;
+    made.thread = static_cast<std::uint8_t>(who.number);
+    made.where = what.where;
+    made.seq_cst = is_seq_cst(what.order);
+    switch (what.what) {
+      case kind::load:
+        made.reads = true;
+        break;
+      case kind::store:
+        made.writes = true;
+        break;
+      case kind::update:
+      case kind::compare:
+        made.reads = made.updates = made.writes = true;
+        break;
+      case kind::retire:
+        made.writes = made.retires = true;
+        break;
+      case kind::futex_wait:
+        made.reads = made.fences = true;
+        made.queue = what.where;
+        break;
+      case kind::futex_wake:
+        made.where = nullptr;
+        made.fences = true;
+        made.queue = what.where;
+        break;
+      case kind::awake:
+        made.where = nullptr;
+        made.seq_cst = false;
+        made.queue = who.woken ? nullptr : what.where;
+        break;
+      case kind::fence:
+        made.fences = made.seq_cst;
+        break;
+      case kind::interrupt:
+        made.fences = true;
+        made.interrupts = static_cast<std::int8_t>(what.target);
+        break;
+      default:
+        made.seq_cst = false;
+        break;
+    }
+    return made;
+  }
+
+  relation relate(const footprint& first, const footprint& second) const override {
+    if (first.thread == second.thread) return relation::independent;
+    if (is_ordered(first, second)) return relation::dependent;
+    const bool same = first.where != nullptr && first.where == second.where;
+    return same && first.writes && second.reads ? relation::fresh_only : relation::independent;
+  }
+
+  bool race(const footprint& first, const footprint& second) const override {
+    if (first.thread == second.thread) return false;
+    if (is_ordered(first, second)) return true;
+    if (first.where == nullptr || first.where != second.where) return false;
+    // An old store can be read later on, but one update keeps another from reading the same.
+    return (first.reads && second.writes) ||
+           (first.updates && second.updates && (first.writes || second.writes));
+  }
+
+  bool orders(const footprint& first, const footprint& second) const override {
+    return first.thread != second.thread && is_ordered(first, second);
+  }
+
+  bool can_read_since(const simulated_thread& who, const operation& what,
+                      std::uint32_t since) const override {
+    const position oldest = oldest_readable(who, what);
+    for (const message& each : what.where->history) {
+      if (each.step >= since && is_readable(what, each, oldest)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static bool is_ordered(const footprint& first, const footprint& second) noexcept {
+    if (first.interrupts == second.thread || second.interrupts == first.thread) return true;
+    if (first.queue != nullptr && first.queue == second.queue) return true;
+    if ((first.fences && (second.fences || second.seq_cst)) || (first.seq_cst && second.fences)) {
+      return true;
+    }
+    if (first.where == nullptr || first.where != second.where) return false;
+    return first.retires || second.retires ||
+           (first.seq_cst && second.seq_cst && (first.writes || second.writes));
+  }
+
+  static position newest(const location& where) noexcept {
+    position found = 0;
+    for (const message& each : where.history) found = std::max(found, each.place);
+    return found;
+  }
+
+  static void know(simulated_thread& who, const location& where, position place) noexcept {
+    position& known = who.now->positions()[where.index];
+    known = std::max(known, place);
+  }
+
+  position oldest_readable(const simulated_thread& who, const operation& what) const noexcept {
+    const location& where = *what.where;
+    position oldest = who.now->positions()[where.index];
+    if (what.what == kind::futex_wait) {
+      oldest = std::max(oldest, fenced_->positions()[where.index]);
+    } else if (is_seq_cst(what.order)) {
+      oldest = std::max(oldest, where.seq_cst_position);
+    }
+    return oldest;
+  }
+
+  static bool is_readable(const operation& what, const message& each, position oldest) noexcept {
+    if (each.place < oldest) return false;
+    if (!each.updated) return true;
+    return what.what != kind::update && (what.what != kind::compare || each.value != what.expected);
+  }
+
+  // One of the stores that may be read, newest first.
+  message& choose(execution& run, const simulated_thread& who, const operation& what) {
+    const position oldest = oldest_readable(who, what);
+    auto& history = what.where->history;
+    candidates_.clear();
+    for (std::uint32_t i = 0; i < history.size(); ++i) {
+      if (history[i].step >= run.fresh_since() && is_readable(what, history[i], oldest)) {
+        candidates_.push_back(i);
+      }
+    }
+    if (candidates_.size() == 1) return history[candidates_.front()];
+    std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return history[a].place > history[b].place;
+    });
+    return history[candidates_[run.pick(static_cast<std::uint32_t>(candidates_.size()))]];
+  }
+
+  void read(simulated_thread& who, const location& where, const message& from,
+            std::memory_order order) {
+    read_from_ = from.step;
+    know(who, where, from.place);
+    sync_.acquire(who, from, order);
+  }
+
+  void load(execution& run, simulated_thread& who, operation& what) {
+    const message& from = choose(run, who, what);
+    what.result = from.value;
+    read(who, *what.where, from, what.order);
+  }
+
+  // The place between `before` and what follows it in the modification order.
+  static position place_after(const location& where, position before) noexcept {
+    position next = before + 2 * spacing;
+    for (const message& each : where.history) {
+      if (each.place > before) next = std::min(next, each.place);
+    }
+    return before + (next - before) / 2;
+  }
+
+  void put(execution& run, simulated_thread& who, const operation& what, position place,
+           std::uint64_t value, const message* continued) {
+    location& where = *what.where;
+    const bool is_newest = place > newest(where);
+    know(who, where, place);
+    if (is_seq_cst(what.order)) where.seq_cst_position = std::max(where.seq_cst_position, place);
+    const view* published = sync_.publish(who, what.order, continued);
+    where.history.push_back(
+        {value, place, published, run.step(), static_cast<std::uint8_t>(who.number)});
+    if (is_newest) where.value = value;
+    ++where.changes;
+  }
+
+  void store(execution& run, simulated_thread& who, const operation& what) {
+    location& where = *what.where;
+    const position oldest = oldest_readable(who, what);
+    places_.clear();
+    for (const message& each : where.history) {
+      if (each.place >= oldest && !each.updated) places_.push_back(each.place);
+    }
+    std::sort(places_.begin(), places_.end(), std::greater<>());
+    const std::uint32_t picked =
+        places_.size() == 1 ? 0 : run.pick(static_cast<std::uint32_t>(places_.size()));
+    put(run, who, what, place_after(where, places_[picked]), what.operand & mask_of(where.size),
+        nullptr);
+  }
+
+  void update(execution& run, simulated_thread& who, operation& what) {
+    location& where = *what.where;
+    message& from = choose(run, who, what);
+    what.result = from.value;
+    if (what.what == kind::compare) {
+      what.success = from.value == what.expected;
+      if (!what.success) {
+        read(who, where, from, what.failure);
+        return;
+      }
+    }
+    read(who, where, from, what.order);
+    from.updated = true;
+    const message continued = from;  // the history may move
+    put(run, who, what, place_after(where, continued.place),
+        combine(what, continued.value, where.size), &continued);
+  }
+
+  void fence_positions(simulated_thread& who) {
+    views_->join_positions(*who.now, *fenced_);
+    views_->join_positions(*fenced_, *who.now);
+  }
+
+  void fence(simulated_thread& who, std::memory_order order) {
+    if (is_acquire(order) && who.pending_acquire != nullptr) {
+      views_->join(*who.now, *who.pending_acquire);
+    }
+    if (is_seq_cst(order)) fence_positions(who);
+    sync_.fence(who, order);
+  }
+
+  views* views_ = nullptr;
+  synchronization sync_;
+  view* fenced_ = nullptr;  // what seq_cst fences know
+  std::uint32_t read_from_ = 0;
+  std::vector<std::uint32_t> candidates_;
+  std::vector<position> places_;
+};
+
+}  // namespace
+
+std::unique_ptr<memory> make_release_acquire() {
+  return std::make_unique<release_acquire_memory>();
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,54 @@
+#include "engine/search.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+// Follows a schedule as far as it can: passes over a step that is not possible, and after the last
+// one goes on without needless switches.
+class replay final : public search {
+ public:
+  explicit replay(std::vector<choice> schedule) : schedule_(std::move(schedule)) {}
+
+  void start(execution&) override {
+    next_ = 0;
+    outcome_ = 0;
+  }
+
+  actor choose(execution&, actors ready, actor last, std::uint32_t&) override {
+    outcome_ = 0;
+    while (next_ < schedule_.size()) {
+      const choice step = schedule_[next_++];
+      if (!contains(ready, step.who)) continue;
+      outcome_ = step.outcome;
+      return step.who;
+    }
+    if (last != nobody) {
+      const unsigned thread = thread_of(last);
+      if (contains(ready, buffer_of(thread))) return buffer_of(thread);
+      if (contains(ready, thread)) return thread;
+    }
+    return static_cast<actor>(__builtin_ctz(ready));
+  }
+
+  std::uint32_t pick(std::uint32_t outcomes) override {
+    return outcome_ < outcomes ? outcome_ : outcomes - 1;
+  }
+
+  void happened(execution&) override {}
+  bool next() override { return false; }
+  void restart() override {}
+
+ private:
+  std::vector<choice> schedule_;
+  std::size_t next_ = 0;
+  std::uint32_t outcome_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<search> make_replay(std::vector<choice> schedule) {
+  return std::make_unique<replay>(std::move(schedule));
+}
+
+}  // namespace readmost::model

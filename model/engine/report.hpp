@@ -1,0 +1,36 @@
+// The words in which a failing execution is told.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "engine/execution.hpp"
+
+namespace readmost::model {
+
+// "consensus.cpp:120"
+std::string place_in_source(const std::source_location& at);
+
+const char* name_of(std::memory_order order) noexcept;
+
+std::string describe_operation(const execution& run, const operation& what);
+
+// Names of what a scenario has not named itself: the library's own variables, for instance.
+using describer = bool (*)(const execution& run, std::uintptr_t address, std::string& name);
+using value_describer = bool (*)(const std::string& name, std::uint64_t value, std::string& text);
+void describe_with(describer names, value_describer values);
+std::string describe_unnamed(const execution& run, std::uintptr_t address);
+std::string describe_value_of(const std::string& name, std::uint64_t value);
+
+// One line per step, in columns.
+std::string interleaving(const std::vector<recorded_step>& record);
+
+// A schedule in one word, and back: "1*5 2:1 b1": thread 1 five times, thread 2 with the second of
+// its outcomes, thread 1's store buffer.
+std::string to_text(const std::vector<choice>& schedule);
+// Throws std::invalid_argument that names what cannot be read.
+std::vector<choice> schedule_from(const std::string& text);
+
+}  // namespace readmost::model

@@ -1,0 +1,114 @@
+#include "engine/shrink.hpp"
+
+#include <tuple>
+
+namespace readmost::model {
+
+namespace {
+
+constexpr unsigned attempts_at_most = 3000;
+
+struct block {
+  std::size_t begin;
+  std::size_t end;
+};
+
+std::vector<block> blocks_of(const std::vector<choice>& schedule) {
+  std::vector<block> blocks;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    if (i == 0 || schedule[i].who != schedule[i - 1].who) blocks.push_back({i, i});
+    blocks.back().end = i + 1;
+  }
+  return blocks;
+}
+
+// What makes a schedule hard to read: switches between threads, then old values and the like,
+// then its length.
+auto weight(const std::vector<choice>& schedule) {
+  std::size_t surprises = 0;
+  for (const choice& step : schedule) surprises += step.outcome != 0 ? 1 : 0;
+  return std::tuple(blocks_of(schedule).size(), surprises, schedule.size());
+}
+
+class shrinker {
+ public:
+  shrinker(execution& run, const execution::body& scenario, const finding& found)
+      : run_(run), scenario_(scenario), kind_(found.what.kind), best_(found.schedule) {}
+
+  std::vector<choice> shrunk() {
+    attempt(best_);
+    while (attempts_ < attempts_at_most && (joins_blocks() || reads_what_is_new())) {
+    }
+    return best_;
+  }
+
+ private:
+  // Keeps what came of `candidate` if that is better.
+  bool attempt(const std::vector<choice>& candidate) {
+    ++attempts_;
+    const auto by = make_replay(candidate);
+    if (run_.run(scenario_, *by) != execution::ending::violated) return false;
+    if (run_.found().kind != kind_ || weight(run_.schedule()) >= weight(best_)) return false;
+    best_ = run_.schedule();
+    return true;
+  }
+
+  // Moves a block of steps to the next block of the same actor, before or behind it, or away.
+  bool joins_blocks() {
+    const auto blocks = blocks_of(best_);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const auto begin = best_.begin() + static_cast<std::ptrdiff_t>(blocks[i].begin);
+      const auto end = best_.begin() + static_cast<std::ptrdiff_t>(blocks[i].end);
+      const std::vector<choice> moved(begin, end);
+      std::vector<choice> rest(best_.begin(), begin);
+      rest.insert(rest.end(), end, best_.end());
+      std::vector<std::vector<choice>> candidates{rest};
+      for (std::size_t j = i + 1; j < blocks.size(); ++j) {
+        if (best_[blocks[j].begin].who != moved.front().who) continue;
+        auto later = rest;
+        const std::size_t to = blocks[j].begin - moved.size();
+        later.insert(later.begin() + static_cast<std::ptrdiff_t>(to), moved.begin(), moved.end());
+        candidates.push_back(std::move(later));
+        break;
+      }
+      for (std::size_t j = i; j-- > 0;) {
+        if (best_[blocks[j].begin].who != moved.front().who) continue;
+        auto earlier = rest;
+        earlier.insert(earlier.begin() + static_cast<std::ptrdiff_t>(blocks[j].end), moved.begin(),
+                       moved.end());
+        candidates.push_back(std::move(earlier));
+        break;
+      }
+      for (const auto& candidate : candidates) {
+        if (attempts_ >= attempts_at_most) return false;
+        if (attempt(candidate)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool reads_what_is_new() {
+    for (std::size_t i = 0; i < best_.size(); ++i) {
+      if (best_[i].outcome == 0) continue;
+      if (attempts_ >= attempts_at_most) return false;
+      auto candidate = best_;
+      candidate[i].outcome = 0;
+      if (attempt(candidate)) return true;
+    }
+    return false;
+  }
+
+  execution& run_;
+  const execution::body& scenario_;
+  const violation_kind kind_;
+  std::vector<choice> best_;
+  unsigned attempts_ = 0;
+};
+
+}  // namespace
+
+std::vector<choice> shrink(execution& run, const execution::body& scenario, const finding& found) {
+  return shrinker(run, scenario, found).shrunk();
+}
+
+}  // namespace readmost::model

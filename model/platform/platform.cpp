@@ -1,0 +1,160 @@
+// The simulated machine behind platform/readmost/platform.hpp.
+#include <algorithm>
+#include <readmost/platform.hpp>
+
+#include "engine/execution.hpp"
+#include "engine/weakening.hpp"
+
+namespace readmost::platform {
+
+namespace {
+
+using model::execution;
+
+execution* run() noexcept {
+  return execution::current();
+}
+
+// What the kernel adds to a simulated second.
+constexpr std::uint64_t second = 1'000'000'000;
+
+}  // namespace
+
+namespace simulated {
+
+std::uint64_t load(const void* address, std::uint32_t size, std::memory_order order, place at) {
+  return run()->load(address, size, order, at);
+}
+
+void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
+           place at) {
+  run()->store(address, size, value, order, at);
+}
+
+std::uint64_t update(void* address, std::uint32_t size, arithmetic how, std::uint64_t operand,
+                     std::memory_order order, place at) {
+  return run()->update(address, size, static_cast<model::arithmetic>(how), operand, order, at);
+}
+
+bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::uint64_t desired,
+             std::memory_order success, std::memory_order failure, place at) {
+  return run()->compare(address, size, expected, desired, success, failure, at);
+}
+
+// Variables of static life begin before there is an execution and end after it.
+void begin_life(void* address, std::uint32_t size, std::uint64_t value) {
+  if (run() != nullptr) run()->begin_life(address, size, value);
+}
+
+void end_life(void* address, std::uint32_t size) {
+  if (run() != nullptr) run()->end_life(address, size, place::current());
+}
+
+std::uint64_t& plain(const void* address, std::uint32_t size) {
+  static std::uint64_t outside;
+  return run() != nullptr ? run()->plain_value(address, size) : outside;
+}
+
+void read_plain(const void* address, place at) {
+  if (run() != nullptr) run()->read_plain(address, at);
+}
+
+void write_plain(const void* address, place at) {
+  if (run() != nullptr) run()->write_plain(address, at);
+}
+
+}  // namespace simulated
+
+std::memory_order at(letter which, std::memory_order order, place in) noexcept {
+  return model::order_now(which, order, false, in);
+}
+
+namespace {
+
+bool is_left(letter which, place in) noexcept {
+  return model::order_now(which, seq_cst, true, in) == seq_cst;
+}
+
+}  // namespace
+
+void light_fence(letter which, place in) noexcept {
+  if (!is_left(which, in)) run()->sink_last_store();
+}
+
+void full_fence(letter which, place in) noexcept {
+  if (is_left(which, in)) run()->fence(seq_cst, in);
+}
+
+void full_fence_after_rmw(letter which, place in) noexcept {
+  // A read-modify-write of x86 has drained the store buffer; elsewhere it is no fence.
+  if (is_left(which, in) && run()->model() == model::memory_model::release_acquire) {
+    run()->fence(seq_cst, in);
+  }
+}
+
+bool enable_heavy_fence() noexcept {
+  return run()->simulated_machine().membarrier;
+}
+
+bool heavy_fence(letter which, place in) noexcept {
+  return !is_left(which, in) || run()->membarrier(in);
+}
+
+void yield(place in) noexcept {
+  run()->yield(in);
+}
+
+void sleep_for(std::uint64_t nanoseconds, place in) noexcept {
+  run()->pass_time(nanoseconds, in);
+  run()->yield(in);
+}
+
+std::uint32_t turns(std::uint32_t most) noexcept {
+  return std::min(most, run()->simulated_machine().turns);
+}
+
+std::uint64_t now() noexcept {
+  return run()->now();
+}
+
+std::uint64_t time_left(const deadline& until) noexcept {
+  const std::uint64_t at = static_cast<std::uint64_t>(until.at.tv_sec) * second +
+                           static_cast<std::uint64_t>(until.at.tv_nsec);
+  const std::uint64_t present = now();
+  return at > present ? at - present : 0;
+}
+
+deadline in(std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t at = now() + nanoseconds;
+  return {CLOCK_MONOTONIC, {static_cast<time_t>(at / second), static_cast<long>(at % second)}};
+}
+
+wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
+                       const deadline* until, place in) noexcept {
+  return run()->futex_wait(word, expected, mask, until != nullptr, in) ? wake_reason::woken
+                                                                       : wake_reason::timed_out;
+}
+
+int futex_wake(futex_word word, int count, std::uint32_t mask, place in) noexcept {
+  return run()->futex_wake(word, count, mask, in);
+}
+
+unsigned usable_cpus() noexcept {
+  return run()->simulated_machine().cpus;
+}
+
+unsigned current_cpu() noexcept {
+  return run()->self().number % run()->simulated_machine().cpus;
+}
+
+void watch_thread_exit(void (*on_exit)()) noexcept {
+  run()->self().on_exit = on_exit;
+}
+
+void* map_pages(std::size_t bytes) noexcept {
+  void* const pages = run()->memory_for_scenario().take(bytes, cache_line);
+  std::memset(pages, 0, bytes);
+  return pages;
+}
+
+}  // namespace readmost::platform
