@@ -49,10 +49,12 @@ class spinner {
   // seconds: then that somebody is off its CPU, or a signal handler of its thread waits for us.
   bool short_turn() noexcept {
     report_if_asked();
-    if (++spent_ % platform::turns(short_turns) != 0) {
+    if (spent_ < platform::turns(short_turns)) {
+      ++spent_;
       platform::relax();
       return true;
     }
+    spent_ = 0;
     platform::yield();
     if (started_ == 0) started_ = platform::now();
     return platform::now() - started_ < 2'000'000'000;

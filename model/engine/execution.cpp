@@ -200,6 +200,7 @@ simulated_thread& execution::add_thread(const char* name, closure before, closur
   t.woken = false;
   t.timeouts = 0;
   t.looks.clear();
+  t.accesses = 0;
   t.clock = 1'000'000'000;
   t.on_exit = nullptr;
   if (own_size() != 0) std::memcpy(t.own_data.data(), own_at_first().data(), own_size());
@@ -264,6 +265,16 @@ actors execution::ready_actors() const {
   return ready;
 }
 
+// How far the running thread has come since its last step, by accesses that need no step.
+void execution::note_progress() {
+  for (std::size_t i = schedule_.size(); i-- > 0;) {
+    if (is_buffer(schedule_[i].who)) continue;
+    const simulated_thread& t = threads_[schedule_[i].who];
+    schedule_[i].until = t.pending != nullptr ? t.pending->access - 1 : t.accesses;
+    return;
+  }
+}
+
 simulated_thread* execution::decide() {
   for (;;) {
     if (events_.size() >= limits_.steps) {
@@ -290,9 +301,11 @@ simulated_thread* execution::decide() {
     std::uint32_t since = 0;
     const actor who = search_->choose(*this, ready, last_actor_, since);
     if (who == nobody) stop(ending::abandoned);
+    note_progress();
     last_actor_ = who;
     fresh_since_ = since;
-    schedule_.push_back({static_cast<std::uint8_t>(who), 0});
+    schedule_.push_back(
+        {static_cast<std::uint8_t>(who), 0, is_buffer(who) ? 0 : threads_[who].pending->access});
     if (!is_buffer(who)) return &threads_[who];
     drain(thread_of(who));
   }
@@ -320,6 +333,11 @@ void execution::nothing_can_happen() {
 
 void execution::act(operation& what) {
   simulated_thread& self = *running_;
+  // What is_scheduled() has not counted.
+  if (what.where == nullptr || what.what == kind::awake || what.what == kind::futex_wake) {
+    ++self.accesses;
+  }
+  what.access = self.accesses;
   self.pending = &what;
   const simulated_thread* next = decide();
   switch_to(next->number);
@@ -349,7 +367,6 @@ void execution::carry_out(simulated_thread& who, operation& what) {
   };
   // An operation that waits for a store buffer comes after what the buffer did.
   if (memory_->drains(what)) knows_of(last_step_[buffer_of(who.number)]);
-  if (what.what == kind::interrupt) knows_of(last_step_[buffer_of(what.target)]);
   if (what.what == kind::awake && who.woken) {
     knows_of(static_cast<std::int32_t>(who.woken_by) - 1);
   }
@@ -388,6 +405,10 @@ void execution::carry_out(simulated_thread& who, operation& what) {
   }
   idle_ = false;
   made.read_from = memory_->read_from();
+  made.known[who.number] = static_cast<std::uint16_t>(events_.size());
+  before_latest_.known = made.known;
+  // It waited for the other's buffer; but it could as well have come before the stores in there.
+  if (what.what == kind::interrupt) knows_of(last_step_[buffer_of(what.target)]);
   finish_event(made);
   if (recorded_) record_step(who.number, what);
 }
@@ -410,14 +431,13 @@ void execution::drain(unsigned thread) {
   what.operand = touched.where->value;
   const auto& known = events_[stored - 1].known;
   for (unsigned i = 0; i < max_actors; ++i) made.known[i] = std::max(made.known[i], known[i]);
+  made.known[who] = static_cast<std::uint16_t>(events_.size());
+  before_latest_.known = made.known;
   finish_event(made);
   if (recorded_) record_step(who, what);
 }
 
 void execution::finish_event(event& made) {
-  const auto index = static_cast<std::uint32_t>(events_.size() - 1);
-  made.known[made.who] = static_cast<std::uint16_t>(index + 1);
-  before_latest_.known = made.known;
   const auto knows = [&](const event& other) {
     for (unsigned i = 0; i < max_actors; ++i) {
       made.known[i] = std::max(made.known[i], other.known[i]);
@@ -481,6 +501,7 @@ void execution::check_alive(const location& where, std::source_location at) {
 
 bool execution::is_scheduled(location& where, bool writes, std::source_location at) {
   if (!concurrent_) return false;
+  ++running_->accesses;
   if (where.shared) [[likely]]
     return true;
   check_alive(where, at);
@@ -614,7 +635,7 @@ bool execution::membarrier(std::source_location at) {
   if (!concurrent_) return true;
   fence(std::memory_order_seq_cst, at);
   for (unsigned i = 1; i < thread_count_; ++i) {
-    if (i == running_->number || threads_[i].finished) continue;
+    if (i == running_->number) continue;
     operation what;
     what.what = kind::interrupt;
     what.target = i;
@@ -629,7 +650,7 @@ void execution::pass_time(std::uint64_t nanoseconds, std::source_location at) {
   running_->clock += nanoseconds;
   if (!concurrent_) return;
   for (unsigned i = 1; i < thread_count_; ++i) {
-    if (i == running_->number || threads_[i].finished) continue;
+    if (i == running_->number) continue;
     operation what;
     what.what = kind::interrupt;
     what.target = i;

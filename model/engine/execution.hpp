@@ -58,7 +58,8 @@ struct simulated_thread {
   };
   std::vector<look> looks;
 
-  std::uint64_t clock = 0;  // nanoseconds
+  std::uint32_t accesses = 0;  // made or begun
+  std::uint64_t clock = 0;     // nanoseconds
   void (*on_exit)() = nullptr;
   std::vector<char> own_data;  // its READMOST_THREAD_LOCAL variables while it does not run
 };
@@ -92,6 +93,10 @@ struct machine {
 struct choice {
   std::uint8_t who = 0;
   std::uint16_t outcome = 0;
+  // Of the thread's accesses, scheduled or not; 0 for store buffers. So a schedule means the same
+  // whatever was known to be shared when it was made.
+  std::uint32_t access = 0;
+  std::uint32_t until = 0;  // how far the thread went on, with accesses that need no step
   bool operator==(const choice&) const = default;
 };
 
@@ -155,6 +160,10 @@ class execution {
   views& all_views() noexcept { return views_; }
   // Which of several outcomes the step under way has.
   std::uint32_t pick(std::uint32_t outcomes);
+  // What that is among all outcomes, where some were left out.
+  void note_outcome(std::uint32_t outcome) {
+    schedule_.back().outcome = static_cast<std::uint16_t>(outcome);
+  }
   // The step under way, counted from 1; 0 is what was before the threads started.
   std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(events_.size()); }
   // The step under way may read only stores of this step or later.
@@ -217,6 +226,7 @@ class execution {
   simulated_thread* decide();
   actors ready_actors() const;
   bool is_ready(const simulated_thread& t) const;
+  void note_progress();
   [[noreturn]] void nothing_can_happen();
 
   [[noreturn]] void stop(ending how);

@@ -48,16 +48,6 @@ std::unique_ptr<search> make_search(const exploration& how) {
   return nullptr;
 }
 
-// Runs a schedule once to learn all that is shared, so that the next run is not interrupted.
-execution::ending run_schedule(execution& run, const execution::body& scenario,
-                               const std::vector<choice>& schedule, bool recorded) {
-  for (;;) {
-    const auto by = make_replay(schedule);
-    const auto ending = run.run(scenario, *by, recorded);
-    if (ending != execution::ending::surprised) return ending;
-  }
-}
-
 }  // namespace
 
 result explore(const execution::body& scenario, const exploration& how) {
@@ -107,8 +97,9 @@ result explore(const execution::body& scenario, const exploration& how) {
   made.outcomes.assign(outcomes.begin(), outcomes.end());
   if (made.failed) {
     if (how.shrinks) made.found.schedule = shrink(run, scenario, made.found);
-    run_schedule(run, scenario, made.found.schedule, true);
-    made.found.what = run.found();
+    if (run_schedule(run, scenario, made.found.schedule, true) == execution::ending::violated) {
+      made.found.what = run.found();  // with names
+    }
     made.found.record = run.record();
   }
   return made;

@@ -39,6 +39,7 @@ struct operation {
   std::uint64_t expected = 0;  // compare, futex_wait
   std::uint32_t mask = 0;      // futex
   unsigned target = 0;         // interrupt
+  std::uint32_t access = 0;    // its number among those of the thread
   std::uint64_t result = 0;    // what was read; of futex_wake: how many were woken
   bool success = false;        // compare; futex_wait: sleeps; awake: woken
   std::source_location at;

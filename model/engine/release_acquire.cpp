@@ -189,15 +189,21 @@ class release_acquire_memory final : public memory {
     auto& history = what.where->history;
     candidates_.clear();
     for (std::uint32_t i = 0; i < history.size(); ++i) {
-      if (history[i].step >= run.fresh_since() && is_readable(what, history[i], oldest)) {
-        candidates_.push_back(i);
-      }
+      if (is_readable(what, history[i], oldest)) candidates_.push_back(i);
     }
-    if (candidates_.size() == 1) return history[candidates_.front()];
     std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
       return history[a].place > history[b].place;
     });
-    return history[candidates_[run.pick(static_cast<std::uint32_t>(candidates_.size()))]];
+    // Those that have not been read in another execution.
+    fresh_.clear();
+    for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
+      if (history[candidates_[i]].step >= run.fresh_since()) fresh_.push_back(i);
+    }
+    if (fresh_.size() == 1 && candidates_.size() == 1) return history[candidates_.front()];
+    const std::uint32_t picked =
+        fresh_.size() == 1 ? 0 : run.pick(static_cast<std::uint32_t>(fresh_.size()));
+    run.note_outcome(fresh_[picked]);
+    return history[candidates_[fresh_[picked]]];
   }
 
   void read(simulated_thread& who, const location& where, const message& from,
@@ -285,6 +291,7 @@ class release_acquire_memory final : public memory {
   view* fenced_ = nullptr;  // what seq_cst fences know
   std::uint32_t read_from_ = 0;
   std::vector<std::uint32_t> candidates_;
+  std::vector<std::uint32_t> fresh_;
   std::vector<position> places_;
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/search.hpp"
 
 namespace readmost::model {
@@ -15,12 +17,18 @@ class replay final : public search {
     outcome_ = 0;
   }
 
-  actor choose(execution&, actors ready, actor last, std::uint32_t&) override {
+  actor choose(execution& run, actors ready, actor last, std::uint32_t&) override {
     outcome_ = 0;
-    while (next_ < schedule_.size()) {
-      const choice step = schedule_[next_++];
+    for (; next_ < schedule_.size(); ++next_) {
+      const choice step = schedule_[next_];
       if (!contains(ready, step.who)) continue;
-      outcome_ = step.outcome;
+      if (is_buffer(step.who)) {
+        ++next_;
+        return step.who;
+      }
+      const std::uint32_t access = run.thread(step.who).pending->access;
+      if (access > std::max(step.access, step.until)) continue;
+      if (access == step.access) outcome_ = step.outcome;
       return step.who;
     }
     if (last != nobody) {

@@ -172,16 +172,21 @@ std::string interleaving(const std::vector<recorded_step>& record) {
 
 std::string to_text(const std::vector<choice>& schedule) {
   std::string text;
-  for (std::size_t i = 0; i < schedule.size();) {
-    std::size_t same = i;
-    while (same < schedule.size() && schedule[same] == schedule[i]) ++same;
-    const choice& each = schedule[i];
+  const auto add = [&](const std::string& step) {
     if (!text.empty()) text += ' ';
-    if (is_buffer(each.who)) text += 'b';
-    text += std::to_string(thread_of(each.who));
-    if (each.outcome != 0) text += ":" + std::to_string(each.outcome);
-    if (same - i > 1) text += "*" + std::to_string(same - i);
-    i = same;
+    text += step;
+  };
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const choice& each = schedule[i];
+    if (is_buffer(each.who)) {
+      add(fmt::format("b{}", thread_of(each.who)));
+      continue;
+    }
+    if (each.outcome != 0) add(fmt::format("{}@{}:{}", each.who, each.access, each.outcome));
+    // Of a thread's steps in a row the last says it all.
+    if (i + 1 < schedule.size() && schedule[i + 1].who == each.who) continue;
+    const std::uint32_t end = std::max(each.access, each.until);
+    if (each.outcome == 0 || end > each.access) add(fmt::format("{}@{}", each.who, end));
   }
   return text;
 }
@@ -191,31 +196,33 @@ std::vector<choice> schedule_from(const std::string& text) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     std::string_view left = word;
-    const auto number = [&](std::size_t least, std::size_t most) {
-      std::size_t value = 0;
+    const auto fail = [&] {
+      throw std::invalid_argument("schedule: cannot read '" + word +
+                                  "'; a step is THREAD@ACCESS, THREAD@ACCESS:OUTCOME or bTHREAD");
+    };
+    const auto number = [&](std::uint32_t most) {
+      std::uint32_t value = 0;
       const auto [end, error] = std::from_chars(left.data(), left.data() + left.size(), value);
-      if (error != std::errc() || value < least || value > most) {
-        throw std::invalid_argument("schedule: cannot read '" + word +
-                                    "'; a step is THREAD, bTHREAD, with :OUTCOME or *TIMES");
-      }
+      if (error != std::errc() || value > most) fail();
       left.remove_prefix(static_cast<std::size_t>(end - left.data()));
       return value;
     };
-    const bool buffer = left.starts_with('b');
-    if (buffer) left.remove_prefix(1);
-    const auto thread = static_cast<unsigned>(number(1, max_threads - 1));
-    choice step{static_cast<std::uint8_t>(buffer ? buffer_of(thread) : thread), 0};
-    std::size_t times = 1;
-    if (left.starts_with(':')) {
+    const auto follows = [&](char sign) {
+      if (!left.starts_with(sign)) return false;
       left.remove_prefix(1);
-      step.outcome = static_cast<std::uint16_t>(number(0, 65535));
+      return true;
+    };
+    const bool buffer = follows('b');
+    const unsigned thread = number(max_threads - 1);
+    if (thread == 0) fail();
+    choice step{static_cast<std::uint8_t>(buffer ? buffer_of(thread) : thread)};
+    if (!buffer) {
+      if (!follows('@')) fail();
+      step.access = number(~0U);
+      if (follows(':')) step.outcome = static_cast<std::uint16_t>(number(65535));
     }
-    if (left.starts_with('*')) {
-      left.remove_prefix(1);
-      times = number(1, 100'000);
-    }
-    if (!left.empty()) times = (left = "x", number(1, 1));
-    schedule.insert(schedule.end(), times, step);
+    if (!left.empty()) fail();
+    schedule.push_back(step);
   }
   return schedule;
 }

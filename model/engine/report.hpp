@@ -27,8 +27,8 @@ std::string describe_value_of(const std::string& name, std::uint64_t value);
 // One line per step, in columns.
 std::string interleaving(const std::vector<recorded_step>& record);
 
-// A schedule in one word, and back: "1*5 2:1 b1": thread 1 five times, thread 2 with the second of
-// its outcomes, thread 1's store buffer.
+// A schedule in one line, and back: "1@5 2@3:1 b1": thread 1 up to its fifth access, thread 2 up to
+// its third with the second of the outcomes that can have, an entry of thread 1's store buffer.
 std::string to_text(const std::vector<choice>& schedule);
 // Throws std::invalid_argument that names what cannot be read.
 std::vector<choice> schedule_from(const std::string& text);

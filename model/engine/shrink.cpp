@@ -36,7 +36,6 @@ class shrinker {
       : run_(run), scenario_(scenario), kind_(found.what.kind), best_(found.schedule) {}
 
   std::vector<choice> shrunk() {
-    attempt(best_);
     while (attempts_ < attempts_at_most && (joins_blocks() || reads_what_is_new())) {
     }
     return best_;
@@ -46,8 +45,7 @@ class shrinker {
   // Keeps what came of `candidate` if that is better.
   bool attempt(const std::vector<choice>& candidate) {
     ++attempts_;
-    const auto by = make_replay(candidate);
-    if (run_.run(scenario_, *by) != execution::ending::violated) return false;
+    if (run_schedule(run_, scenario_, candidate) != execution::ending::violated) return false;
     if (run_.found().kind != kind_ || weight(run_.schedule()) >= weight(best_)) return false;
     best_ = run_.schedule();
     return true;
@@ -106,6 +104,15 @@ class shrinker {
 };
 
 }  // namespace
+
+execution::ending run_schedule(execution& run, const execution::body& scenario,
+                               const std::vector<choice>& schedule, bool recorded) {
+  for (;;) {
+    const auto by = make_replay(schedule);
+    const auto ending = run.run(scenario, *by, recorded);
+    if (ending != execution::ending::surprised) return ending;
+  }
+}
 
 std::vector<choice> shrink(execution& run, const execution::body& scenario, const finding& found) {
   return shrinker(run, scenario, found).shrunk();

@@ -5,7 +5,11 @@
 
 namespace readmost::model {
 
-// A schedule that fails in the same way. `run` knows what is shared.
+// Runs a schedule, and again when that shows something to be shared that was not known to be.
+execution::ending run_schedule(execution& run, const execution::body& scenario,
+                               const std::vector<choice>& schedule, bool recorded = false);
+
+// A schedule that fails in the same way.
 std::vector<choice> shrink(execution& run, const execution::body& scenario, const finding& found);
 
 }  // namespace readmost::model

@@ -1,0 +1,53 @@
+#include "catalogue.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace readmost::model {
+
+namespace {
+
+std::vector<named_scenario>& all() {
+  static std::vector<named_scenario> scenarios;
+  return scenarios;
+}
+
+}  // namespace
+
+const char* name_of(effort size) noexcept {
+  switch (size) {
+    case effort::small:
+      return "small";
+    case effort::medium:
+      return "medium";
+    case effort::large:
+      return "large";
+  }
+  return "?";
+}
+
+added_to_catalogue::added_to_catalogue(const named_scenario& which) {
+  const auto place = std::find_if(all().begin(), all().end(), [&](const named_scenario& each) {
+    return std::strcmp(each.name, which.name) > 0;
+  });
+  all().insert(place, which);
+}
+
+const std::vector<named_scenario>& catalogue() {
+  return all();
+}
+
+exploration usual_exploration(const named_scenario& which, memory_model memory) {
+  exploration how;
+  how.memory = memory;
+  const bool all_of_it = which.size == effort::small ||
+                         (which.size == effort::medium && memory != memory_model::release_acquire);
+  if (!all_of_it) {
+    how.search = search_kind::pct;
+    how.bound = 3;
+    how.runs = 30'000;
+  }
+  return how;
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,66 @@
+// The scenarios by name, and how each is explored. A scenario makes itself known:
+//
+//   SCENARIO(reader_against_writer, "a passive reader and a writer are never inside at once",
+//            effort::small) {
+//     auto& lock = biased_lock(s);
+//     ...
+//   }
+//
+// The body runs anew for every execution, with `s` for the threads: see engine/scenario.hpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/explore.hpp"
+
+namespace readmost::model {
+
+// How far a scenario can be explored within a minute.
+enum class effort : std::uint8_t {
+  small,   // exhaustively, under every memory model
+  medium,  // exhaustively under sequential consistency and TSO; else with few surprises, and by
+           // lots
+  large,   // with few surprises, and by lots
+};
+const char* name_of(effort size) noexcept;
+
+struct named_scenario {
+  const char* name;
+  const char* proves;
+  effort size;
+  void (*describe)(scenario&);
+  // A defect that is to be found, of the kind, under the models of `fails_under` (as bits, by their
+  // numbers): the scenario is a test of the checker itself.
+  violation_kind defect = violation_kind::none;
+  unsigned fails_under = 0;
+};
+
+// In the order of their names.
+const std::vector<named_scenario>& catalogue();
+
+struct added_to_catalogue {
+  explicit added_to_catalogue(const named_scenario& which);
+};
+
+inline constexpr unsigned under_sequential = 1U << static_cast<unsigned>(memory_model::sequential);
+inline constexpr unsigned under_tso = 1U << static_cast<unsigned>(memory_model::tso);
+inline constexpr unsigned under_release_acquire =
+    1U << static_cast<unsigned>(memory_model::release_acquire);
+
+// How `make test` explores a scenario under a model.
+exploration usual_exploration(const named_scenario& which, memory_model memory);
+
+}  // namespace readmost::model
+
+#define SCENARIO(name, proves, size)                                                          \
+  static void name(readmost::model::scenario&);                                               \
+  static const readmost::model::added_to_catalogue added_##name({#name, proves, size, name}); \
+  static void name([[maybe_unused]] readmost::model::scenario& s)
+
+// One with a defect that the checker has to find.
+#define BROKEN_SCENARIO(name, shows, size, defect, fails_under)                          \
+  static void name(readmost::model::scenario&);                                          \
+  static const readmost::model::added_to_catalogue added_##name(                         \
+      {#name, shows, size, name, readmost::model::violation_kind::defect, fails_under}); \
+  static void name([[maybe_unused]] readmost::model::scenario& s)

@@ -1,0 +1,37 @@
+// The library's lock as scenarios use it: how it is made, and what must hold when all is over. The
+// operations themselves are those of tests/unit/surface.hpp, which the public surfaces are made of.
+#pragma once
+
+#include <readmost/rwlock.hpp>
+
+#include "catalogue.hpp"
+#include "surface.hpp"
+
+namespace readmost::model {
+
+using platform::variable;
+
+// A bare lock, met before by somebody, with an account that lasts for all the scenario does.
+rwlock& unbiased_lock(scenario& s, const char* name = "lock");
+rwlock& biased_lock(scenario& s, const char* name = "lock");
+
+// What a thread does before the others start, where the scenario is not about that.
+void be_online();   // registered, and able to lock passively
+void be_known();    // registered
+void be_dormant();  // registered, in the index, not able to lock passively
+
+// Reads and writes of what a lock protects: two of them at once, one a write, are found.
+class guarded {
+ public:
+  void read() const { (void)data_.get(); }
+  void write() { ++data_; }
+
+ private:
+  variable<std::uint32_t> data_{0};
+};
+
+// When all threads are over nobody may be inside or counted as waiting, and no record may be left
+// to a thread that is no more. Call it in `finally`, after what the scenario itself has to say.
+void expect_all_given_back(const rwlock& lock);
+
+}  // namespace readmost::model

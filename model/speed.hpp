@@ -1,0 +1,8 @@
+// How fast the checker is.
+#pragma once
+
+namespace readmost::model {
+
+int measure_speed();
+
+}  // namespace readmost::model
