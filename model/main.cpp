@@ -3,10 +3,8 @@
 #include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
-#include <boost/timer/progress_display.hpp>
-#include <cstring>
+#include <algorithm>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <readmost/mutant.hpp>
@@ -217,13 +215,14 @@ int main_of(int count, char** words) {
       app.add_subcommand("necessity",
                          "weakens each lettered order and fence in turn, and tries "
                          "each mutant: every one has to be found");
-  weighing->add_option("--letter", needed.letters, "only these");
-  weighing->add_option("--mutants", needed.mutants, "only these mutants; 'none' for no mutant");
-  weighing->add_option("--time", needed.seconds, "seconds for each letter, scenario and model")
+  weighing->add_option("NAME", needed.names, "letters and mutants; all when none");
+  weighing->add_option("--time", needed.seconds, "seconds for each scenario and model")
       ->check(CLI::PositiveNumber);
-  weighing->add_option("--table", needed.table,
-                       "file into which to write the table, between its marks");
-  weighing->add_option("--json", needed.json, "file for the results");
+  weighing->add_option("--known", needed.known,
+                       "file of what was found before: tried first, rewritten");
+  weighing->add_flag("--only-known", needed.only_known, "tries nothing else, writes nothing")
+      ->needs("--known");
+  weighing->add_option("--table", needed.table, "page that has marks for the tables");
 
   CLI::App* timing =
       app.add_subcommand("speed", "how many executions a second, in simple scenarios");

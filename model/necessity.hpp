@@ -11,14 +11,15 @@
 namespace readmost::model {
 
 struct necessity_request {
-  std::vector<std::string> letters;  // all when empty
-  std::vector<std::string> mutants;  // all when empty
-  double seconds = 20;
-  std::string table;
-  std::string json;
+  std::vector<std::string> names;  // of letters and mutants; all when empty
+  double seconds = 10;             // for each scenario and model
+  std::string known;               // file of rows, as written: tried first
+  bool only_known = false;         // nothing else is tried
+  std::string table;               // file that has the marks between which the tables go
 };
 
-// Prints and writes what was found; 0 if everything was found to be needed.
+// Prints what was found and writes it to `known` unless only_known; 0 if everything was found to be
+// needed.
 int find_necessity(const necessity_request& asked);
 
 // These throw std::invalid_argument that names what there is not.

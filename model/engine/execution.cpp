@@ -347,8 +347,11 @@ void execution::act(operation& what) {
 // --- Steps -------------------------------------------------------------------------------------
 
 footprint execution::footprint_of(actor who) const {
-  if (!is_buffer(who)) return memory_->footprint_of(threads_[who], *threads_[who].pending);
   footprint made;
+  if (!is_buffer(who)) {
+    memory_->footprint_of(threads_[who], *threads_[who].pending, made);
+    return made;
+  }
   made.thread = static_cast<std::uint8_t>(thread_of(who));
   made.where = memory_->oldest_buffered(thread_of(who));
   made.writes = true;
@@ -370,7 +373,7 @@ void execution::carry_out(simulated_thread& who, operation& what) {
   if (what.what == kind::awake && who.woken) {
     knows_of(static_cast<std::int32_t>(who.woken_by) - 1);
   }
-  made.touched = memory_->footprint_of(who, what);
+  memory_->footprint_of(who, what, made.touched);
   if (what.where != nullptr && what.what != kind::futex_wake && what.what != kind::awake) {
     check_alive(*what.where, what.at);
     start_history(*what.where);
@@ -405,8 +408,9 @@ void execution::carry_out(simulated_thread& who, operation& what) {
   }
   idle_ = false;
   made.read_from = memory_->read_from();
-  made.known[who.number] = static_cast<std::uint16_t>(events_.size());
   before_latest_.known = made.known;
+  before_latest_.known[who.number] = static_cast<std::uint16_t>(events_.size());
+  made.known[who.number] = static_cast<std::uint16_t>(events_.size());
   // It waited for the other's buffer; but it could as well have come before the stores in there.
   if (what.what == kind::interrupt) knows_of(last_step_[buffer_of(what.target)]);
   finish_event(made);
@@ -475,12 +479,14 @@ location& execution::find(const void* address, std::uint32_t size) {
     found.retired = false;
     found.value = 0;
     std::memcpy(&found.value, address, size);
-    found.last = {};
-    found.history.clear();
-    found.steps.clear();
-    found.queue_steps.clear();
-    found.seq_cst_position = 0;
-    found.changes = 0;
+    if (found.shared) {
+      found.last = {};
+      found.history.clear();
+      found.steps.clear();
+      found.queue_steps.clear();
+      found.seq_cst_position = 0;
+      found.changes = 0;
+    }
   }
   return found;
 }

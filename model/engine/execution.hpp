@@ -70,7 +70,7 @@ struct event {
   footprint touched;
   std::uint32_t read_from = 0;  // step
   // Of each actor, how many of the steps (the number of the last one, plus 1) this one knows of.
-  std::array<std::uint16_t, max_actors> known{};
+  alignas(32) std::array<std::uint16_t, max_actors> known{};
 
   bool knows(std::uint32_t step, actor whose) const noexcept { return known[whose] > step; }
 };

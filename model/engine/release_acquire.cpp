@@ -67,8 +67,8 @@ class release_acquire_memory final : public memory {
     }
   }
 
-  footprint footprint_of(const simulated_thread& who, const operation& what) const override {
-    footprint made;
+  void footprint_of(const simulated_thread& who, const operation& what,
+                    footprint& made) const override {
     made.thread = static_cast<std::uint8_t>(who.number);
     made.where = what.where;
     made.seq_cst = is_seq_cst(what.order);
@@ -111,7 +111,6 @@ class release_acquire_memory final : public memory {
         made.seq_cst = false;
         break;
     }
-    return made;
   }
 
   relation relate(const footprint& first, const footprint& second) const override {

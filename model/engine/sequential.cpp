@@ -102,9 +102,8 @@ void sequential_memory::perform(execution& run, simulated_thread& who, operation
   }
 }
 
-footprint sequential_memory::footprint_of(const simulated_thread& who,
-                                          const operation& what) const {
-  footprint made;
+void sequential_memory::footprint_of(const simulated_thread& who, const operation& what,
+                                     footprint& made) const {
   made.thread = static_cast<std::uint8_t>(who.number);
   made.where = what.where;
   switch (what.what) {
@@ -134,7 +133,6 @@ footprint sequential_memory::footprint_of(const simulated_thread& who,
       made.where = nullptr;
       break;
   }
-  return made;
 }
 
 relation sequential_memory::relate(const footprint& first, const footprint& second) const {

@@ -16,7 +16,8 @@ class sequential_memory : public memory {
   void perform(execution& run, simulated_thread& who, operation& what) override;
   std::uint32_t drain(execution& run, unsigned thread) override;
   location* oldest_buffered(unsigned thread) const override;
-  footprint footprint_of(const simulated_thread& who, const operation& what) const override;
+  void footprint_of(const simulated_thread& who, const operation& what,
+                    footprint& made) const override;
   relation relate(const footprint& first, const footprint& second) const override;
   bool race(const footprint& first, const footprint& second) const override;
   bool orders(const footprint& first, const footprint& second) const override;

@@ -83,15 +83,15 @@ class tso_memory final : public sequential_memory {
     return oldest.stored.step;
   }
 
-  footprint footprint_of(const simulated_thread& who, const operation& what) const override {
-    footprint made = sequential_memory::footprint_of(who, what);
+  void footprint_of(const simulated_thread& who, const operation& what,
+                    footprint& made) const override {
+    sequential_memory::footprint_of(who, what, made);
     if (what.what == kind::store && !is_seq_cst(what.order)) {
       made.where = nullptr;
       made.writes = false;
       made.fills_buffer = true;
     }
     if (what.what == kind::interrupt) made.interrupts = static_cast<std::int8_t>(what.target);
-    return made;
   }
 
   relation relate(const footprint& first, const footprint& second) const override {

@@ -39,6 +39,11 @@ const std::vector<lettered_place>& letters_met() {
   return met;
 }
 
+void forget_letters_met() {
+  met.clear();
+  last_line.clear();
+}
+
 std::memory_order order_now(letter which, std::memory_order order, bool is_fence,
                             std::source_location at) {
   remember(which, order, is_fence, at);

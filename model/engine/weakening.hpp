@@ -26,6 +26,7 @@ struct lettered_place {
 };
 // Those that executions have come by so far.
 const std::vector<lettered_place>& letters_met();
+void forget_letters_met();
 
 // The order with which an access with that letter is to be made now.
 std::memory_order order_now(letter which, std::memory_order order, bool is_fence,
