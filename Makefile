@@ -1,5 +1,5 @@
 # Everything a newcomer needs: make, make demo, make test. Each installs what is missing first.
-.PHONY: all setup build demo test bench check install clean
+.PHONY: all setup build demo test model bench check install clean
 
 all: build
 
@@ -15,6 +15,10 @@ demo: build
 
 test: build
 	@ctest --preset release
+
+# Every scenario of the checker to its end, every letter and mutant, with a report in out/model.
+model: build
+	@model/run
 
 # Beside the locks of other libraries, which it installs.
 bench: setup
