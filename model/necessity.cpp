@@ -129,7 +129,8 @@ class survey {
         for (const auto& place : letters_met()) {
           scenarios_[place.which].insert(each.name);
           auto& known = places_[place.which];
-          const std::string text = place_in_source(place.at);
+          std::string text = place_in_source(place.at);
+          text.resize(text.find(':'));  // lines move
           if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
           orders_[place.which].insert({place.order, place.is_fence});
         }
@@ -144,7 +145,7 @@ class survey {
 
   std::string places(letter which) const {
     const auto found = places_.find(which);
-    return found == places_.end() ? "" : fmt::format("{}", fmt::join(found->second, ", "));
+    return found == places_.end() ? "" : fmt::format("`{}`", fmt::join(found->second, "`, `"));
   }
 
   // One step weaker each. A fence goes as a whole.

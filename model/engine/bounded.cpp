@@ -14,15 +14,17 @@ class bounded final : public search {
   void start(execution&) override {
     depth_ = 0;
     spent_ = 0;
+    kept_ = 0;
   }
 
   actor choose(execution&, actors ready, actor last, std::uint32_t&) override {
     options_.clear();
     actor expected = nobody;
     bool free = true;  // nobody is interrupted: whoever comes next is no surprise
+    kept_ &= ready;
     if (last != nobody) {
       const unsigned thread = thread_of(last);
-      if (contains(ready, buffer_of(thread))) {
+      if (contains(ready & ~kept_, buffer_of(thread))) {
         expected = buffer_of(thread);
       } else if (contains(ready, thread)) {
         expected = thread;
@@ -32,7 +34,10 @@ class bounded final : public search {
     if (expected != nobody) options_.push_back(expected);
     for_each(ready & ~(expected == nobody ? 0 : only(expected)),
              [&](actor who) { options_.push_back(who); });
-    return options_[decide(static_cast<std::uint32_t>(options_.size()), free)];
+    const actor who = options_[decide(static_cast<std::uint32_t>(options_.size()), free)];
+    // One surprise, however long it lasts.
+    if (expected != nobody && is_buffer(expected) && who != expected) kept_ |= only(expected);
+    return who;
   }
 
   std::uint32_t pick(std::uint32_t outcomes) override { return decide(outcomes, false); }
@@ -64,6 +69,7 @@ class bounded final : public search {
 
   const unsigned most_;
   unsigned spent_ = 0;
+  actors kept_ = 0;  // buffers that have been passed over
   std::size_t depth_ = 0;
   std::vector<decision> decisions_;
   std::vector<actor> options_;

@@ -105,6 +105,7 @@ void execution::reset(const body& of, search& by, bool recorded) {
   fresh_since_ = 0;
   idle_turns_ = 0;
   idle_ = false;
+  unscheduled_ = 0;
   last_actor_ = nobody;
   record_.clear();
   observed_.clear();
@@ -248,7 +249,7 @@ bool execution::is_ready(const simulated_thread& t) const {
       return t.woken || (t.asleep_timed && t.timeouts < machine_.timeouts);
     case kind::yield:
       for (const auto& look : t.looks) {
-        if (look.where->changes != look.changes) return true;
+        if (memory_->has_changed(t, look)) return true;
       }
       return idle_;
     default:
@@ -355,10 +356,12 @@ footprint execution::footprint_of(actor who) const {
   made.thread = static_cast<std::uint8_t>(thread_of(who));
   made.where = memory_->oldest_buffered(thread_of(who));
   made.writes = true;
+  made.is_late = memory_->is_late(thread_of(who));
   return made;
 }
 
 void execution::carry_out(simulated_thread& who, operation& what) {
+  unscheduled_ = 0;
   event& made = events_.emplace_back();
   made.who = who.number;
   const std::int32_t last = last_step_[who.number];
@@ -379,11 +382,18 @@ void execution::carry_out(simulated_thread& who, operation& what) {
     start_history(*what.where);
   }
   if (what.what == kind::load || what.what == kind::compare || what.what == kind::update) {
-    who.looks.push_back({what.where, what.where->changes});
+    who.looks.push_back({what.where, what.where->changes, 0});
   }
+  const std::uint32_t changes = what.where != nullptr ? what.where->changes : 0;
   memory_->perform(*this, who, what);
+  if (what.where != nullptr) forget_own_changes(who, *what.where, changes);
   switch (what.what) {
+    case kind::load:
+    case kind::update:
+      who.looks.back().place = memory_->read_place();
+      break;
     case kind::compare:
+      who.looks.back().place = memory_->read_place();
       made.touched.writes = what.success;
       break;
     case kind::futex_wait:
@@ -398,7 +408,6 @@ void execution::carry_out(simulated_thread& who, operation& what) {
       break;
     case kind::yield:
       if (idle_) who.clock += 3'000'000'000;
-      who.looks.clear();
       break;
     case kind::retire:
       what.where->retired = true;
@@ -414,7 +423,17 @@ void execution::carry_out(simulated_thread& who, operation& what) {
   // It waited for the other's buffer; but it could as well have come before the stores in there.
   if (what.what == kind::interrupt) knows_of(last_step_[buffer_of(what.target)]);
   finish_event(made);
+  if (what.what == kind::yield) who.looks.clear();
   if (recorded_) record_step(who.number, what);
+}
+
+// Who waits waits for the others.
+void execution::forget_own_changes(simulated_thread& who, const location& where,
+                                   std::uint32_t before) {
+  if (where.changes == before) return;
+  for (auto& look : who.looks) {
+    if (look.where == &where) look.changes += where.changes - before;
+  }
 }
 
 void execution::drain(unsigned thread) {
@@ -431,7 +450,9 @@ void execution::drain(unsigned thread) {
   operation what;
   what.what = kind::drain;
   what.where = touched.where;
+  const std::uint32_t changes = touched.where->changes;
   const std::uint32_t stored = memory_->drain(*this, thread);
+  forget_own_changes(threads_[thread], *touched.where, changes);
   what.operand = touched.where->value;
   const auto& known = events_[stored - 1].known;
   for (unsigned i = 0; i < max_actors; ++i) made.known[i] = std::max(made.known[i], known[i]);
@@ -449,7 +470,9 @@ void execution::finish_event(event& made) {
   };
   for_each_candidate([&](std::uint32_t candidate) {
     const event& other = events_[candidate];
-    if (memory_->orders(other.touched, made.touched)) knows(other);
+    if (!made.knows(candidate, other.who) && memory_->orders(other.touched, made.touched)) {
+      knows(other);
+    }
   });
   if (made.read_from != 0) knows(events_[made.read_from - 1]);
   search_->happened(*this);
@@ -461,6 +484,9 @@ void execution::note_steps(const event& made) {
   const footprint& touched = made.touched;
   if (touched.where != nullptr) touched.where->steps.push_back(index);
   if (touched.queue != nullptr) touched.queue->queue_steps.push_back(index);
+  if (touched.looks != 0) {
+    for (const auto& look : threads_[touched.thread].looks) look.where->steps.push_back(index);
+  }
   if (touched.fences || touched.seq_cst) ordered_steps_.push_back(index);
   if (touched.interrupts >= 0) {
     interrupted_[static_cast<unsigned>(touched.interrupts)].push_back(index);
@@ -483,10 +509,9 @@ location& execution::find(const void* address, std::uint32_t size) {
       found.last = {};
       found.history.clear();
       found.steps.clear();
-      found.queue_steps.clear();
-      found.seq_cst_position = 0;
       found.changes = 0;
     }
+    found.queue_steps.clear();  // a word may be slept on that nobody writes
   }
   return found;
 }
@@ -513,7 +538,10 @@ bool execution::is_scheduled(location& where, bool writes, std::source_location 
   check_alive(where, at);
   where.threads |= static_cast<std::uint8_t>(1U << running_->number);
   where.written |= writes;
-  if (where.written && (where.threads & (where.threads - 1)) != 0) {
+  // A loop that waits for a store nobody has made yet would keep that thread from ever running.
+  constexpr std::uint32_t accesses_of_a_step = 20;
+  const bool loops = ++unscheduled_ > limits_.steps * accesses_of_a_step;
+  if (loops || (where.written && (where.threads & (where.threads - 1)) != 0)) {
     where.shared = true;
     where.index = shared_count_++;
     stop(ending::surprised);
@@ -655,6 +683,7 @@ bool execution::membarrier(std::source_location at) {
 void execution::pass_time(std::uint64_t nanoseconds, std::source_location at) {
   running_->clock += nanoseconds;
   if (!concurrent_) return;
+  fence(std::memory_order_seq_cst, at);
   for (unsigned i = 1; i < thread_count_; ++i) {
     if (i == running_->number) continue;
     operation what;
@@ -663,6 +692,7 @@ void execution::pass_time(std::uint64_t nanoseconds, std::source_location at) {
     what.at = at;
     act(what);
   }
+  fence(std::memory_order_seq_cst, at);
 }
 
 void execution::sink_last_store() {

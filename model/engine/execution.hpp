@@ -51,12 +51,7 @@ struct simulated_thread {
   unsigned timeouts = 0;       // sleeps that ended by their deadline
   std::uint32_t woken_by = 0;  // step
 
-  // Locations read since the last turn of a loop, and how often they had changed by then.
-  struct look {
-    location* where;
-    std::uint32_t changes;
-  };
-  std::vector<look> looks;
+  std::vector<look> looks;  // since the last turn of a loop
 
   std::uint32_t accesses = 0;  // made or begun
   std::uint64_t clock = 0;     // nanoseconds
@@ -172,6 +167,8 @@ class execution {
 
   // --- For searches.
   unsigned thread_count() const noexcept { return thread_count_; }
+  // Nobody can do anything but look again, though nothing has changed.
+  bool is_idle() const noexcept { return idle_; }
   const simulated_thread& thread(unsigned number) const noexcept { return threads_[number]; }
   simulated_thread& thread(unsigned number) noexcept { return threads_[number]; }
   simulated_thread& self() noexcept { return *running_; }
@@ -183,16 +180,19 @@ class execution {
   const std::vector<recorded_step>& record() const noexcept { return record_; }
   // What the step that has just happened knew before it touched what others touch.
   const event& before_latest() const noexcept { return before_latest_; }
-  // Calls visit(index) for the events that may conflict with the latest one.
+  // Calls visit(index) for the events of other threads that may conflict with the latest one.
   template <class Visit>
   void for_each_candidate(Visit visit) const {
     const footprint& of = events_.back().touched;
     const auto earlier = [&](const std::vector<std::uint32_t>& list) {
       for (const std::uint32_t index : list) {
-        if (index + 1 != events_.size()) visit(index);
+        if (index + 1 != events_.size() && events_[index].touched.thread != of.thread) visit(index);
       }
     };
     if (of.where != nullptr) earlier(of.where->steps);
+    if (of.looks != 0) {
+      for (const auto& look : threads_[of.thread].looks) earlier(look.where->steps);
+    }
     if (of.queue != nullptr) earlier(of.queue->queue_steps);
     if (of.fences || of.seq_cst) earlier(ordered_steps_);
     earlier(interrupted_[of.thread]);
@@ -218,6 +218,7 @@ class execution {
   void drain(unsigned thread);
   void finish_event(event& made);
   void note_steps(const event& made);
+  void forget_own_changes(simulated_thread& who, const location& where, std::uint32_t before);
   void fall_asleep(simulated_thread& who, const operation& what);
   void wake_up(simulated_thread& waker, operation& what);
   void wake(simulated_thread& who, operation& what);
@@ -288,7 +289,8 @@ class execution {
   std::vector<unsigned> sleepers_;                    // threads asleep, the longest first
   std::uint32_t fresh_since_ = 0;
   std::uint32_t idle_turns_ = 0;
-  bool idle_ = false;  // nobody can do anything but look again
+  bool idle_ = false;              // nobody can do anything but look again
+  std::uint32_t unscheduled_ = 0;  // accesses since the latest step
   actor last_actor_ = nobody;
   std::vector<recorded_step> record_;
   std::vector<std::int64_t> observed_;

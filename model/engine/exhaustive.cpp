@@ -100,11 +100,12 @@ class exhaustive final : public search {
       }
     }
     fresh.wanted = only(who);
-    // A deadline may pass before whatever wakes the sleeper: no race of steps would tell.
+    // A deadline may pass before whatever wakes the sleeper: no race of steps would tell. Nor would
+    // any tell which of those who wait looks again when nothing else can happen.
     for_each(fresh.eligible, [&](actor each) {
       if (is_buffer(each)) return;
       const simulated_thread& t = run.thread(each);
-      if (t.pending->what == kind::awake && !t.woken) fresh.wanted |= only(each);
+      if ((t.pending->what == kind::awake && !t.woken) || run.is_idle()) fresh.wanted |= only(each);
     });
     take(fresh, who);
     nodes_.push_back(fresh);
@@ -180,8 +181,14 @@ class exhaustive final : public search {
       if (!events[index].knows(first, reversed)) consider(index, events[index].known);
     }
     consider(static_cast<std::uint32_t>(events.size() - 1), events.back().known);
-    if ((initials & before.wanted) != 0) return;
-    const actors possible = initials & before.ready;
+    // Who is asleep has been seen to begin; but if another begins, the latest step may read what
+    // it has not read now, or write where it has failed to.
+    const bool may_differ =
+        run.model() == memory_model::release_acquire || events.back().touched.updates;
+    const actors tried = may_differ ? before.wanted & before.eligible : before.wanted;
+    if ((initials & tried) != 0) return;
+    actors possible = initials & before.ready;
+    if (may_differ && (possible & before.eligible) != 0) possible &= before.eligible;
     before.wanted |= possible != 0 ? possible & ~(possible - 1) : before.ready;
   }
 

@@ -39,8 +39,14 @@ struct location {
   std::vector<message> history;      // release/acquire: all of them, in the order of execution
   std::vector<std::uint32_t> steps;  // that accessed it
   std::vector<std::uint32_t> queue_steps;  // that touched the futex queue
-  position seq_cst_position = 0;           // of the newest seq_cst store
   std::uint32_t changes = 0;               // stores to it
+};
+
+// What a turn of a loop has read.
+struct look {
+  location* where;
+  std::uint32_t changes;  // of the location by then, without those of the thread that looks
+  position place;         // of what was read (release/acquire)
 };
 
 }  // namespace readmost::model

@@ -48,6 +48,7 @@ class memory {
   // As if the compiler had moved the thread's last store behind the loads that follow it.
   virtual void sink_last_store(unsigned thread) = 0;
   virtual location* oldest_buffered(unsigned thread) const = 0;
+  virtual bool is_late(unsigned) const { return false; }
 
   // Fills in `made`, which is as constructed. Not a result: in the one place that matters for speed
   // it lies where it stays.
@@ -63,6 +64,10 @@ class memory {
   // Whether a load or update can read a store of step `since` or later.
   virtual bool can_read_since(const simulated_thread& who, const operation& what,
                               std::uint32_t since) const = 0;
+  // Whether another thread has stored what is newer than what the thread has looked at.
+  virtual bool has_changed(const simulated_thread& who, const look& at) const = 0;
+  // The place of the store that the operation just performed has read from.
+  virtual position read_place() const { return 0; }
   // The step of the store that the operation just performed has read from, if that orders them.
   virtual std::uint32_t read_from() const = 0;
 

@@ -61,6 +61,7 @@ constexpr bool is_seq_cst(std::memory_order order) noexcept {
 struct footprint {
   location* where = nullptr;  // the memory touched
   location* queue = nullptr;  // the futex whose sleepers are touched
+  std::uint64_t looks = 0;    // a bit for each location of which it learns what is newest
   bool reads = false;
   bool writes = false;
   bool updates = false;  // is a read-modify-write, though it may turn out not to write
@@ -68,6 +69,7 @@ struct footprint {
   bool seq_cst = false;         // takes part in the one order of all seq_cst operations
   bool fences = false;          // ... and is ordered with all of them, whatever their location
   bool fills_buffer = false;    // a store that stays in its thread's buffer
+  bool is_late = false;         // a store that no membarrier waits for: no compiler fence keeps it
   std::uint8_t thread = 0;      // that does it
   std::int8_t interrupts = -1;  // another thread, which runs a fence
 };

@@ -19,7 +19,7 @@ class release_acquire_memory final : public memory {
   void start(execution& run) override {
     views_ = &run.all_views();
     sync_.start(*views_);
-    fenced_ = views_->empty();
+    ordered_ = views_->empty();
   }
 
   bool is_ready(const simulated_thread&, const operation&) const override { return true; }
@@ -31,6 +31,13 @@ class release_acquire_memory final : public memory {
   location* oldest_buffered(unsigned) const override { return nullptr; }
   std::string buffered(const execution&, unsigned) const override { return {}; }
   std::uint32_t read_from() const override { return read_from_; }
+  position read_place() const override { return read_place_; }
+  bool has_changed(const simulated_thread& who, const look& at) const override {
+    for (const message& each : at.where->history) {
+      if (each.place > at.place && each.thread != who.number) return true;
+    }
+    return false;
+  }
 
   void perform(execution& run, simulated_thread& who, operation& what) override {
     read_from_ = 0;
@@ -107,6 +114,10 @@ class release_acquire_memory final : public memory {
         made.fences = true;
         made.interrupts = static_cast<std::int8_t>(what.target);
         break;
+      case kind::yield:
+        made.seq_cst = false;
+        for (const auto& look : who.looks) made.looks |= bit_of(*look.where);
+        break;
       default:
         made.seq_cst = false;
         break;
@@ -137,21 +148,30 @@ class release_acquire_memory final : public memory {
                       std::uint32_t since) const override {
     const position oldest = oldest_readable(who, what);
     for (const message& each : what.where->history) {
-      if (each.step >= since && is_readable(what, each, oldest)) return true;
+      if (each.step >= since && is_readable(who, what, each, oldest)) return true;
     }
     return false;
   }
 
  private:
+  static std::uint64_t bit_of(const location& where) noexcept {
+    return std::uint64_t{1} << (where.index % 64);
+  }
+
+  // Whether `turn`, of a loop, finds out about the store.
+  static bool looks_at(const footprint& turn, const footprint& store) noexcept {
+    return turn.looks != 0 && store.writes && (turn.looks & bit_of(*store.where)) != 0;
+  }
+
   static bool is_ordered(const footprint& first, const footprint& second) noexcept {
     if (first.interrupts == second.thread || second.interrupts == first.thread) return true;
     if (first.queue != nullptr && first.queue == second.queue) return true;
+    if (looks_at(first, second) || looks_at(second, first)) return true;
     if ((first.fences && (second.fences || second.seq_cst)) || (first.seq_cst && second.fences)) {
       return true;
     }
     if (first.where == nullptr || first.where != second.where) return false;
-    return first.retires || second.retires ||
-           (first.seq_cst && second.seq_cst && (first.writes || second.writes));
+    return first.retires || second.retires || (first.seq_cst && second.seq_cst);
   }
 
   static position newest(const location& where) noexcept {
@@ -165,18 +185,24 @@ class release_acquire_memory final : public memory {
     known = std::max(known, place);
   }
 
-  position oldest_readable(const simulated_thread& who, const operation& what) const noexcept {
-    const location& where = *what.where;
-    position oldest = who.now->positions()[where.index];
-    if (what.what == kind::futex_wait) {
-      oldest = std::max(oldest, fenced_->positions()[where.index]);
-    } else if (is_seq_cst(what.order)) {
-      oldest = std::max(oldest, where.seq_cst_position);
-    }
-    return oldest;
+  // Of all seq_cst operations and fences that follow, none may know less.
+  void order(const location& where, position place) noexcept {
+    position& known = ordered_->positions()[where.index];
+    known = std::max(known, place);
   }
 
-  static bool is_readable(const operation& what, const message& each, position oldest) noexcept {
+  position oldest_readable(const simulated_thread& who, const operation& what) const noexcept {
+    const location& where = *what.where;
+    const position known = who.now->positions()[where.index];
+    if (what.what != kind::futex_wait && !is_seq_cst(what.order)) return known;
+    return std::max(known, ordered_->positions()[where.index]);
+  }
+
+  // `oldest`: by the order of success, where a compare-and-swap has two.
+  bool is_readable(const simulated_thread& who, const operation& what, const message& each,
+                   position oldest) const noexcept {
+    const bool fails = what.what == kind::compare && each.value != what.expected;
+    if (fails && !is_seq_cst(what.failure)) oldest = who.now->positions()[what.where->index];
     if (each.place < oldest) return false;
     if (!each.updated) return true;
     return what.what != kind::update && (what.what != kind::compare || each.value != what.expected);
@@ -188,7 +214,7 @@ class release_acquire_memory final : public memory {
     auto& history = what.where->history;
     candidates_.clear();
     for (std::uint32_t i = 0; i < history.size(); ++i) {
-      if (is_readable(what, history[i], oldest)) candidates_.push_back(i);
+      if (is_readable(who, what, history[i], oldest)) candidates_.push_back(i);
     }
     std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
       return history[a].place > history[b].place;
@@ -206,10 +232,12 @@ class release_acquire_memory final : public memory {
   }
 
   void read(simulated_thread& who, const location& where, const message& from,
-            std::memory_order order) {
+            std::memory_order by) {
     read_from_ = from.step;
+    read_place_ = from.place;
     know(who, where, from.place);
-    sync_.acquire(who, from, order);
+    if (is_seq_cst(by)) order(where, from.place);
+    sync_.acquire(who, from, by);
   }
 
   void load(execution& run, simulated_thread& who, operation& what) {
@@ -232,7 +260,7 @@ class release_acquire_memory final : public memory {
     location& where = *what.where;
     const bool is_newest = place > newest(where);
     know(who, where, place);
-    if (is_seq_cst(what.order)) where.seq_cst_position = std::max(where.seq_cst_position, place);
+    if (is_seq_cst(what.order)) order(where, place);
     const view* published = sync_.publish(who, what.order, continued);
     where.history.push_back(
         {value, place, published, run.step(), static_cast<std::uint8_t>(who.number)});
@@ -273,8 +301,8 @@ class release_acquire_memory final : public memory {
   }
 
   void fence_positions(simulated_thread& who) {
-    views_->join_positions(*who.now, *fenced_);
-    views_->join_positions(*fenced_, *who.now);
+    views_->join_positions(*who.now, *ordered_);
+    views_->join_positions(*ordered_, *who.now);
   }
 
   void fence(simulated_thread& who, std::memory_order order) {
@@ -287,8 +315,9 @@ class release_acquire_memory final : public memory {
 
   views* views_ = nullptr;
   synchronization sync_;
-  view* fenced_ = nullptr;  // what seq_cst fences know
+  view* ordered_ = nullptr;  // what seq_cst operations and fences have known
   std::uint32_t read_from_ = 0;
+  position read_place_ = 0;
   std::vector<std::uint32_t> candidates_;
   std::vector<std::uint32_t> fresh_;
   std::vector<position> places_;

@@ -45,6 +45,10 @@ bool sequential_memory::can_read_since(const simulated_thread&, const operation&
   return false;
 }
 
+bool sequential_memory::has_changed(const simulated_thread&, const look& at) const {
+  return at.where->changes != at.changes;
+}
+
 std::uint32_t sequential_memory::read_from() const {
   return 0;
 }

@@ -23,6 +23,7 @@ class sequential_memory : public memory {
   bool orders(const footprint& first, const footprint& second) const override;
   bool can_read_since(const simulated_thread& who, const operation& what,
                       std::uint32_t since) const override;
+  bool has_changed(const simulated_thread& who, const look& at) const override;
   std::uint32_t read_from() const override;
   void start(execution& run) override;
   std::string buffered(const execution& run, unsigned thread) const override;

@@ -6,7 +6,8 @@ namespace readmost::model {
 
 namespace {
 
-constexpr unsigned attempts_at_most = 3000;
+constexpr std::size_t attempts_at_most = 3000;
+constexpr std::size_t steps_of_an_attempt = 100;  // a longer one counts for several
 
 struct block {
   std::size_t begin;
@@ -44,7 +45,7 @@ class shrinker {
  private:
   // Keeps what came of `candidate` if that is better.
   bool attempt(const std::vector<choice>& candidate) {
-    ++attempts_;
+    attempts_ += 1 + candidate.size() / steps_of_an_attempt;
     if (run_schedule(run_, scenario_, candidate) != execution::ending::violated) return false;
     if (run_.found().kind != kind_ || weight(run_.schedule()) >= weight(best_)) return false;
     best_ = run_.schedule();
@@ -100,7 +101,7 @@ class shrinker {
   const execution::body& scenario_;
   const violation_kind kind_;
   std::vector<choice> best_;
-  unsigned attempts_ = 0;
+  std::size_t attempts_ = 0;
 };
 
 }  // namespace

@@ -54,6 +54,10 @@ class tso_memory final : public sequential_memory {
     return buffers_[thread].empty() ? nullptr : buffers_[thread].front().where;
   }
 
+  bool is_late(unsigned thread) const override {
+    return buffers_[thread].size() == 1 && sunk_[thread];
+  }
+
   void perform(execution& run, simulated_thread& who, operation& what) override {
     if (what.what != kind::load) sunk_[who.number] = false;
     if (what.what == kind::store && !is_seq_cst(what.order)) {
@@ -95,8 +99,8 @@ class tso_memory final : public sequential_memory {
   }
 
   relation relate(const footprint& first, const footprint& second) const override {
-    if ((second.fills_buffer && first.interrupts == second.thread) ||
-        (first.fills_buffer && second.interrupts == first.thread)) {
+    if (((second.fills_buffer || second.is_late) && first.interrupts == second.thread) ||
+        ((first.fills_buffer || first.is_late) && second.interrupts == first.thread)) {
       return relation::dependent;
     }
     return sequential_memory::relate(first, second);

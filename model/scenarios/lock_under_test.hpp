@@ -30,6 +30,21 @@ class guarded {
   variable<std::uint32_t> data_{0};
 };
 
+// A section of a reader, or of a writer, under `lock`; those that try need not get it.
+void read_under(rwlock& lock, const guarded& data, rules how = {});
+void write_under(rwlock& lock, guarded& data, rules how = {});
+bool try_read_under(rwlock& lock, const guarded& data, rules how = {});
+bool try_write_under(rwlock& lock, guarded& data, rules how = {});
+
+// The second half of a read section that began in `before`.
+void finish_reading(rwlock& lock, const guarded& data);
+
+// What a writer does that revokes the bias of some other lock.
+void run_round();
+
+// A biased lock whose holds go into the same slot of a reader as those of `other`.
+rwlock& biased_lock_in_slot_of(scenario& s, const rwlock& other, const char* name);
+
 // When all threads are over nobody may be inside or counted as waiting, and no record may be left
 // to a thread that is no more. Call it in `finally`, after what the scenario itself has to say.
 void expect_all_given_back(const rwlock& lock);

@@ -1,0 +1,39 @@
+// An object that the first who needs it makes, under a lock that later users pass by.
+#include "broken/fences.hpp"
+#include "catalogue.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+void make_at_first_use(scenario& s, std::memory_order publish, std::memory_order look) {
+  auto& made = s.make<platform::atomic<bool>>("made");
+  auto& value = s.make<platform::atomic<int>>("value");
+  auto& locked = s.make<platform::atomic<bool>>("locked");
+  const auto use = [&, publish, look] {
+    if (!made.load(look)) {
+      while (locked.exchange(true, platform::acquire)) platform::yield();
+      if (!made.load(platform::relaxed)) {
+        value.store(1, platform::relaxed);
+        made.store(true, publish);
+      }
+      locked.store(false, platform::release);
+    }
+    expect(value.load(platform::relaxed) == 1, "whoever finds the object made finds it complete");
+  };
+  s.thread("first", use).thread("second", use);
+}
+
+}  // namespace
+
+BROKEN_SCENARIO(double_checked_locking_relaxed, "a relaxed store publishes an object half made",
+                effort::small, assertion, under_release_acquire) {
+  make_at_first_use(s, platform::relaxed, platform::relaxed);
+}
+
+SCENARIO(double_checked_locking, "release and acquire publish an object as a whole",
+         effort::small) {
+  make_at_first_use(s, platform::release, platform::acquire);
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,116 @@
+// A writer takes the bias of a lock away from readers that are on their way in, or inside.
+#include "scenarios/lock_under_test.hpp"
+
+namespace readmost::model {
+
+SCENARIO(writer_waits_for_passive_reader, "a writer waits for a passive reader that is inside",
+         effort::small) {
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  const auto enter = [&] {
+    be_online();
+    unit::lock_shared(lock);
+  };
+  s.thread("reader", enter, [&] { finish_reading(lock, data); });
+  s.thread("writer", be_known, [&] { write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(writer_waits_for_active_reader, "a writer waits for an active reader of a biased lock",
+         effort::small) {
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  const auto enter = [&] {
+    be_known();
+    lock.state.store(0);
+    unit::lock_shared(lock);
+    lock.state.fetch_or(rwlock::biased);
+  };
+  s.thread("reader", enter, [&] { finish_reading(lock, data); });
+  s.thread("writer", be_known, [&] { write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(second_section_against_writer,
+         "a reader that leaves and comes back, and a writer that tries, are never inside at once",
+         effort::small) {
+  s.turns(0);
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  const auto enter = [&] {
+    be_online();
+    unit::lock_shared(lock);
+  };
+  s.thread("reader", enter, [&] {
+    finish_reading(lock, data);
+    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
+  });
+  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(slot_passes_to_other_lock,
+         "a writer that finds a slot used for another lock is behind the section before that",
+         effort::small) {
+  s.turns(0);
+  auto& lock = biased_lock(s);
+  auto& other = biased_lock_in_slot_of(s, lock, "other");
+  auto& data = s.make<guarded>("data");
+  const auto enter = [&] {
+    be_online();
+    unit::lock_shared(lock);
+  };
+  s.thread("reader", enter, [&] {
+    finish_reading(lock, data);
+    if (try_lock_shared_passive(other, my_record())) unit::unlock_shared(other);
+  });
+  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(reader_after_writer, "a passive reader sees what the writer wrote that gave the bias back",
+         effort::small) {
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  s.thread("reader", be_online, [&] { try_read_under(lock, data); });
+  s.thread(
+      "writer",
+      [&] {
+        be_known();
+        unit::lock(lock);
+      },
+      [&] {
+        data.write();
+        unit::unlock(lock);
+      });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(one_of_two_readers_in_time, "a writer misses neither of two readers", effort::medium) {
+  s.turns(0);
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  const auto read = [&] {
+    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
+  };
+  s.thread("reader", be_online, read);
+  s.thread("other reader", be_online, read);
+  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(claim_of_draining_lock,
+         "a writer that finds the lock draining relies on the consensus of the one before",
+         effort::large) {
+  s.turns(0);
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  s.thread("second writer", be_known, [&] { try_write_under(lock, data); });
+  s.thread("reader", be_online, [&] {
+    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
+  });
+  s.thread("writer", be_known, [&] { write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+}  // namespace readmost::model

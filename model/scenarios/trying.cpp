@@ -1,0 +1,240 @@
+// Operations that only try: they wait for nobody but who is about to know, and fail only if they
+// have to.
+#include <array>
+
+#include "scenarios/situations.hpp"
+
+namespace readmost::model {
+
+SCENARIO(try_two_writers, "of two writers that try at a free lock one gets it", effort::small) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& data = s.make<guarded>("data");
+  auto& got = s.make<std::array<bool, 2>>("got");
+  for (std::size_t i = 0; i < 2; ++i) {
+    s.thread(i == 0 ? "one" : "another", be_known, [&, i] {
+      got[i] = unit::try_lock(lock) == unit::acquired;
+      if (!got[i]) return;
+      data.write();
+      unit::unlock(lock);
+    });
+  }
+  s.finally([&] {
+    expect(got[0] || got[1], "nobody is inside and both were refused");
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(try_two_writers_at_a_biased_lock,
+         "of two writers that try at a lock with bias and without readers one gets it",
+         effort::small) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& data = s.make<guarded>("data");
+  auto& got = s.make<std::array<bool, 2>>("got");
+  for (std::size_t i = 0; i < 2; ++i) {
+    s.thread(i == 0 ? "one" : "another", be_known, [&, i] {
+      got[i] = unit::try_lock(lock) == unit::acquired;
+      if (!got[i]) return;
+      data.write();
+      unit::unlock(lock);
+    });
+  }
+  s.finally([&] {
+    expect(got[0] || got[1], "nobody is inside and both were refused");
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(try_reader_against_claim,
+         "a reader that tries is not refused for a claim that comes to nothing", effort::small) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  hold_while_dormant(lock);
+  make_draining(lock);
+  s.thread("writer", be_known,
+           [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
+  s.thread("reader", be_known, [&] {
+    expect(unit::try_lock_shared(lock) == unit::acquired,
+           "a reader was refused and no writer was inside");
+    unit::unlock_shared(lock);
+  });
+  s.finally([&] {
+    unit::unlock_shared(lock);
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(try_reader_against_revocation,
+         "a reader that tries is not refused for a revocation that comes to nothing",
+         effort::small) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  hold_while_dormant(lock);
+  s.thread("writer", be_known,
+           [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
+  s.thread("reader", be_dormant, [&] {
+    expect(unit::try_lock_shared(lock) == unit::acquired,
+           "a reader was refused and no writer was inside");
+    unit::unlock_shared(lock);
+  });
+  s.finally([&] {
+    unit::unlock_shared(lock);
+    expect_all_given_back(lock);
+  });
+}
+
+namespace {
+
+// The last writer of a lock without bias was told at once, and somebody inside may give the bias.
+rwlock& lock_last_granted(scenario& s) {
+  s.turns(0);
+  auto& lock = unbiased_lock(s);
+  lock.grant.store(rwlock::granted, platform::relaxed);
+  return lock;
+}
+
+bool sees_claim(const rwlock& lock) {
+  return (lock.state.load(platform::relaxed) & rwlock::writing) != 0;
+}
+
+// For a thread that holds the lock.
+void give_bias_and_leave(rwlock& lock) {
+  settle_account(lock, {});
+  unit::unlock_shared(lock);
+}
+
+}  // namespace
+
+SCENARIO(try_again_inside_claimed_by_giver,
+         "a reader inside that tries again is not refused for a claim of who gave the bias",
+         effort::small) {
+  auto& lock = lock_last_granted(s);
+  hold_actively(lock);
+  s.thread(
+      "giver", [&] { hold_actively(lock); },
+      [&] {
+        give_bias_and_leave(lock);
+        expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader");
+      });
+  s.thread(
+      "reader", [&] { hold_actively(lock); },
+      [&] {
+        if (sees_claim(lock)) {
+          expect(unit::try_lock_shared(lock) == unit::acquired,
+                 "a reader inside was refused another hold");
+          unit::unlock_shared(lock);
+        }
+        unit::unlock_shared(lock);
+      });
+  s.finally([&] {
+    unit::unlock_shared(lock);
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(try_again_inside_claimed_by_third,
+         "a reader inside that tries again is not refused for a claim that follows on the bias",
+         effort::small) {
+  auto& lock = lock_last_granted(s);
+  hold_actively(lock);
+  s.thread("giver", [&] { hold_actively(lock); }, [&] { give_bias_and_leave(lock); });
+  s.thread("writer", be_known, [&] {
+    if (!unit::is_biased(lock)) return;
+    expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader");
+  });
+  s.thread(
+      "reader", [&] { hold_actively(lock); },
+      [&] {
+        if (sees_claim(lock)) {
+          expect(unit::try_lock_shared(lock) == unit::acquired,
+                 "a reader inside was refused another hold");
+          unit::unlock_shared(lock);
+        }
+        unit::unlock_shared(lock);
+      });
+  s.finally([&] {
+    unit::unlock_shared(lock);
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(try_upgrade_claimed_by_giver,
+         "the only reader is not refused an upgrade for a claim of who gave the bias",
+         effort::small) {
+  auto& lock = lock_last_granted(s);
+  s.thread(
+      "giver", [&] { hold_actively(lock); },
+      [&] {
+        give_bias_and_leave(lock);
+        if (unit::try_lock(lock) == unit::acquired) unit::unlock(lock);
+      });
+  s.thread(
+      "reader", [&] { hold_actively(lock); },
+      [&] {
+        if (!sees_claim(lock)) {
+          unit::unlock_shared(lock);
+          return;
+        }
+        expect(unit::try_upgrade(lock) == unit::acquired,
+               "the only reader could not upgrade at once");
+        unit::unlock(lock);
+      });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+SCENARIO(try_after_claim_backed_out,
+         "a writer that needs no consensus finds the reader whom the one before it has met",
+         effort::small) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  // Another writer that waits, and plays no part: so the lock stays without bias.
+  lock.state.fetch_add(rwlock::one_writer, platform::relaxed);
+  auto& data = s.make<guarded>("data");
+  auto& tried = s.make<signal>("tried");
+  s.thread("second", be_known, [&] {
+    if ((lock.state.load(platform::relaxed) & rwlock::draining) != 0 &&
+        unit::try_lock(lock) == unit::acquired) {
+      data.write();
+      unit::unlock(lock);
+    }
+    tried.give();
+  });
+  s.thread("reader", be_online, [&] {
+    if (!try_lock_shared_passive(lock, my_record())) return;
+    go_offline(my_record());
+    data.read();
+    tried.await();
+    unit::unlock_shared(lock);
+  });
+  s.thread("first", be_known, [&] {
+    if (unit::try_lock(lock) == unit::acquired) unit::unlock(lock);
+  });
+  s.finally([&] {
+    lock.state.fetch_sub(rwlock::one_writer, platform::relaxed);
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(try_again_too_late,
+         "a reader that comes too late for its second section has its first one behind it",
+         effort::small) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader", [&] { hold_passively(lock); },
+      [&] {
+        data.read();
+        unit::unlock_shared(lock);
+        if (try_lock_shared_passive(lock, my_record())) unit::unlock_shared(lock);
+      });
+  s.thread("writer", be_known, [&] {
+    if (unit::try_lock(lock) != unit::acquired) return;
+    data.write();
+    unit::unlock(lock);
+  });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+}  // namespace readmost::model
