@@ -6,7 +6,7 @@
 // and we put it on the writer's side.
 //
 // Solution. After closing the lock (K) the writer starts a round: it raises the domain's version
-// (G). Of each thread of the domain one of four things then holds.
+// after a fence (K1). Of each thread of the domain one of four things then holds.
 //   It reports (E1, E2): it loaded the new version and then stored it in `seen`. What it published
 //     before is visible to who reads `seen`; what it looks at afterwards shows (K). If it held
 //     nothing it need not even be looked into.
@@ -50,12 +50,12 @@ bool can_lock_passively(std::uint32_t mode) noexcept {
 }
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
-  return static_cast<std::int64_t>(record.seen.load(at(letter::L2, platform::acquire)) - version) >=
-         0;
+  return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - version) >= 0;
 }
 
 bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
-  // (L1) Acquire pairs with the release of (Q) in registry.cpp and of (H1); (L2), then, with (E2).
+  // (L1) Acquire pairs with the release of (Q) in registry.cpp. `seen` is acquired by who relies on
+  // it, (L4).
   return can_lock_passively(record.mode.load(at(letter::L1, platform::acquire))) &&
          !has_seen(record, version);
 }
@@ -80,19 +80,19 @@ bool fence_now(letter name) noexcept {
 bool fence_all(letter name) noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
   const std::uint32_t turns = platform::turns(256);
-  const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::seq_cst)) + 1;
+  const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::release)) + 1;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    // (S2) Pairs with (S5): what the fence made visible is visible to us.
+    // (S2) Pairs with the other's heavy fence: what that made visible is visible to us.
     if (fences.done.load(at(letter::S2, platform::acquire)) >= ticket) return true;
-    if (fences.in_flight.exchange(1, at(letter::S3, platform::acquire)) == 0) {
+    if (fences.in_flight.exchange(1, platform::relaxed) == 0) {
       // (S4) Whoever took a ticket (S1) up to here did so before the fence below begins.
-      std::uint64_t covered = fences.wanted.load(at(letter::S4, platform::seq_cst));
+      std::uint64_t covered = fences.wanted.load(at(letter::S4, platform::acquire));
       const bool fenced = fence_now(name);
       if (is_mutant(mutant::foreign_fence_trusted)) {
-        covered = fences.wanted.load(at(letter::S4, platform::seq_cst));
+        covered = fences.wanted.load(at(letter::S4, platform::acquire));
       }
-      if (fenced) fences.done.store(covered, at(letter::S5, platform::release));
-      fences.in_flight.store(0, at(letter::S6, platform::release));
+      if (fenced) fences.done.store(covered, platform::relaxed);
+      fences.in_flight.store(0, platform::relaxed);
       return fenced;
     }
     platform::relax();
@@ -148,9 +148,10 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
                                   static_cast<std::uint32_t>(participation::dormant);
-    // (H1) Fails if it came back meanwhile. Release: who sees it dormant is behind the fence too.
-    leaving[i].record->mode.compare_exchange_strong(
-        leaving[i].mode, dormant, at(letter::H1, platform::release), platform::relaxed);
+    // Fails if it came back meanwhile. Who sees it dormant (L1, L3, T1) is behind the heavy fence
+    // too.
+    leaving[i].record->mode.compare_exchange_strong(leaving[i].mode, dormant, platform::relaxed,
+                                                    platform::relaxed);
   }
 }
 
@@ -167,7 +168,7 @@ void retire_if_idle(thread_record& record) noexcept {
   if (idle < idle_rounds_until_retired || is_mutant(mutant::idle_for_ever)) return;
   const std::uint32_t period = mode & ~participation_mask;
   const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::retiring);
-  // (T1) Pairs with (Q) and (H1): what it still holds is in the slots.
+  // (T1) Pairs with (Q) and the heavy fence (H): what it still holds is in the slots.
   if (!record.mode.compare_exchange_strong(mode, retiring, at(letter::T1, platform::acquire),
                                            platform::relaxed)) {
     return;
@@ -183,11 +184,13 @@ void retire_if_idle(thread_record& record) noexcept {
   if (next == participation::offline) {
     // (T3) Pairs with (R8): who does not find it is behind (T2).
     record.home->present.fetch_and(~(std::uint64_t{1} << record.number),
-                                   at(letter::T3, platform::seq_cst));
+                                   at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
-  // Only who retires a record changes its mode now. (T4) Pairs with (T5) in registry.cpp.
-  record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
+  // Only who retires a record changes its mode now. (T4) Behind (T3), so that its thread can enter
+  // the index again. Pairs with (Z2) in registry.cpp.
+  record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::seq_cst));
+  if (next == participation::offline) give_back_if_abandoned(record);
 }
 
 void retire_idle_records(domain& d, const thread_record* me) noexcept {
@@ -206,8 +209,8 @@ void forget_fences() noexcept {
 }
 
 void report(thread_record& me) noexcept {
-  // (E1) Acquire pairs with (G): what a writer wrote before it raised the version is visible from
-  // here on. (E2) Release pairs with (L2) and (L4): what this thread published and did until here
+  // (E1) Acquire pairs with (K1): what a writer wrote before it raised the version is visible from
+  // here on. (E2) Release pairs with (L4): what this thread published and did until here
   // is visible to the writer that reads `seen`. Together they stand for a full fence at (B).
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
@@ -222,12 +225,7 @@ void report(thread_record& me) noexcept {
 void report_after_unlock(thread_record& me) noexcept {
   if (&me == &unregistered) return;
   report(me);
-  // (N) The slot was cleared before this fence, `drain_sleepers` is read after it. Pairs with (O1).
-  platform::full_fence(letter::N);
-  domain& d = domain_of(me);
-  if (d.drain_sleepers.load(platform::relaxed) != 0 && !is_mutant(mutant::lost_drain_wakeup)) {
-    wake_drain_sleepers(d);
-  }
+  if (!is_mutant(mutant::lost_drain_wakeup)) wake_drain_sleepers(domain_of(me));
 }
 
 round reach_consensus(domain& d, thread_record* me) noexcept {
@@ -249,8 +247,8 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   }
 
   const std::uint64_t start = platform::now();
-  // (G) Release, as part of seq_cst, pairs with (E1): who loads this version has (K) before it.
-  const std::uint64_t version = d.version.fetch_add(2, at(letter::G, platform::seq_cst)) + 2;
+  // Behind (K1), which pairs with (E1): who loads this version has (K) before it.
+  const std::uint64_t version = d.version.fetch_add(2, platform::relaxed) + 2;
   const bool reported = await_reports(d, me, version);
   if (!reported) fence_stragglers(d, me, version);
   auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
@@ -285,8 +283,7 @@ void erase_passive_holds(domain& d, const void* lock) noexcept {
   for_each_present(d, [&](thread_record& record) {
     for (auto& slot : record.held) {
       std::uintptr_t expected = wanted;
-      slot.compare_exchange_strong(expected, 0, at(letter::Y, platform::acq_rel),
-                                   platform::relaxed);
+      slot.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed);
     }
     return true;
   });
@@ -294,21 +291,21 @@ void erase_passive_holds(domain& d, const void* lock) noexcept {
 
 drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {
   go_offline();
-  // Announced (O1) before the version is raised (O2) and before the heavy fence (O3); whoever
-  // clears a slot after that finds a version it has not reported, goes to (N) and sees the
-  // announcement. Whoever cleared it before is seen by the caller's next look.
-  d.drain_sleepers.fetch_add(1, at(letter::O1, platform::seq_cst));
-  d.version.fetch_add(2, at(letter::O2, platform::seq_cst));
+  // Announced, and the version raised, before the heavy fence (O3). Who clears a slot after that
+  // finds a version it has not reported, looks for sleepers and finds the announcement. Who cleared
+  // it before is seen by the caller's next look.
+  d.drain_sleepers.fetch_add(1, platform::relaxed);
+  d.version.fetch_add(2, platform::relaxed);
   fenced_ = fence_all(letter::O3);
 }
 
 drain_sleep::~drain_sleep() {
-  domain_.drain_sleepers.fetch_sub(1, at(letter::O4, platform::seq_cst));
+  domain_.drain_sleepers.fetch_sub(1, platform::relaxed);
 }
 
 std::uint32_t drain_sleep::epoch() const noexcept {
-  // (O5) Before the caller's look. Pairs with (N2): a wake-up in between changes the word slept on.
-  return domain_.drain_epoch.load(at(letter::O5, platform::seq_cst));
+  // (O5) Before the caller's look. Pairs with (N): a wake-up in between changes the word slept on.
+  return domain_.drain_epoch.load(at(letter::O5, platform::acquire));
 }
 
 platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
@@ -324,9 +321,11 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
 }
 
 void wake_drain_sleepers(domain& d) noexcept {
-  // (N1) Pairs with (O1), (N2) with (O5).
-  if (d.drain_sleepers.load(at(letter::N1, platform::seq_cst)) == 0) return;
-  d.drain_epoch.fetch_add(1, at(letter::N2, platform::seq_cst));
+  // What was released comes before this look; the sleeper's heavy fence (O3) sees to the processor.
+  platform::signal_fence();
+  if (d.drain_sleepers.load(platform::relaxed) == 0) return;
+  // (N) Pairs with (O5): who finds this epoch finds what was released.
+  d.drain_epoch.fetch_add(1, at(letter::N, platform::release));
   platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);
 }
 

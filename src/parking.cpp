@@ -43,11 +43,10 @@ platform::wake_reason sleep_as_reader(platform::futex_word word, std::uint32_t e
   if (!relays()) return platform::futex_wait(word, expected, first_bucket, until);
   const std::uint32_t bucket = first_bucket << platform::current_cpu() % buckets;
   auto& asleep = asleep_at(word);
-  asleep.fetch_add(1, at(letter::V1, platform::seq_cst));
+  asleep.fetch_add(1, platform::relaxed);
   const platform::wake_reason why = platform::futex_wait(word, expected, bucket, until);
   // Also when it was not woken: that cannot be told apart here, and does no harm.
-  if (asleep.fetch_sub(1, at(letter::V2, platform::seq_cst)) != 1 &&
-      !is_mutant(mutant::forgetful_relay)) {
+  if (asleep.fetch_sub(1, platform::relaxed) != 1 && !is_mutant(mutant::forgetful_relay)) {
     platform::futex_wake(word, INT32_MAX, bucket);
   }
   return why;

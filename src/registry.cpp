@@ -50,16 +50,16 @@ chunk* make_chunk(unsigned domain) noexcept {
 }
 
 thread_record* take_record(unsigned domain) noexcept {
-  for (chunk* c = domains[domain].chunks.load(at(letter::R1, platform::acquire));;) {
+  for (chunk* c = domains[domain].chunks.load(platform::relaxed);;) {
     if (thread_record* record = take_from(*c)) return record;
     chunk* next = c->next.load(at(letter::R3, platform::acquire));
     if (next == nullptr) {
       chunk* fresh = make_chunk(domain);
       if (fresh == nullptr) return nullptr;
-      // (R4) Whoever follows the link (R3) finds the pages filled. The loser of a race appends its
-      // chunk behind the winner's.
+      // (R4) Release: whoever follows the link (R3) finds the pages filled. The loser of a race
+      // appends its chunk behind the winner's.
       for (chunk* tail = c;
-           !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::acq_rel),
+           !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::release),
                                                at(letter::R3, platform::acquire));) {
         tail = next;
         next = nullptr;
@@ -73,41 +73,65 @@ thread_record* take_record(unsigned domain) noexcept {
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
   record.elsewhere.store(0, platform::relaxed);
+  record.abandoned.store(0, platform::relaxed);
   // (R7) Pairs with (R6): the next owner finds the record as it is left.
   record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
                               at(letter::R7, platform::release));
 }
 
-// Nobody may be left to report or to release what the record's thread holds: counts its passive
-// holds in their locks, where another thread can release them.
-void make_holds_active(thread_record& record) noexcept {
-  for (auto& slot : record.held) {
+// Takes back what the calling thread has noted for itself alone; whether it holds anything
+// passively.
+bool forget_notes(thread_record& me) noexcept {
+  bool holds = false;
+  for (auto& slot : me.held) {
     const std::uintptr_t held = slot.load(platform::relaxed);
-    if (is_mutant(mutant::clears_before_count)) slot.store(0, at(letter::Z2, platform::release));
     if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
-      // (Z1) First counted, then cleared (Z2): a writer that scans (L) and then counts (K2) sees it
-      // in one place at least.
-      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader,
-                                                       at(letter::Z1, platform::acq_rel));
+      holds = true;
+    } else if (!is_free(held)) {
+      // (A6) As (A1) in rwlock.hpp.
+      slot.store(0, at(letter::A6, platform::release));
     }
-    slot.store(0, at(letter::Z2, platform::release));
+  }
+  return holds;
+}
+
+// Leaves the record of a thread that exits to the rounds, with what it holds: another thread may
+// release that, and the lock's memory may then be put to another use at any time.
+void abandon(thread_record& me) noexcept {
+  me.abandoned.store(1, at(letter::Z1, platform::seq_cst));
+  // Or a round has just taken the record out of the index, and missed that. (Z1), (Z2) pair with
+  // (T4), (Z3).
+  if (participation_of(me.mode.load(at(letter::Z2, platform::seq_cst))) == participation::offline) {
+    give_back_if_abandoned(me);
   }
 }
 
 void on_thread_exit() noexcept {
   departed = true;
   for_each_own_record([](thread_record& me) {
-    make_holds_active(me);
+    const bool holds = forget_notes(me);
     go_offline(me);
-    // A writer may be asleep over one of the holds; it shall count again. (Z3) is as (N).
-    platform::full_fence(letter::Z3);
-    domain& d = domain_of(me);
-    wake_drain_sleepers(d);
     own_records[me.home->domain] = &unregistered;
     if (lock_statistics_on()) flush_tallies(me);
-    give_back(me);
+    if (holds) {
+      abandon(me);
+    } else {
+      give_back(me);
+    }
   });
   memberships = 0;
+}
+
+// In a fork's child: counts the passive holds of a thread that is no more in their locks, where
+// another thread can release them.
+void make_holds_active(thread_record& record) noexcept {
+  for (auto& slot : record.held) {
+    const std::uintptr_t held = slot.load(platform::relaxed);
+    if (is_passive_hold(held)) {
+      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::relaxed);
+    }
+    slot.store(0, platform::relaxed);
+  }
 }
 
 // A writer that vanished while it was finding out who is inside has never been inside.
@@ -169,6 +193,15 @@ void in_child() noexcept {
 
 }  // namespace
 
+void give_back_if_abandoned(thread_record& record) noexcept {
+  // (Z3) Pairs with (Z1): the thread is done with the record.
+  std::uint32_t abandoned = 1;
+  if (record.abandoned.compare_exchange_strong(abandoned, 0, at(letter::Z3, platform::seq_cst),
+                                               platform::relaxed)) {
+    give_back(record);
+  }
+}
+
 READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,
     &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,
@@ -190,7 +223,7 @@ bool passive_possible() noexcept {
 }
 
 void forbid_passive() noexcept {
-  passive_state.store(passive_off, at(letter::S7, platform::seq_cst));
+  passive_state.store(passive_off, platform::relaxed);
 }
 
 void watch_forks() noexcept {
@@ -241,7 +274,7 @@ lock_domain::lock_domain() noexcept : number_(0) {
       domains_taken.fetch_and(~(1U << number), platform::relaxed);
       return;
     }
-    d.chunks.store(first, at(letter::R2, platform::release));
+    d.chunks.store(first, platform::relaxed);
   }
   number_ = number;
 }
@@ -252,10 +285,9 @@ lock_domain::~lock_domain() {
 
 bool come_online(thread_record& me) noexcept {
   const auto enter_index = [&] {
-    me.home->present.fetch_or(std::uint64_t{1} << me.number, at(letter::F1, platform::seq_cst));
+    me.home->present.fetch_or(std::uint64_t{1} << me.number, at(letter::F1, platform::release));
   };
-  // (T5) Pairs with (T4) in consensus.cpp: the record is out of the index by then.
-  std::uint32_t mode = me.mode.load(at(letter::T5, platform::acquire));
+  std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
@@ -264,8 +296,7 @@ bool come_online(thread_record& me) noexcept {
     if (now == participation::offline && !is_mutant(mutant::online_before_index)) enter_index();
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
-    if (me.mode.compare_exchange_weak(mode, online, at(letter::F2, platform::seq_cst),
-                                      at(letter::T5, platform::acquire))) {
+    if (me.mode.compare_exchange_weak(mode, online, platform::relaxed, platform::relaxed)) {
       break;
     }
   }

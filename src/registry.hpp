@@ -8,9 +8,9 @@ namespace readmost {
 // Calls visit(record, belongs_to_a_thread) for every record ever made.
 template <class Visit>
 void for_each_record(domain& d, Visit visit) noexcept {
-  for (chunk* c = d.chunks.load(at(letter::R1, platform::acquire)); c != nullptr;
+  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(at(letter::R3, platform::acquire))) {
-    const std::uint64_t used = c->used.load(at(letter::R5, platform::acquire));
+    const std::uint64_t used = c->used.load(platform::relaxed);
     for (std::size_t i = 0; i < chunk::capacity; ++i) {
       visit(c->records[i], (used >> i & 1) != 0);
     }
@@ -21,10 +21,10 @@ void for_each_record(domain& d, Visit visit) noexcept {
 // hold what they locked so, until it returns false.
 template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
-  for (chunk* c = d.chunks.load(at(letter::R1, platform::acquire)); c != nullptr;
+  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(at(letter::R3, platform::acquire))) {
     // (R8) Pairs with (F1) in registry.cpp: who is found in the index has a record that is filled.
-    for (std::uint64_t left = c->present.load(at(letter::R8, platform::seq_cst)); left != 0;
+    for (std::uint64_t left = c->present.load(at(letter::R8, platform::acquire)); left != 0;
          left &= left - 1) {
       if (!visit(c->records[__builtin_ctzll(left)])) return;
     }
@@ -41,6 +41,9 @@ void for_each_domain(Visit visit) noexcept {
 bool passive_possible() noexcept;
 // From now on none may come online: the heavy fence failed.
 void forbid_passive() noexcept;
+
+// Gives back the record of a thread that exited with holds, once nothing of it is in the index.
+void give_back_if_abandoned(thread_record& record) noexcept;
 
 // In a fork's child: nobody wants or runs a membarrier.
 void forget_fences() noexcept;

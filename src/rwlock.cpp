@@ -244,7 +244,8 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
 // Notes and counts an active read hold of the caller.
 void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
   const bool noted = with_free_slot(me, lock, [&](auto& slot, bool is_home) {
-    slot.store(held_actively(lock), platform::relaxed);
+    // (A3) As (A1) in rwlock.hpp.
+    slot.store(held_actively(lock), at(letter::A3, platform::release));
     count_read(me, lock, is_home, false);
     return true;
   });
@@ -324,8 +325,8 @@ class patience {
 bool awaits_decision(const rwlock& lock, const thread_record* me, std::uint64_t state,
                      spinner& spin) noexcept {
   return (state & rwlock::writing) != 0 &&
-         lock.grant.load(at(letter::W2, platform::acquire)) == rwlock::not_granted &&
-         !is_deciding(me, lock) && spin.short_turn();
+         lock.grant.load(platform::relaxed) == rwlock::not_granted && !is_deciding(me, lock) &&
+         spin.short_turn();
 }
 
 }  // namespace
@@ -389,7 +390,7 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       return outcome::acquired;
     }
 
-    const std::uint8_t grant = lock.grant.load(at(letter::W3, platform::acquire));
+    const std::uint8_t grant = lock.grant.load(platform::relaxed);
     if ((state & rwlock::writing) != 0 && grant != rwlock::granted && !credited && me != nullptr) {
       bias::credit_passive_reads(lock, *me, true);
       credited = true;
@@ -451,7 +452,8 @@ found take_off_record(thread_record& me, const rwlock& lock) noexcept {
       release_passive_hold(lock, me, domain_of(me), slot);
       return found::passive;
     }
-    slot.store(i == 0 ? held_before(lock) : 0, platform::relaxed);
+    // (A4) As (A1) in rwlock.hpp.
+    slot.store(i == 0 ? held_before(lock) : 0, at(letter::A4, platform::release));
     return found::active;
   }
   if (me.untracked == 0) return found::nothing;
@@ -528,8 +530,7 @@ void count_write(thread_record* me, const rwlock& lock) noexcept {
 }
 
 void enter(rwlock& lock, std::uint8_t grant) noexcept {
-  // (W1) Release: who finds the grant knows that the claim is decided.
-  lock.grant.store(grant, at(letter::W1, platform::release));
+  lock.grant.store(grant, platform::relaxed);
 }
 
 // While it lives, the calling thread's handlers know that they cannot wait for the decision, and a
@@ -680,7 +681,7 @@ class candidate {
     if (revoking) platform::prefetch_for_write(&d.version);
     // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
     // (B), and with (F) by way of (K1). Acquire: pairs with (M), (M2) and (P).
-    if (!stop_waiting(lock_, me_, waiting_, as_, state, next, at(letter::K, platform::seq_cst))) {
+    if (!stop_waiting(lock_, me_, waiting_, as_, state, next, at(letter::K, platform::acquire))) {
       return claim_result::lost_race;
     }
     waiting_ = false;
@@ -746,9 +747,9 @@ class candidate {
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
     if (is_mutant(mutant::clears_before_count)) mark_own_hold();
-    // (U2) First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees it
+    // First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees it
     // in one place at least.
-    lock_.state.fetch_add(rwlock::one_reader, at(letter::U2, platform::acq_rel));
+    lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
     mark_own_hold();
     // Another writer may sleep over the passive hold.
     if (!is_mutant(mutant::silent_conversion)) report_after_unlock(*me_);
@@ -764,7 +765,7 @@ class candidate {
   }
 
   bool is_drained() const noexcept {
-    const std::uint64_t state = lock_.state.load(at(letter::V5, platform::acquire));
+    const std::uint64_t state = lock_.state.load(platform::relaxed);
     if ((state & rwlock::draining) == 0) return true;
     const std::int64_t passive = passive_holds(domains[lock_.domain], &lock_, me_, 0);
     return passive == 0 || nobody_else_inside(passive, rwlock::readers(state));
@@ -904,7 +905,8 @@ bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
                                           platform::relaxed)) {
     return false;
   }
-  slot.store(held_before(lock), platform::relaxed);
+  // (A5) As (A1) in rwlock.hpp.
+  slot.store(held_before(lock), at(letter::A5, platform::release));
   enter(lock, rwlock::granted);
   bias::debit_write(lock, me);
   count_write(&me, lock);
@@ -942,8 +944,7 @@ void downgrade(rwlock& lock, rules how) noexcept {
 }
 
 void settle_before_reuse(rwlock& lock) noexcept {
-  // (Y1) Pairs with the last release of the state: what happened under the lock is over.
-  const std::uint64_t state = lock.state.load(at(letter::Y1, platform::acquire));
+  const std::uint64_t state = lock.state.load(platform::relaxed);
   if ((state & (rwlock::biased | rwlock::draining)) != 0) {
     erase_passive_holds(domains[lock.domain], &lock);
   }

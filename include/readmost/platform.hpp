@@ -81,7 +81,7 @@ inline void full_fence(letter) noexcept {
   full_fence();
 }
 
-// A full fence right after a seq_cst read-modify-write, where x86 has had one already.
+// A full fence right after a read-modify-write, where x86 has had one already.
 inline void full_fence_after_rmw(letter) noexcept {
 #if defined(__x86_64__)
   light_fence();

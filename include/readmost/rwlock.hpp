@@ -298,7 +298,8 @@ enum class active_attempt {
                                           at(letter::J1, platform::acquire), platform::relaxed)) {
     return active_attempt::unavailable;
   }
-  slot.store(held_actively(lock), platform::relaxed);
+  // (A1) Release as (A): it may be read instead of the (D) before it.
+  slot.store(held_actively(lock), at(letter::A1, platform::release));
   me.active_reads[home].store(reads, platform::relaxed);
   if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) report(me);
   return reads % active_reads_per_account == 0 ? active_attempt::account_due
@@ -329,7 +330,8 @@ inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain
                                           at(letter::P1, platform::release), platform::relaxed)) {
     return false;
   }
-  slot.store(held_before(lock), platform::relaxed);
+  // (A2) As (A1).
+  slot.store(held_before(lock), at(letter::A2, platform::release));
   return true;
 }
 

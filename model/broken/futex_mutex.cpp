@@ -75,7 +75,7 @@ SCENARIO(mutex_of_a_futex, "two threads that lock and unlock never sleep for eve
   count_under(s, lock, unlock, 2);
 }
 
-SCENARIO(mutex_of_a_futex_for_three, "nobody is forgotten where two sleep", effort::medium) {
+SCENARIO(mutex_of_a_futex_for_three, "nobody is forgotten where two sleep", effort::small) {
   count_under(s, lock, unlock, 3);
 }
 

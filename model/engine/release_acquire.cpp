@@ -128,7 +128,10 @@ class release_acquire_memory final : public memory {
     if (first.thread == second.thread) return relation::independent;
     if (is_ordered(first, second)) return relation::dependent;
     const bool same = first.where != nullptr && first.where == second.where;
-    return same && first.writes && second.reads ? relation::fresh_only : relation::independent;
+    if (!same || !first.writes || !second.reads) return relation::independent;
+    // What a seq_cst read may read depends on its place among others too: where it reads what it
+    // has read before, these may yet have to change places.
+    return second.seq_cst ? relation::dependent : relation::fresh_only;
   }
 
   bool race(const footprint& first, const footprint& second) const override {

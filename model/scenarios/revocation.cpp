@@ -68,6 +68,55 @@ SCENARIO(slot_passes_to_other_lock,
   s.finally([&] { expect_all_given_back(lock); });
 }
 
+// The same where the next use of the slot is the note of an active hold, and goes as far as `next`.
+template <class Next>
+void pass_slot_to_active_hold(scenario& s, Next next, bool exits = false) {
+  auto& lock = biased_lock(s);
+  auto& other = biased_lock_in_slot_of(s, lock, "other");
+  other.state.store(0, platform::relaxed);
+  auto& data = s.make<guarded>("data");
+  const auto enter = [&] {
+    be_online();
+    unit::lock_shared(lock);
+  };
+  s.thread("reader", enter, [&, next] {
+    finish_reading(lock, data);
+    next(other);
+  });
+  if (exits) s.exits_at_once();
+  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
+}
+
+SCENARIO(slot_passes_to_active_hold,
+         "a writer that finds the note of an active hold is behind the section before that",
+         effort::small) {
+  pass_slot_to_active_hold(s, [](rwlock& other) {
+    if (!try_lock_shared_active(other, my_record(), default_domain, {})) return;
+    try_unlock_shared_active(other, my_record());
+  });
+}
+
+SCENARIO(slot_passes_to_active_hold_by_slow_paths,
+         "the same of an active hold that the slow paths have noted and taken off", effort::small) {
+  pass_slot_to_active_hold(s, [](rwlock& other) {
+    lock_shared_slow(other, {});
+    unlock_shared_slow(other);
+  });
+}
+
+SCENARIO(slot_passes_to_active_hold_at_exit,
+         "the same of an active hold with which its thread exits", effort::small) {
+  pass_slot_to_active_hold(s, [](rwlock& other) { lock_shared_slow(other, {}); }, true);
+}
+
+SCENARIO(slot_passes_to_upgraded_hold, "the same of an active hold that is upgraded",
+         effort::small) {
+  pass_slot_to_active_hold(s, [](rwlock& other) {
+    lock_shared_slow(other, {});
+    unit::try_upgrade(other);
+  });
+}
+
 SCENARIO(reader_after_writer, "a passive reader sees what the writer wrote that gave the bias back",
          effort::small) {
   auto& lock = biased_lock(s);

@@ -2,9 +2,15 @@
 // with them their repaired twins are explored.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "catalogue.hpp"
 
 namespace readmost::model {
+
+void PrintTo(const named_scenario& scenario, std::ostream* to) {
+  *to << scenario.proves;
+}
 
 namespace {
 

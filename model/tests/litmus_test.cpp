@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <ostream>
 #include <readmost/platform.hpp>
 #include <sstream>
 
@@ -35,6 +35,10 @@ struct litmus_test {
   const char* tso;
   const char* release_acquire;
 };
+
+void PrintTo(const litmus_test& test, std::ostream* to) {
+  *to << test.program;
+}
 
 constexpr litmus_test tests[] = {
     {"SB", "x=1 y | y=1 x", "all but 00", "all", "all"},
