@@ -63,7 +63,7 @@ struct row {
   std::string scenario;
   std::string memory;
   std::string search;
-  std::uint64_t seed = 0;
+  std::string schedule;
   std::uint64_t executions = 0;
   std::string violation;
 };
@@ -79,9 +79,9 @@ nlohmann::ordered_json as_json(const row& of) {
   made["scenario"] = of.scenario;
   made["memory"] = of.memory;
   made["search"] = of.search;
-  made["seed"] = of.seed;
   made["executions"] = of.executions;
   made["violation"] = of.violation;
+  made["schedule"] = of.schedule;
   return made;
 }
 
@@ -97,9 +97,9 @@ std::map<std::string, row> read_rows(const std::string& path) {
     made.scenario = each.at("scenario");
     made.memory = each.at("memory");
     made.search = each.at("search");
-    made.seed = each.at("seed");
     made.executions = each.at("executions");
     made.violation = each.at("violation");
+    made.schedule = each.at("schedule");
     rows[key_of(made)] = made;
   }
   return rows;
@@ -182,35 +182,50 @@ bool is_found(row& made, const named_scenario& in, const exploration& how) {
   made.scenario = in.name;
   made.memory = name_of(how.memory);
   made.search = name_of(how.search);
-  made.seed = how.search == search_kind::pct ? of.found.seed : 0;
+  made.schedule = to_text(of.found.schedule);
   made.executions = of.found.execution;
   made.violation = name_of(of.found.what.kind);
   return true;
 }
 
-exploration by_lots(memory_model memory, std::uint64_t runs) {
+exploration by_lots(memory_model memory, unsigned depth, std::uint64_t runs) {
   exploration how;
   how.memory = memory;
   how.search = search_kind::pct;
-  how.bound = 3;
+  how.bound = depth;
   how.runs = runs;
-  how.shrinks = false;
   return how;
 }
 
-// As it was found before.
-bool is_found_again(row& made, const row& known) {
+// How it was found in the first place is told of it.
+row known_as(row made, const row& known) {
+  made.search = known.search;
+  made.executions = known.executions;
+  made.schedule = known.schedule;
+  return made;
+}
+
+// As it was found before; in the same scenario at least, for a schedule does not survive each
+// change of the source.
+bool is_found_again(row& made, const row& known, double seconds) {
   const named_scenario* in = scenario_named(known.scenario);
   if (in == nullptr) return false;
   for (const memory_model memory : models) {
     if (known.memory != name_of(memory)) continue;
-    exploration how = by_lots(memory, 1);
-    how.seed = known.seed;
-    if (known.search == name_of(search_kind::exhaustive)) how.search = search_kind::exhaustive;
-    how.time = std::chrono::seconds(60);
-    if (!is_found(made, *in, how)) return false;
-    made.executions = known.executions;
-    return true;
+    exploration how;
+    how.memory = memory;
+    how.search = search_kind::replay;
+    how.schedule = schedule_from(known.schedule);
+    how.shrinks = false;
+    if (is_found(made, *in, how)) {
+      made = known_as(made, known);
+      return true;
+    }
+    if (is_found(made, *in, by_lots(memory, 3, 20'000))) return true;
+    how = exploration{};
+    how.memory = memory;
+    how.time = std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+    return is_found(made, *in, how);
   }
   return false;
 }
@@ -219,7 +234,7 @@ bool search_all(row& made, const std::vector<const named_scenario*>& where, doub
   for (const std::uint64_t runs : {std::uint64_t{1'000}, std::uint64_t{20'000}}) {
     for (const memory_model memory : models) {
       for (const named_scenario* in : where) {
-        if (is_found(made, *in, by_lots(memory, runs))) return true;
+        if (is_found(made, *in, by_lots(memory, 3, runs))) return true;
       }
     }
   }
@@ -228,10 +243,13 @@ bool search_all(row& made, const std::vector<const named_scenario*>& where, doub
       if (in->size == effort::large) continue;
       exploration how;
       how.memory = memory;
-      how.shrinks = false;
       how.time = std::chrono::milliseconds(static_cast<long>(seconds * 1000));
       if (is_found(made, *in, how)) return true;
     }
+  }
+  for (const named_scenario* in : where) {
+    if (in->size != effort::large) continue;
+    if (is_found(made, *in, by_lots(memory_model::release_acquire, 4, 200'000))) return true;
   }
   return false;
 }
@@ -333,7 +351,7 @@ int find_necessity(const necessity_request& asked) {
   const auto look = [&](row& made, const auto& is_candidate) {
     const auto started = std::chrono::steady_clock::now();
     const auto before = known.find(key_of(made));
-    bool found = before != known.end() && is_found_again(made, before->second);
+    bool found = before != known.end() && is_found_again(made, before->second, asked.seconds);
     if (!found && !asked.only_known) {
       std::vector<const named_scenario*> where;
       for (const effort size : {effort::small, effort::medium, effort::large}) {

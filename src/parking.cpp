@@ -9,6 +9,7 @@ namespace {
 
 enum : std::uint32_t { undecided, broadcasts, relayed };
 constinit platform::atomic<std::uint32_t> mode{undecided};
+constinit platform::atomic<int> first_woken{woken_directly};
 
 // Readers asleep, by the address of their lock. Locks that share a place cost each other a system
 // call that wakes nobody.
@@ -34,7 +35,8 @@ bool relays() noexcept {
   return decided == relayed;
 }
 
-void set_relay(bool on) noexcept {
+void set_relay(bool on, int directly) noexcept {
+  first_woken.store(directly, platform::relaxed);
   mode.store(on ? relayed : broadcasts, platform::relaxed);
 }
 
@@ -54,8 +56,9 @@ platform::wake_reason sleep_as_reader(platform::futex_word word, std::uint32_t e
 
 int wake_readers(platform::futex_word word) noexcept {
   if (!relays()) return platform::futex_wake(word, INT32_MAX, readers);
-  int woken = platform::futex_wake(word, woken_directly, readers);
-  if (woken < woken_directly) return woken;
+  const int directly = first_woken.load(platform::relaxed);
+  int woken = platform::futex_wake(word, directly, readers);
+  if (woken < directly) return woken;
   // Those of its own CPU the caller wakes itself: if it goes on working there, they could not.
   const unsigned own = platform::current_cpu() % buckets;
   for (unsigned i = 1; i < buckets; ++i) {

@@ -29,7 +29,7 @@ inline constexpr unsigned cpus_that_pay = 8;
 
 // Whether woken readers wake others: decided at first use by the CPUs of the process, or by tests.
 bool relays() noexcept;
-void set_relay(bool on) noexcept;
+void set_relay(bool on, int directly = woken_directly) noexcept;
 
 // Sleeps as a reader while the low half of the lock's state is `expected`; as platform::futex_wait.
 platform::wake_reason sleep_as_reader(platform::futex_word word, std::uint32_t expected,

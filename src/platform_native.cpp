@@ -53,6 +53,10 @@ bool heavy_fence() noexcept {
   return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
+bool heavy_fence(letter) noexcept {
+  return heavy_fence();
+}
+
 void yield() noexcept {
   errno_kept kept;
   sched_yield();

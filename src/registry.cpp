@@ -194,10 +194,10 @@ void in_child() noexcept {
 }  // namespace
 
 void give_back_if_abandoned(thread_record& record) noexcept {
-  // (Z3) Pairs with (Z1): the thread is done with the record.
+  // (Z3) Pairs with (Z1): the thread is done with the record. One of the two sees the other's store.
   std::uint32_t abandoned = 1;
   if (record.abandoned.compare_exchange_strong(abandoned, 0, at(letter::Z3, platform::seq_cst),
-                                               platform::relaxed)) {
+                                               at(letter::Z3, platform::seq_cst))) {
     give_back(record);
   }
 }
@@ -285,7 +285,7 @@ lock_domain::~lock_domain() {
 
 bool come_online(thread_record& me) noexcept {
   const auto enter_index = [&] {
-    me.home->present.fetch_or(std::uint64_t{1} << me.number, at(letter::F1, platform::release));
+    me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::relaxed);
   };
   std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {

@@ -23,7 +23,8 @@ template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(at(letter::R3, platform::acquire))) {
-    // (R8) Pairs with (F1) in registry.cpp: who is found in the index has a record that is filled.
+    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of who is not in the index any
+    // more.
     for (std::uint64_t left = c->present.load(at(letter::R8, platform::acquire)); left != 0;
          left &= left - 1) {
       if (!visit(c->records[__builtin_ctzll(left)])) return;

@@ -32,7 +32,6 @@
   X(E1, "report: acquire load of the version, before the look at the own slots", "K1")           \
   X(E2, "report: release store of `seen`", "L4")                                                 \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
-  X(F1, "come_online: release read-modify-write, into the index", "R8")                          \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, looks who is inside. */                        \
   X(K, "claim: acquire compare-and-swap, bias gone and `writing` set",                           \
@@ -76,13 +75,13 @@
   X(R4, "take_record: release compare-and-swap that appends a chunk", "R3")                      \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
   X(R7, "give_back: release read-modify-write that frees a record", "R6")                        \
-  X(R8, "for_each_present: acquire load of the index", "F1, T3")                                 \
+  X(R8, "for_each_present: acquire load of the index", "T3; with K1, F")                         \
   X(R9, "lock_domain: acquire compare-and-swap that takes a number", "R10")                      \
   X(R10, "~lock_domain: release read-modify-write that frees a number", "R9")                    \
   /* Writers share membarriers. */                                                               \
-  X(S1, "fence_all: release read-modify-write of `wanted`, a ticket", "S4")                      \
+  X(S1, "fence_all: release read-modify-write of `wanted`, a ticket",                            \
+    "the heavy fence of whoever reads it")                                                       \
   X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
-  X(S4, "fence_all: acquire load of `wanted`, before the fence", "S1")                           \
   /* A round takes an idle record out of the index. */                                           \
   X(T1, "retire_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
   X(T2, "retire_if_idle: acquire load of a slot", "D")                                           \

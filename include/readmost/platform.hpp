@@ -98,9 +98,7 @@ bool enable_heavy_fence() noexcept;
 // the return (membarrier(2), PRIVATE_EXPEDITED). Cost: about 0.1 us when no other CPU runs this
 // process, about 2 us otherwise. False when the kernel refused, and then nothing is ordered.
 bool heavy_fence() noexcept;
-inline bool heavy_fence(letter) noexcept {
-  return heavy_fence();
-}
+bool heavy_fence(letter) noexcept;
 
 // --- Waiting -----------------------------------------------------------------------------------
 

@@ -822,11 +822,10 @@ void execution::read_plain(const void* address, std::source_location at) {
   if (data.written > running_->now->clock[data.writer]) {
     fail(violation_kind::data_race,
          describe(address) + " is read by " + running_->name + " while " +
-             threads_[data.writer].name + " writes it (" + place_in_source(data.written_at) + ")",
+             threads_[data.writer].name + " writes it",
          at);
   }
   data.read[me] = running_->now->clock[me];
-  data.read_at[me] = at;
 }
 
 void execution::write_plain(const void* address, std::source_location at) {
@@ -837,20 +836,19 @@ void execution::write_plain(const void* address, std::source_location at) {
   if (data.written > now.clock[data.writer]) {
     fail(violation_kind::data_race,
          describe(address) + " is written by " + running_->name + " while " +
-             threads_[data.writer].name + " writes it (" + place_in_source(data.written_at) + ")",
+             threads_[data.writer].name + " writes it",
          at);
   }
   for (unsigned i = 1; i < thread_count_; ++i) {
     if (data.read[i] > now.clock[i]) {
       fail(violation_kind::data_race,
            describe(address) + " is written by " + running_->name + " while " + threads_[i].name +
-               " reads it (" + place_in_source(data.read_at[i]) + ")",
+               " reads it",
            at);
     }
   }
   data.writer = static_cast<std::uint8_t>(me);
   data.written = now.clock[me];
-  data.written_at = at;
 }
 
 // --- Reports -----------------------------------------------------------------------------------

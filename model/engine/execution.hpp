@@ -271,9 +271,7 @@ class execution {
     std::uint64_t value = 0;
     std::uint8_t writer = 0;
     std::uint32_t written = 0;
-    std::source_location written_at;
     std::array<std::uint32_t, max_threads> read{};
-    std::array<std::source_location, max_threads> read_at;
   };
   plain& find_plain(const void* address);
   std::deque<plain> plains_;

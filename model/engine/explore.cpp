@@ -106,12 +106,14 @@ result explore(const execution::body& scenario, const exploration& how) {
 }
 
 std::string describe(const finding& found, const std::string& name, memory_model memory) {
+  std::string place = place_in_source(found.what.at);
+  // Plain data does not know who reaches for it; the last step does.
+  place = place.starts_with("platform.hpp") ? "" : "at " + place + ", ";
   return fmt::format(
-      "{}: {}\n  at {}, in execution {} of {} under {}\n\n{}\n"
-      "To see it again: --scenario {} --memory {} --schedule \"{}\"\n",
-      name_of(found.what.kind), found.what.what, place_in_source(found.what.at), found.execution,
-      name, name_of(memory), interleaving(found.record), name, name_of(memory),
-      to_text(found.schedule));
+      "{}: {}\n  {}in execution {} of {} under {}\n\n{}\n"
+      "To see it again: readmost-model run {} --memory {} --schedule \"{}\"\n",
+      name_of(found.what.kind), found.what.what, place, found.execution, name, name_of(memory),
+      interleaving(found.record), name, name_of(memory), to_text(found.schedule));
 }
 
 }  // namespace readmost::model

@@ -1,5 +1,5 @@
-// Searches that draw lots. Execution number i of seed s is execution 0 of seed s + i, so that one
-// number is enough to see it again.
+// Searches that draw lots, in each execution from a seed of its own: the same ones each time. To see
+// one execution again take its schedule, for what is known to be shared by then matters too.
 #include <algorithm>
 
 #include "engine/search.hpp"
@@ -63,11 +63,12 @@ class priorities final : public drawing {
 
   void start(execution& run) override {
     drawing::start(run);
-    longest_ = std::max(longest_, step_);
     step_ = 0;
     for (auto& priority : priority_) priority = depth_ + draw(1U << 16);
+    // How long the execution will be is not known, and must not depend on those before it.
+    const std::uint32_t horizon = 16U << draw(5);
     changes_.clear();
-    for (unsigned i = 1; i < depth_; ++i) changes_.push_back(draw(longest_ + 1));
+    for (unsigned i = 1; i < depth_; ++i) changes_.push_back(draw(horizon));
   }
 
   actor choose(execution&, actors ready, actor, std::uint32_t&) override {
@@ -84,7 +85,6 @@ class priorities final : public drawing {
 
  private:
   const unsigned depth_;
-  std::uint32_t longest_ = 16;  // steps of an execution so far
   std::uint32_t step_ = 0;
   std::array<std::uint32_t, max_actors> priority_{};
   std::vector<std::uint32_t> changes_;

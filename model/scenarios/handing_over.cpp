@@ -247,7 +247,7 @@ SCENARIO(wake_readers_by_relay,
          "where readers wake each other, all that went to sleep on one CPU are woken",
          effort::small) {
   auto& lock = ordinary_lock(s);
-  parking::set_relay(true);
+  parking::set_relay(true, 1);
   s.cpus(1);
   wake_readers(s, lock, {"one", "another"});
 }
@@ -256,7 +256,7 @@ SCENARIO(wake_readers_by_relay_of_another_cpu,
          "where readers wake each other, those are woken too that sleep on another CPU",
          effort::large) {
   auto& lock = ordinary_lock(s);
-  parking::set_relay(true);
+  parking::set_relay(true, 1);
   s.cpus(2);
   wake_readers(s, lock, {"first", "second", "third"});
 }

@@ -1,5 +1,6 @@
 // Several writers that share one membarrier.
 #include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -66,6 +67,31 @@ SCENARIO(two_readers_and_two_writers,
     expect_all_given_back(first);
     expect_all_given_back(second);
   });
+}
+
+SCENARIO(sleeper_relies_on_membarrier_of_a_writer,
+         "a writer that sleeps behind another's membarrier is woken by the last reader",
+         effort::large) {
+  s.turns(2);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  s.thread(
+      "reader",
+      [&] {
+        be_online();
+        unit::lock_shared(lock);
+        make_draining(lock);
+      },
+      [&] { unit::unlock_shared(lock); });
+  s.thread("sleeper", be_known, [&] {
+    const drain_sleep sleep(default_domain);
+    for (;;) {
+      const std::uint32_t epoch = sleep.epoch();
+      if (passive_holds(default_domain, &lock, &my_record(), 0) == 0) break;
+      sleep.wait(epoch, nullptr);
+    }
+  });
+  s.thread("writer", be_known, run_round);
+  s.finally([&] { expect_all_given_back(lock); });
 }
 
 }  // namespace readmost::model

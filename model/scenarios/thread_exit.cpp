@@ -104,10 +104,11 @@ SCENARIO(abandoned_record_is_given_back,
       [&] {
         be_known();
         unit::unlock_shared(lock);
-        unit::lock(lock);
-        unit::unlock(lock);
       },
-      [] { run_round(); });
+      [&] {
+        settle_before_reuse(lock);
+        run_round();
+      });
   s.finally([&] {
     for (int round = 0; round < 10; ++round) run_round();
     for_each_record(default_domain, [](const thread_record& record, bool used) {
