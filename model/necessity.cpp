@@ -288,9 +288,11 @@ void write_tables(const std::string& path, const std::vector<row>& rows) {
     }
     const bool again = each.name == last;
     last = each.name;
+    const bool is_fence = each.what.find(" fence,") != std::string::npos;
     letter_table +=
         fmt::format("| {} | {} | {} | {} | {} | {} |\n", each.name, again ? "" : each.place,
-                    again ? "" : each.what, again ? "" : each.partners, each.weakened, then);
+                    again ? "" : each.what, again ? "" : each.partners,
+                    is_fence ? "nothing" : each.weakened, then);
   }
   put_between_marks(path, "letters", letter_table);
   put_between_marks(path, "mutants", mutant_table);
