@@ -407,6 +407,7 @@ int find_necessity(const necessity_request& asked) {
   }
 
   if (!asked.known.empty() && !asked.only_known) {
+    if (asked.names.empty()) known.clear();  // of letters that are no more
     for (const row& each : rows) {
       if (!each.scenario.empty()) known[key_of(each)] = each;
     }

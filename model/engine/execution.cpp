@@ -663,7 +663,7 @@ void execution::fence(std::memory_order order, std::source_location at) {
 }
 
 // As membarrier(2) says: a full fence at the call, one at the return, and in between one on each
-// other thread, in any order and at any time.
+// other thread, at any time; in the order of their numbers, which the kernel does not promise.
 bool execution::membarrier(std::source_location at) {
   if (!machine_.membarrier) return false;
   if (!concurrent_) return true;

@@ -13,6 +13,10 @@ struct trial {
   memory_model memory;
 };
 
+void PrintTo(const trial& of, std::ostream* to) {
+  *to << of.which->name << " under " << name_of(of.memory);
+}
+
 std::vector<trial> trials() {
   std::vector<trial> made;
   for (const named_scenario& each : catalogue()) {
