@@ -1,5 +1,5 @@
-// Searches that draw lots, in each execution from a seed of its own: the same ones each time. To see
-// one execution again take its schedule, for what is known to be shared by then matters too.
+// Searches that draw lots, in each execution from a seed of its own: the same ones each time. To
+// see one execution again take its schedule, for what is known to be shared by then matters too.
 #include <algorithm>
 
 #include "engine/search.hpp"
