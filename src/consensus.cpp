@@ -50,6 +50,7 @@ bool can_lock_passively(std::uint32_t mode) noexcept {
 }
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
+  if (is_mutant(mutant::one_version_too_few)) version -= 2;
   return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - version) >= 0;
 }
 
@@ -103,15 +104,10 @@ bool fence_all(letter name) noexcept {
 // Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
 bool await_reports(domain& d, const thread_record* me, std::uint64_t version) noexcept {
   const std::uint32_t turns_without_clock = platform::turns(16);
-  const std::uint64_t patience = wait_for_reports.load(platform::relaxed);
+  const std::uint64_t patience = patience_for_reports();
   std::uint64_t start = 0;
   for (std::uint32_t turn = 0;; ++turn) {
-    bool all = true;
-    for_each_present(d, [&](const thread_record& record) {
-      all = &record == me || !is_straggler(record, version);
-      return all;
-    });
-    if (all) return true;
+    if (has_been_reported(d, me, version)) return true;
     if (turn == turns_without_clock) {
       start = platform::now();
     } else if (turn > turns_without_clock && platform::now() - start > patience) {
@@ -181,6 +177,11 @@ void retire_if_idle(thread_record& record) noexcept {
       next = participation::dormant;
     }
   }
+  // (T5) As (T2), for grace periods (G4).
+  if (is_open(record.section.load(at(letter::T5, platform::acquire))) &&
+      !is_mutant(mutant::retires_sections)) {
+    next = participation::dormant;
+  }
   if (next == participation::offline) {
     // (T3) Pairs with (R8): who does not find it is behind (T2).
     record.home->present.fetch_and(~(std::uint64_t{1} << record.number),
@@ -215,6 +216,7 @@ void report(thread_record& me) noexcept {
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
+    if (is_open(me.section.load(platform::relaxed))) busy = 1;
     for (const auto& slot : me.held) {
       if (is_passive_hold(slot.load(platform::relaxed))) busy = 1;
     }
@@ -228,12 +230,15 @@ void report_after_unlock(thread_record& me) noexcept {
   if (!is_mutant(mutant::lost_drain_wakeup)) wake_drain_sleepers(domain_of(me));
 }
 
-round reach_consensus(domain& d, thread_record* me) noexcept {
+std::uint64_t patience_for_reports() noexcept {
+  return wait_for_reports.load(platform::relaxed);
+}
+
+std::uint64_t begin_round(domain& d, const thread_record* me) noexcept {
   // (K1) The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
   platform::full_fence_after_rmw(letter::K1);
-  if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
   bool alone = true;
-  for_each_present(d, [&](thread_record& record) {
+  for_each_present(d, [&](const thread_record& record) {
     if (&record == me) return true;
     // (L3) Acquire as (L1): what a dormant thread still holds is in its slots.
     if (can_lock_passively(record.mode.load(at(letter::L3, platform::acquire)))) {
@@ -241,21 +246,39 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
     }
     return alone;
   });
-  if (alone) {
-    retire_idle_records(d, me);
-    return {0, round_kind::none, 0};
-  }
-
-  const std::uint64_t start = platform::now();
   // Behind (K1), which pairs with (E1): who loads this version has (K) before it.
-  const std::uint64_t version = d.version.fetch_add(2, platform::relaxed) + 2;
-  const bool reported = await_reports(d, me, version);
-  if (!reported) fence_stragglers(d, me, version);
-  auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
-  rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
+  return alone ? 0 : d.version.fetch_add(2, platform::relaxed) + 2;
+}
+
+bool has_been_reported(domain& d, const thread_record* me, std::uint64_t version) noexcept {
+  bool all = true;
+  for_each_present(d, [&](const thread_record& record) {
+    all = &record == me || !is_straggler(record, version);
+    return all;
+  });
+  return all;
+}
+
+round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool patient) noexcept {
+  round_kind kind = round_kind::none;
+  if (version != 0) {
+    const bool reported =
+        patient ? await_reports(d, me, version) : has_been_reported(d, me, version);
+    if (!reported) fence_stragglers(d, me, version);
+    auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
+    rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
+    kind = reported ? round_kind::reports : round_kind::membarrier;
+  }
   retire_idle_records(d, me);
-  return {version, reported ? round_kind::reports : round_kind::membarrier,
-          platform::now() - start};
+  return kind;
+}
+
+round reach_consensus(domain& d, thread_record* me) noexcept {
+  if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
+  const std::uint64_t version = begin_round(d, me);
+  const std::uint64_t start = version != 0 ? platform::now() : 0;
+  const round_kind kind = end_round(d, me, version, true);
+  return {version, kind, version != 0 ? platform::now() - start : 0};
 }
 
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,

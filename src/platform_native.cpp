@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -166,6 +167,50 @@ void watch_thread_exit(void (*on_exit)()) noexcept {
   exit_function.store(on_exit, release);
   pthread_once(&exit_key_once, make_exit_key);
   if (exit_key_made) pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+}
+
+namespace {
+
+struct thread_start {
+  void (*body)(void*);
+  void* argument;
+};
+
+void* run_thread(void* start) {
+  const thread_start taken = *static_cast<thread_start*>(start);
+  std::free(start);
+  taken.body(taken.argument);
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_thread(void (*body)(void*), void* argument) noexcept {
+  errno_kept kept;
+  auto* start = static_cast<thread_start*>(std::malloc(sizeof(thread_start)));
+  if (start == nullptr) return false;
+  *start = {body, argument};
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int failure = pthread_create(&thread, nullptr, run_thread, start);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failure != 0) {
+    std::free(start);
+    return false;
+  }
+  pthread_detach(thread);
+  return true;
+}
+
+std::int32_t thread_id() noexcept {
+  return gettid();
+}
+
+bool at_process_exit(void (*at_exit)()) noexcept {
+  return std::atexit(at_exit) == 0;
 }
 
 void watch_fork(void (*in_child)()) noexcept {

@@ -4,6 +4,7 @@
 #include <readmost/lock_domain.hpp>
 
 #include "lock_statistics.hpp"
+#include "misuse.hpp"
 
 namespace readmost {
 
@@ -72,6 +73,7 @@ thread_record* take_record(unsigned domain) noexcept {
 
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
+  record.section.store(0, platform::relaxed);
   record.elsewhere.store(0, platform::relaxed);
   record.abandoned.store(0, platform::relaxed);
   // (R7) Pairs with (R6): the next owner finds the record as it is left.
@@ -106,10 +108,16 @@ void abandon(thread_record& me) noexcept {
   }
 }
 
+void enter_index(thread_record& me) noexcept {
+  me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::relaxed);
+}
+
 void on_thread_exit() noexcept {
   departed = true;
   for_each_own_record([](thread_record& me) {
     const bool holds = forget_notes(me);
+    abandon_sections(me);
+    if (auto* at_exit = reclamation_hooks.at_exit.load(platform::relaxed)) at_exit(me);
     go_offline(me);
     own_records[me.home->domain] = &unregistered;
     if (lock_statistics_on()) flush_tallies(me);
@@ -181,6 +189,8 @@ void keep_only_own_record(domain& d) noexcept {
     mine->home->present.store(std::uint64_t{1} << mine->number, platform::relaxed);
   }
   d.drain_sleepers.store(0, platform::relaxed);
+  recount_sections(number);
+  forget_grace_periods(d);
 }
 
 // Only the forking thread lives on in the child; the records of the others are as they were.
@@ -189,12 +199,14 @@ void in_child() noexcept {
   forget_fences();
   passive_state.store(passive_undecided, platform::relaxed);
   forget_statistics();
+  if (auto* in_child = reclamation_hooks.in_child.load(platform::relaxed)) in_child();
 }
 
 }  // namespace
 
 void give_back_if_abandoned(thread_record& record) noexcept {
-  // (Z3) Pairs with (Z1): the thread is done with the record. One of the two sees the other's store.
+  // (Z3) Pairs with (Z1): the thread is done with the record. One of the two sees the other's
+  // store.
   std::uint32_t abandoned = 1;
   if (record.abandoned.compare_exchange_strong(abandoned, 0, at(letter::Z3, platform::seq_cst),
                                                at(letter::Z3, platform::seq_cst))) {
@@ -209,7 +221,10 @@ READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
 READMOST_THREAD_LOCAL std::uint32_t memberships = 0;
 
 constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
-                                              never_free, never_free, never_free, never_free}};
+                                              never_free, never_free, never_free, never_free},
+                                     .section = section_of_nobody};
+
+constinit life_hooks reclamation_hooks;
 
 constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 
@@ -240,6 +255,8 @@ thread_record* enlist(unsigned domain) noexcept {
   thread_record* record = take_record(domain);
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);
+    record->thread.store(platform::thread_id(), platform::relaxed);
+    if (checks_misuse()) record->section.store(section_checked, platform::relaxed);
     own_records[domain] = record;
     memberships |= 1U << domain;
   }
@@ -284,16 +301,15 @@ lock_domain::~lock_domain() {
 }
 
 bool come_online(thread_record& me) noexcept {
-  const auto enter_index = [&] {
-    me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::relaxed);
-  };
   std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
     if (now == participation::retiring || !passive_possible()) return false;
     // In the index before online: a round must never miss a thread that can lock passively.
-    if (now == participation::offline && !is_mutant(mutant::online_before_index)) enter_index();
+    if (now == participation::offline && !is_mutant(mutant::online_before_index)) {
+      enter_index(me);
+    }
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
     if (me.mode.compare_exchange_weak(mode, online, platform::relaxed, platform::relaxed)) {
@@ -303,9 +319,30 @@ bool come_online(thread_record& me) noexcept {
   // (F) Index and mode before the next look at any lock. Pairs with (K1) in consensus.cpp: either
   // the round sees this thread online, or this thread sees what the writer wrote.
   platform::full_fence_after_rmw(letter::F);
-  if (is_mutant(mutant::online_before_index)) enter_index();
+  if (is_mutant(mutant::online_before_index)) enter_index(me);
   me.idle_rounds.store(0, platform::relaxed);
   report(me);
+  return true;
+}
+
+bool stay_visible(thread_record& me) noexcept {
+  std::uint32_t mode = me.mode.load(platform::relaxed);
+  for (;;) {
+    const participation now = participation_of(mode);
+    if (now == participation::retiring) return false;
+    if (now == participation::offline) enter_index(me);
+    const participation next = now == participation::online ? now : participation::dormant;
+    const std::uint32_t visible =
+        ((mode & ~participation_mask) + participation_period) | static_cast<std::uint32_t>(next);
+    // (Q1) Pairs with (T1): who then retires the record finds the section in it.
+    if (me.mode.compare_exchange_weak(mode, visible, at(letter::Q1, platform::release),
+                                      platform::relaxed)) {
+      break;
+    }
+  }
+  // (F1) Index and section before all that is read inside. Pairs with (K1) as (F).
+  platform::full_fence_after_rmw(letter::F1);
+  me.idle_rounds.store(0, platform::relaxed);
   return true;
 }
 

@@ -46,6 +46,22 @@ void forbid_passive() noexcept;
 // Gives back the record of a thread that exited with holds, once nothing of it is in the index.
 void give_back_if_abandoned(thread_record& record) noexcept;
 
+// What the calling thread's sections, left open at its exit, have to say is over.
+void abandon_sections(thread_record& me) noexcept;
+
+// What other parts do at a thread's exit with its record, and in a fork's child. Null where nothing
+// of them has been used.
+struct life_hooks {
+  platform::atomic<void (*)(thread_record& me)> at_exit{};
+  platform::atomic<void (*)()> in_child{};
+};
+extern life_hooks reclamation_hooks;
+
+// In a fork's child: only the forking thread's read sections count.
+void recount_sections(unsigned domain) noexcept;
+// In a fork's child: nobody leads a grace period.
+void forget_grace_periods(domain& d) noexcept;
+
 // In a fork's child: nobody wants or runs a membarrier.
 void forget_fences() noexcept;
 

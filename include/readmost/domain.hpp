@@ -11,9 +11,20 @@ struct chunk {
 
   alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};  // not offline
   platform::atomic<std::uint64_t> used{};                                   // belong to a thread
+  platform::atomic<std::uint64_t> retiring{};  // have retired what nobody has collected
   platform::atomic<chunk*> next{};
   platform::variable<unsigned> domain{};
   thread_record records[capacity]{};
+};
+
+// How far a grace period has come.
+struct grace_period_progress {
+  platform::variable<std::uint64_t> version{};  // to be reported; 0 when nobody was online
+  platform::variable<std::uint64_t> begun{};    // nanoseconds
+  // Reached: everybody has seen what the initiator wrote.
+  platform::variable<bool> consensus{};
+  // Of counted sections, as bits: those found empty since.
+  platform::variable<std::uint32_t> empty_phases{};
 };
 
 struct domain {
@@ -32,6 +43,22 @@ struct domain {
   // Line 3: membership. Never empty once the domain is in use, never shrinks.
   alignas(platform::cache_line) platform::atomic<chunk*> chunks{};
   platform::atomic<std::uint64_t> locks_met{};
+
+  // Line 4: grace periods of RCU (src/grace_period.cpp). How many are over, times
+  // `one_grace_period`, and flags.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> grace_periods{};
+  // Of the one in progress; for who leads it.
+  grace_period_progress progress{};
+  // Whom it waits for, and since when: for statistics.
+  platform::atomic<std::int32_t> waits_for{};
+  platform::atomic<std::uint64_t> waits_since{};
+  // Of grace periods: those that needed a membarrier, and those that slept over a reader.
+  platform::atomic<std::uint64_t> grace_periods_by_membarrier{};
+  platform::atomic<std::uint64_t> grace_periods_asleep{};
+
+  // Line 5: read sections of threads that have no record to note them in, by phase.
+  alignas(platform::cache_line) platform::atomic<std::uint32_t> counted_sections[2]{};
+  platform::atomic<std::uint32_t> counting_phase{};
 };
 
 // The first is the process's: every lock is in it that was not made in another (lock_domain.hpp).
@@ -43,6 +70,10 @@ inline domain& domain_of(const thread_record& record) noexcept {
   return domains[record.home->domain];
 }
 
+inline unsigned number_of(const domain& d) noexcept {
+  return static_cast<unsigned>(&d - domains);
+}
+
 // --- For the calling thread --------------------------------------------------------------------
 
 // Registers the calling thread in a domain if need be. Null when it is exiting, when a signal
@@ -52,6 +83,11 @@ thread_record* enlist(unsigned domain = 0) noexcept;
 // Makes the calling thread able to lock passively. False where that is not to be had now (no
 // membarrier, or a round is just taking the record out of the index). Ends in a full fence.
 bool come_online(thread_record& me) noexcept;
+
+// For a section of RCU that is published already: brings the record into the index and the section
+// to the eyes of rounds, without coming online. False when a round is just taking the record out.
+// Ends in a full fence.
+bool stay_visible(thread_record& me) noexcept;
 
 // Says that the calling thread will not lock passively until it comes online again; rounds then
 // wait for no report of it. What it holds stays held and visible.
@@ -110,6 +146,16 @@ struct round {
   std::uint64_t nanoseconds;  // what it took; 0 as above
 };
 round reach_consensus(domain& d, thread_record* me) noexcept;
+
+// The same in steps, for those who cannot wait. Begins a round: the version that everybody has to
+// report, or 0 when nobody else is online and none is needed.
+std::uint64_t begin_round(domain& d, const thread_record* me) noexcept;
+// Whether everybody has.
+bool has_been_reported(domain& d, const thread_record* me, std::uint64_t version) noexcept;
+// Waits for that, or not (`patient`), and covers the rest by a membarrier. Returns what it took.
+round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool patient) noexcept;
+// How long a round waits for reports, in nanoseconds: as long as a membarrier took of late.
+std::uint64_t patience_for_reports() noexcept;
 
 // How many passive holds of `lock` there are. Threads that reported version `round` (if not 0)
 // while holding nothing are passed over.

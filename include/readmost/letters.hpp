@@ -1,5 +1,5 @@
-// Every memory order stronger than relaxed and every fence of the lock and of consensus has a
-// letter, by which the source, docs/memory-ordering.md and the model checker name it. Statistics
+// Every memory order stronger than relaxed and every fence of the lock, of consensus and of RCU has
+// a letter, by which the source, docs/memory-ordering.md and the model checker name it. Statistics
 // have none: they decide nothing. This list is the only one: the table in the documentation is made
 // from it.
 //
@@ -39,7 +39,7 @@
   X(K1,                                                                                          \
     "reach_consensus: full fence, K before the version is raised and before the loads of index " \
     "and modes",                                                                                 \
-    "E1, F")                                                                                     \
+    "E1, F, F1, G6")                                                                             \
   X(K2, "claim: acquire load of the state, active readers after slots", "P, P1")                 \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
@@ -75,7 +75,7 @@
   X(R4, "take_record: release compare-and-swap that appends a chunk", "R3")                      \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
   X(R7, "give_back: release read-modify-write that frees a record", "R6")                        \
-  X(R8, "for_each_present: acquire load of the index", "T3; with K1, F")                         \
+  X(R8, "for_each_present: acquire load of the index", "T3; with K1, F, F1")                     \
   X(R9, "lock_domain: acquire compare-and-swap that takes a number", "R10")                      \
   X(R10, "~lock_domain: release read-modify-write that frees a number", "R9")                    \
   /* Writers share membarriers. */                                                               \
@@ -85,8 +85,52 @@
   /* A round takes an idle record out of the index. */                                           \
   X(T1, "retire_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
   X(T2, "retire_if_idle: acquire load of a slot", "D")                                           \
+  X(T5, "retire_if_idle: acquire load of the section", "G2")                                     \
   X(T3, "retire_if_idle: release read-modify-write, out of the index", "R8")                     \
   X(T4, "retire_if_idle: seq_cst store of the mode, after T3", "Z1, Z2")                         \
+  /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
+  X(G1,                                                                                          \
+    "enter_section: light fence, the section before the load of the own mode and of all "        \
+    "that is read inside",                                                                       \
+    "whatever makes it a full one: H, E, F or F1")                                               \
+  X(G2, "leave_section: release store of the section", "G4, T5")                                 \
+  X(G3, "leave_section: light fence, G2 before the load of the version",                         \
+    "O3, which makes it a full one")                                                             \
+  X(G4, "is_inside_since: acquire load of a section", "G2, G7")                                  \
+  X(G5, "is_inside_since: acquire load of `seen`, whether the section needs no look", "E2")      \
+  X(F1, "stay_visible: full fence, index and section before what is read inside", "K1")          \
+  X(Q1, "stay_visible: release compare-and-swap of the mode, the section before it", "T1")       \
+  X(G6, "count_section: full fence, the count before what is read inside", "K1")                 \
+  X(G7, "count_section: release store of the section, the count before it", "G4")                \
+  X(G8, "uncount_section: release read-modify-write, one counted section less", "G9")            \
+  X(G9, "is_counted_section_left: acquire load of a count", "G8")                                \
+  /* Grace periods are shared. */                                                                \
+  X(W1,                                                                                          \
+    "grace_period_from_now: full fence, what was unlinked before the look at the present "       \
+    "grace period",                                                                              \
+    "K1 of whoever leads the next one")                                                          \
+  X(W2, "try_lead: acquire compare-and-swap, one thread leads", "W3, W4")                        \
+  X(W3, "end_grace_period: release exchange, one grace period more", "W2, W5")                   \
+  X(W4, "stop_leading: release read-modify-write, before the end of a grace period", "W2")       \
+  X(W5, "is_over: acquire load of the grace periods", "W3")                                      \
+  /* What has been retired. */                                                                   \
+  X(Y1, "push: release compare-and-swap, the object in its queue", "Y2")                         \
+  X(Y2, "append_oldest_first: acquire exchange, the queue taken", "Y1")                          \
+  X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                             \
+  X(Y4, "stop_executing: release exchange", "Y3")                                                \
+  X(Y5, "collect: acquire exchange of the marks of queues", "Y6")                                \
+  X(Y6, "schedule: release read-modify-write, the queue is marked", "Y5")                        \
+  X(Y7, "tell_reclaimed: full fence, the account before the look for throttled threads", "Y14")  \
+  X(Y8, "reclaim_all: acquire load of the barriers' number, before the queues", "Y9")            \
+  X(Y9, "take_barrier: release read-modify-write, a barrier's number", "Y8")                     \
+  X(Y10, "reclaim_all: release store, barriers that are done", "Y11")                            \
+  X(Y11, "await_barrier: acquire load of the barriers that are done", "Y10")                     \
+  X(Y12, "sleep_unless_needed: full fence, asleep before the look at the queues", "Y13")         \
+  X(Y13,                                                                                         \
+    "schedule, take_barrier: full fence, queue or number before the look whether the reclaimer " \
+    "sleeps",                                                                                    \
+    "Y12")                                                                                       \
+  X(Y14, "throttle: full fence, the announcement before the look at the account", "Y7")          \
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   X(U3,                                                                                          \

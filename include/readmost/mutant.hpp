@@ -32,9 +32,16 @@
   X(stale_notes, "a hold that another thread releases stays noted with its owner")                 \
   X(idle_for_ever, "no record is taken out of the index")                                          \
   X(fork_keeps_waiters, "threads that are no more go on waiting in a fork's child")                \
+  X(no_grace_period, "rcu_synchronize waits for nobody")                                           \
+  X(one_version_too_few, "a report of the version before the present one is taken for one of it")  \
+  X(grace_period_of_past, "a grace period that began before the call counts for the caller")       \
+  X(forgets_a_queue, "whoever collects what was retired leaves the last queue for later")          \
+  X(forgets_nesting, "an inner unlock ends the outer section")                                     \
   /* The rest is for the checker alone: no test could hit it by chance. */                         \
   X(mode_not_rechecked, "the passive reader does not look at its own mode after publishing")       \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")                \
+  X(section_after_mode, "a read section is published after the look at the own mode")              \
+  X(retires_sections, "a round takes a record out of the index that is inside a read section")     \
   X(retires_holders, "a round takes a record out of the index without looking into its slots")     \
   X(online_before_index, "a thread comes online and enters the index afterwards")                  \
   X(counts_before_slots, "the writer reads the active count before it scans the slots")            \

@@ -180,6 +180,17 @@ unsigned current_cpu() noexcept;
 // system lets us: after C++ thread_local destructors, in the last round of pthread keys.
 void watch_thread_exit(void (*on_exit)()) noexcept;
 
+// Starts a detached thread of the library's own, in which no signal handler of the program runs.
+// False where no thread can be had.
+bool start_thread(void (*body)(void*), void* argument) noexcept;
+
+// The kernel's number of the calling thread.
+std::int32_t thread_id() noexcept;
+
+// Calls `at_exit` when the process ends by exit(3) or by the return of main(). False when it will
+// not.
+bool at_process_exit(void (*at_exit)()) noexcept;
+
 // Calls `in_child` in the child of every fork(2) of this process. To be called once.
 void watch_fork(void (*in_child)()) noexcept;
 

@@ -1,4 +1,5 @@
-// What one thread tells the others: the locks it holds for reading, and the last version it saw.
+// What one thread tells the others: the locks it holds for reading, whether it is inside a read
+// section of RCU, and the last version it saw.
 //
 // Records are type-stable: made once, reused after thread exit, never unmapped, so anybody may look
 // into any of them at any time. Only the owner writes its record, with plain stores, except where a
@@ -57,6 +58,26 @@ struct tally {
 // In the low bits of `waiting_in`.
 enum class waits_as : std::uintptr_t { writer = 0, reader = 1, upgrader = 2, counted_upgrader = 3 };
 
+// --- bits of thread_record::section ---
+inline constexpr std::uint64_t section_nesting = 0xFFFF'FFFF;
+// Counted in the domain instead, in one of its two phases: nobody need look here.
+inline constexpr std::uint64_t section_counted = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t section_counted_in_second = std::uint64_t{1} << 33;
+// Every entry and exit is to take the slow path, which looks for misuse (src/misuse.hpp).
+inline constexpr std::uint64_t section_checked = std::uint64_t{1} << 34;
+// No thread's record: see `unregistered`.
+inline constexpr std::uint64_t section_of_nobody = std::uint64_t{1} << 35;
+
+constexpr bool is_open(std::uint64_t section) noexcept {
+  return (section & section_nesting) != 0;
+}
+
+// Whether a grace period has to look at this record because of it.
+constexpr bool is_noted(std::uint64_t section) noexcept {
+  return is_open(section) && (section & (section_counted | section_counted_in_second)) == 0;
+}
+
+struct retired;
 struct chunk;
 
 struct alignas(platform::cache_line) thread_record {
@@ -66,7 +87,8 @@ struct alignas(platform::cache_line) thread_record {
 
   // Line 2: polled by rounds, read by the owner at every read lock, written rarely.
   alignas(platform::cache_line)
-      // The last version reported; odd: reported while holding passive locks, so look into `held`.
+      // The last version reported; odd: reported while holding passive locks or inside a read
+      // section, so look into `held` and `section`.
       platform::atomic<std::uint64_t> seen{};
   // The owner goes from offline, dormant or leaving to online and from online to dormant; rounds go
   // from online to leaving to dormant, and by way of retiring to offline or back. All by
@@ -87,7 +109,19 @@ struct alignas(platform::cache_line) thread_record {
   // the statistics live on them.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> reads[held_slots]{};
 
-  // Line 4 and 5: the owner's own affairs.
+  // Line 4: read sections of RCU, nested so deep. Written at every entry and exit, by one store, so
+  // that a signal handler finds it true between any two instructions.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> section{};
+
+  // Line 5: what the owner has retired, latest first; taken by whoever collects. The rest is for
+  // the account of what waits: see src/reclamation.cpp.
+  alignas(platform::cache_line) platform::atomic<retired*> retired_latest{};
+  platform::atomic<std::uint32_t> uncounted_objects{};
+  platform::atomic<std::uint64_t> uncounted_bytes{};
+  // The kernel's number of the owner.
+  platform::atomic<std::int32_t> thread{};
+
+  // Line 6 and 7: the owner's own affairs.
   // Of `reads`, see bias.hpp.
   alignas(platform::cache_line) platform::variable<std::uint64_t> credited[held_slots]{};
   // Active holds for which no slot was free.

@@ -228,6 +228,16 @@ std::uint64_t now() noexcept;
 unsigned usable_cpus() noexcept;
 unsigned current_cpu() noexcept;
 void watch_thread_exit(void (*on_exit)()) noexcept;
+// Threads that the library starts are not simulated: scenarios do what they would do.
+inline bool start_thread(void (*)(void*), void*) noexcept {
+  return false;
+}
+inline std::int32_t thread_id() noexcept {
+  return 1;
+}
+inline bool at_process_exit(void (*)()) noexcept {
+  return false;
+}
 // Processes are not simulated.
 inline void watch_fork(void (*)()) noexcept {}
 void* map_pages(std::size_t bytes) noexcept;

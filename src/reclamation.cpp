@@ -1,0 +1,586 @@
+// What happens to what has been retired: callbacks, batches, barriers (rcu.md 3.1).
+//
+// Each thread queues what it retires in its own record, without disturbing the others. The executor
+// of the domain, one at a time, moves all queues through three lists:
+//   next     the queues themselves: their grace period has not been chosen yet
+//   current  collected; waits for the grace period that began after that
+//   done     its grace period is over; being reclaimed, oldest first
+// The executor is a thread of the library's own (`reclaimer`), asleep while nothing is queued;
+// where there is none, whoever retires or waits in barrier() becomes the executor for a while.
+//
+// A deleter may do what anybody may: retire, wait for grace periods, lock, call barrier(). It runs
+// with no lock held but the right to be the executor, which it inherits: barrier() in a deleter
+// goes on with the lists from there.
+#include <readmost/retired.hpp>
+
+#include "misuse.hpp"
+#include "registry.hpp"
+
+namespace readmost {
+
+namespace {
+
+// Of the reclaimer.
+enum : std::uint32_t {
+  not_started,  // or could not be
+  starting,
+  awake,
+  asleep,
+  closing,  // is to end
+  over,     // the process ends
+};
+
+enum : std::uint32_t { executor_free, executor_taken, executor_awaited };
+
+struct reclamation {
+  // Those who retire look here.
+  alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{not_started};
+  platform::atomic<bool> in_place{};
+  platform::atomic<bool> hurried{};
+  platform::atomic<std::uint64_t> most_objects{backlog_limit{}.objects};
+  platform::atomic<std::uint64_t> most_bytes{backlog_limit{}.bytes};
+  platform::atomic<std::uint32_t> throttled{};  // threads asleep until the backlog is smaller
+
+  // What waits, but for what threads have not counted yet.
+  alignas(platform::cache_line) platform::atomic<std::int64_t> objects{};
+  platform::atomic<std::int64_t> bytes{};
+  platform::atomic<std::uint64_t> reclaimed{};
+  platform::atomic<std::uint32_t> reclaimed_some{};  // the word that throttled threads sleep on
+  // What threads without a record have retired.
+  platform::atomic<retired*> unrecorded_latest{};
+
+  // Barriers take a number; whoever collected after that and reclaimed it all publishes it.
+  alignas(platform::cache_line) platform::atomic<std::uint32_t> barriers_wanted{};
+  platform::atomic<std::uint32_t> barriers_done{};
+  platform::atomic<std::uint32_t> executor{executor_free};
+
+  // For the executor.
+  platform::variable<retired*> current{};
+  platform::variable<std::uint64_t> current_grace_period{};
+  platform::variable<retired*> done{};
+  platform::variable<std::uint32_t> depth{};  // of reclaim_all() calls, one inside the other
+};
+
+constinit reclamation all_reclamation[max_domains];
+
+reclamation& reclamation_of(const domain& d) noexcept {
+  return all_reclamation[number_of(d)];
+}
+
+// The domains whose executor the calling thread is.
+READMOST_THREAD_LOCAL std::uint32_t executes;
+
+bool is_executor(const domain& d) noexcept {
+  return (executes >> number_of(d) & 1) != 0;
+}
+
+// --- Queues ------------------------------------------------------------------------------------
+
+// Whether the queue was empty.
+bool push(platform::atomic<retired*>& latest, retired& object) noexcept {
+  retired* before = latest.load(platform::relaxed);
+  do {
+    object.next = before;
+    // (Y1) Pairs with (Y2): who collects the object finds it filled in.
+  } while (!latest.compare_exchange_weak(before, &object, at(letter::Y1, platform::release),
+                                         platform::relaxed));
+  return before == nullptr;
+}
+
+// Puts a queue, latest first, behind the list that ends in `tail`, oldest first; the new end.
+platform::variable<retired*>* append_oldest_first(platform::atomic<retired*>& latest,
+                                                  platform::variable<retired*>* tail) noexcept {
+  // (Y2) Pairs with (Y1).
+  retired* object = latest.exchange(nullptr, at(letter::Y2, platform::acquire));
+  retired* const last = object;
+  retired* first = nullptr;
+  while (object != nullptr) {
+    retired* const older = object->next;
+    object->next = first;
+    first = object;
+    object = older;
+  }
+  if (first == nullptr) return tail;
+  *tail = first;
+  return &last->next;
+}
+
+bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
+  if (r.unrecorded_latest.load(platform::relaxed) != nullptr) return true;
+  for (const chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
+       c = c->next.load(at(letter::R3, platform::acquire))) {
+    if (c->retiring.load(platform::relaxed) != 0) return true;
+  }
+  return false;
+}
+
+// --- The account of what waits -----------------------------------------------------------------
+
+// So much a thread retires before it tells the others.
+constexpr std::uint32_t objects_at_once = 64;
+constexpr std::uint64_t bytes_at_once = 64 * 1024;
+
+void count_now(reclamation& r, thread_record& me) noexcept {
+  r.objects.fetch_add(me.uncounted_objects.load(platform::relaxed), platform::relaxed);
+  r.bytes.fetch_add(static_cast<std::int64_t>(me.uncounted_bytes.load(platform::relaxed)),
+                    platform::relaxed);
+  me.uncounted_objects.store(0, platform::relaxed);
+  me.uncounted_bytes.store(0, platform::relaxed);
+}
+
+// Whether it was time to tell the others.
+bool count(reclamation& r, thread_record* me, std::uint64_t bytes) noexcept {
+  if (me == nullptr) {
+    r.objects.fetch_add(1, platform::relaxed);
+    r.bytes.fetch_add(static_cast<std::int64_t>(bytes), platform::relaxed);
+    return true;
+  }
+  const std::uint32_t objects = me->uncounted_objects.load(platform::relaxed) + 1;
+  const std::uint64_t all_bytes = me->uncounted_bytes.load(platform::relaxed) + bytes;
+  me->uncounted_objects.store(objects, platform::relaxed);
+  me->uncounted_bytes.store(all_bytes, platform::relaxed);
+  if (objects < objects_at_once && all_bytes < bytes_at_once) return false;
+  count_now(r, *me);
+  return true;
+}
+
+bool is_above(const reclamation& r, std::uint64_t quarters) noexcept {
+  const auto above = [&](std::int64_t value, std::uint64_t most) {
+    return value > 0 && static_cast<std::uint64_t>(value) > most / 4 * quarters;
+  };
+  return above(r.objects.load(platform::relaxed), r.most_objects.load(platform::relaxed)) ||
+         above(r.bytes.load(platform::relaxed), r.most_bytes.load(platform::relaxed));
+}
+bool is_above_limit(const reclamation& r) noexcept {
+  return is_above(r, 4);
+}
+// Those who wait go on when a quarter of the limit is free again.
+bool is_well_below_limit(const reclamation& r) noexcept {
+  return !is_above(r, 3);
+}
+
+// --- The executor --------------------------------------------------------------------------------
+
+bool try_execute(domain& d, reclamation& r) noexcept {
+  std::uint32_t free = executor_free;
+  // (Y3) Pairs with (Y4): the lists are as the last executor left them.
+  if (!r.executor.compare_exchange_strong(free, executor_taken, at(letter::Y3, platform::acquire),
+                                          platform::relaxed)) {
+    return false;
+  }
+  executes |= 1U << number_of(d);
+  return true;
+}
+
+void execute(domain& d, reclamation& r) noexcept {
+  while (!try_execute(d, r)) {
+    std::uint32_t taken = executor_taken;
+    if (!r.executor.compare_exchange_strong(taken, executor_awaited, platform::relaxed,
+                                            platform::relaxed) &&
+        taken == executor_free) {
+      continue;
+    }
+    go_offline();
+    platform::futex_wait(platform::futex_of(r.executor), executor_awaited, ~0U, nullptr);
+  }
+}
+
+void stop_executing(domain& d, reclamation& r) noexcept {
+  executes &= ~(1U << number_of(d));
+  // (Y4) Pairs with (Y3).
+  if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited) {
+    platform::futex_wake(platform::futex_of(r.executor), INT32_MAX, ~0U);
+  }
+}
+
+void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) noexcept {
+  r.objects.fetch_sub(objects, platform::relaxed);
+  r.bytes.fetch_sub(static_cast<std::int64_t>(bytes), platform::relaxed);
+  r.reclaimed.fetch_add(static_cast<std::uint64_t>(objects), platform::relaxed);
+  r.reclaimed_some.fetch_add(1, platform::relaxed);
+  // (Y7) The account before the look for sleepers. Pairs with (Y14).
+  platform::full_fence_after_rmw(letter::Y7);
+  if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
+    platform::futex_wake(platform::futex_of(r.reclaimed_some), INT32_MAX, ~0U);
+  }
+}
+
+// next to current.
+void collect(domain& d, reclamation& r) noexcept {
+  retired* oldest = nullptr;
+  platform::variable<retired*> first{};
+  auto* tail = append_oldest_first(r.unrecorded_latest, &first);
+  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
+       c = c->next.load(at(letter::R3, platform::acquire))) {
+    // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
+    for (std::uint64_t left = c->retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
+         left &= left - 1) {
+      if (is_mutant(mutant::forgets_a_queue) && (left & (left - 1)) == 0 && tail != &first) {
+        c->retiring.fetch_or(left, platform::relaxed);
+        break;
+      }
+      tail = append_oldest_first(c->records[__builtin_ctzll(left)].retired_latest, tail);
+    }
+  }
+  oldest = first;
+  r.current = oldest;
+  if (oldest != nullptr) r.current_grace_period = grace_period_from_now(d);
+}
+
+// Reclaims what is done. A deleter may get here again, and then goes on with the rest.
+void reclaim_done(reclamation& r) noexcept {
+  constexpr std::int64_t objects_until_told = 64;
+  std::int64_t objects = 0;
+  std::uint64_t bytes = 0;
+  while (retired* const object = r.done) {
+    r.done = object->next;
+    const retired_kind* const kind = object->kind;
+    bytes += kind->bytes;
+    kind->reclaim(object);
+    if (++objects == objects_until_told) {
+      tell_reclaimed(r, objects, bytes);
+      objects = 0;
+      bytes = 0;
+    }
+  }
+  if (objects != 0) tell_reclaimed(r, objects, bytes);
+}
+
+// current to done, and on. False when its grace period is not over and it is not to wait.
+bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
+  if (r.current != nullptr) {
+    if (wait) {
+      const bool hurried = r.hurried.exchange(false, platform::relaxed);
+      await_grace_period(d, r.current_grace_period, hurried ? urgency::hurry : urgency::normal);
+    } else if (!try_advance(d, r.current_grace_period)) {
+      return false;
+    }
+    retired* const done = r.current;
+    r.current = nullptr;
+    r.done = done;
+  }
+  reclaim_done(r);
+  return true;
+}
+
+class nested_call {
+ public:
+  explicit nested_call(reclamation& r) noexcept : r_(r) { ++r_.depth; }
+  ~nested_call() { --r_.depth; }
+  nested_call(const nested_call&) = delete;
+  nested_call& operator=(const nested_call&) = delete;
+  bool is_outermost() const noexcept { return r_.depth == 1; }
+
+ private:
+  reclamation& r_;
+};
+
+// Everything that is queued by now; `wait`: for its grace period. Whether there was anything.
+bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
+  const nested_call nested(r);
+  if (!finish_current(d, r, wait)) return true;
+  // (Y8) Pairs with (Y9): what was retired before the barrier is in the queues.
+  const std::uint32_t barriers = r.barriers_wanted.load(at(letter::Y8, platform::acquire));
+  collect(d, r);
+  const bool any = r.current != nullptr;
+  if (!finish_current(d, r, wait)) return true;
+  // Who is in a deleter here has one more to go, for whoever else waits.
+  if (nested.is_outermost() && barriers != r.barriers_done.load(platform::relaxed)) {
+    // (Y10) Pairs with (Y11): the deleters before the return of the barrier.
+    r.barriers_done.store(barriers, at(letter::Y10, platform::release));
+    platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);
+  }
+  return any;
+}
+
+// --- The reclaimer -------------------------------------------------------------------------------
+
+bool is_barrier_wanted(const reclamation& r) noexcept {
+  return r.barriers_wanted.load(platform::relaxed) != r.barriers_done.load(platform::relaxed);
+}
+
+bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from, std::uint32_t to) noexcept {
+  return state.compare_exchange_strong(from, to, platform::relaxed, platform::relaxed);
+}
+
+void sleep_unless_needed(domain& d, reclamation& r) noexcept {
+  if (!change(r.reclaimer, awake, asleep)) return;
+  // (Y12) Asleep before the look at the queues. Pairs with (Y13): either this thread sees what was
+  // queued, or who queued it sees that it has to be woken.
+  platform::full_fence_after_rmw(letter::Y12);
+  if (is_anything_queued(d, r) || is_barrier_wanted(r)) {
+    change(r.reclaimer, asleep, awake);
+    return;
+  }
+  go_offline();
+  platform::futex_wait(platform::futex_of(r.reclaimer), asleep, ~0U, nullptr);
+}
+
+void run_reclaimer(void* of_domain) noexcept {
+  auto& d = *static_cast<domain*>(of_domain);
+  reclamation& r = reclamation_of(d);
+  change(r.reclaimer, starting, awake);
+  for (;;) {
+    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    if (state == over) return;
+    if (state == closing) {
+      r.reclaimer.store(not_started, platform::relaxed);
+      platform::futex_wake(platform::futex_of(r.reclaimer), INT32_MAX, ~0U);
+      return;
+    }
+    execute(d, r);
+    const bool any = reclaim_all(d, r, true);
+    stop_executing(d, r);
+    if (!any) sleep_unless_needed(d, r);
+  }
+}
+
+void wake_reclaimer(reclamation& r) noexcept {
+  if (r.reclaimer.load(platform::relaxed) == asleep && change(r.reclaimer, asleep, awake)) {
+    platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
+  }
+}
+
+// --- First use, exits, forks ---------------------------------------------------------------------
+
+bool is_thread_forbidden() noexcept {
+  char value[4];
+  return platform::environment("READMOST_RCU_THREAD", value, sizeof value) && value[0] == '0' &&
+         value[1] == '\0';
+}
+
+bool runs(const reclamation& r) noexcept {
+  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+  return state == starting || state == awake || state == asleep;
+}
+
+void reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {
+  // Not inside a section: a deleter may wait for a grace period.
+  if (is_executor(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return;
+  reclaim_all(d, r, wait);
+  stop_executing(d, r);
+}
+
+void count_at_thread_exit(thread_record& me) noexcept {
+  count_now(reclamation_of(domain_of(me)), me);
+}
+
+// So long the end of the process waits for readers and deleters.
+constexpr std::uint64_t longest_exit = 1'000'000'000;
+
+std::uint32_t take_barrier(reclamation& r) noexcept {
+  // (Y9) Pairs with (Y8).
+  const std::uint32_t barrier =
+      r.barriers_wanted.fetch_add(1, at(letter::Y9, platform::release)) + 1;
+  // As (Y13).
+  platform::full_fence_after_rmw(letter::Y13);
+  wake_reclaimer(r);
+  return barrier;
+}
+
+// False when the time is up, or when there is nobody left to wait for.
+bool await_barrier(reclamation& r, std::uint32_t barrier,
+                   const platform::deadline* until) noexcept {
+  for (;;) {
+    // (Y11) Pairs with (Y10).
+    const std::uint32_t done = r.barriers_done.load(at(letter::Y11, platform::acquire));
+    if (static_cast<std::int32_t>(done - barrier) >= 0) return true;
+    if (!runs(r)) return false;
+    go_offline();
+    if (platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, until) ==
+        platform::wake_reason::timed_out) {
+      return false;
+    }
+  }
+}
+
+// Reclaims what there is, and then the thread must not disturb the destructors of static objects.
+void finish_at_process_exit(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  if (!runs(r) || is_executor(d)) return;
+  if (!is_in_section(number_of(d))) {
+    const platform::deadline until = platform::in(longest_exit);
+    await_barrier(r, take_barrier(r), &until);
+  }
+  r.reclaimer.store(over, platform::relaxed);
+}
+
+void recount(reclamation& r, const retired* list) noexcept {
+  for (; list != nullptr; list = list->next) {
+    const retired_kind* const kind = list->kind;
+    r.objects.fetch_add(1, platform::relaxed);
+    r.bytes.fetch_add(static_cast<std::int64_t>(kind->bytes), platform::relaxed);
+  }
+}
+
+// The reclaimer is not in the child; what waits is, but for what it was just reclaiming.
+void go_on_in_child(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  if (r.reclaimer.load(platform::relaxed) != over) {
+    r.reclaimer.store(not_started, platform::relaxed);
+  }
+  r.executor.store(is_executor(d) ? executor_taken : executor_free, platform::relaxed);
+  if (!is_executor(d)) r.depth = 0;
+  r.throttled.store(0, platform::relaxed);
+  r.barriers_done.store(r.barriers_wanted.load(platform::relaxed), platform::relaxed);
+  r.objects.store(0, platform::relaxed);
+  r.bytes.store(0, platform::relaxed);
+  for_each_record(d, [&](thread_record& record, bool) {
+    record.uncounted_objects.store(0, platform::relaxed);
+    record.uncounted_bytes.store(0, platform::relaxed);
+    recount(r, record.retired_latest.load(platform::relaxed));
+  });
+  recount(r, r.unrecorded_latest.load(platform::relaxed));
+  recount(r, r.current);
+  recount(r, r.done);
+}
+
+void watch_lives() noexcept {
+  if (reclamation_hooks.at_exit.load(platform::relaxed) != nullptr) return;
+  reclamation_hooks.in_child.store([] { for_each_domain(go_on_in_child); }, platform::relaxed);
+  reclamation_hooks.at_exit.store(count_at_thread_exit, platform::relaxed);
+  watch_forks();
+}
+
+void start_reclaimer(domain& d, reclamation& r) noexcept {
+  if (r.in_place.load(platform::relaxed) || !change(r.reclaimer, not_started, starting)) return;
+  watch_lives();
+  static platform::atomic<std::uint32_t> watching_process_exit{0};
+  const bool allowed = !is_thread_forbidden();
+  if (allowed && watching_process_exit.exchange(1, platform::relaxed) == 0) {
+    platform::at_process_exit([] { for_each_domain(finish_at_process_exit); });
+  }
+  if (allowed && platform::start_thread(run_reclaimer, &d)) return;
+  r.in_place.store(true, platform::relaxed);
+  r.reclaimer.store(not_started, platform::relaxed);
+}
+
+// --- The backlog at its limit --------------------------------------------------------------------
+
+constexpr std::uint64_t longest_throttle = 100'000'000;
+
+void throttle(domain& d, reclamation& r) noexcept {
+  if (is_executor(d) || is_in_section(number_of(d))) return;
+  if (!runs(r)) {
+    reclaim_in_place(d, r, true);
+    return;
+  }
+  const platform::deadline until = platform::in(longest_throttle);
+  r.throttled.fetch_add(1, platform::relaxed);
+  // (Y14) Pairs with (Y7).
+  platform::full_fence_after_rmw(letter::Y14);
+  for (;;) {
+    const std::uint32_t some = r.reclaimed_some.load(platform::relaxed);
+    wake_reclaimer(r);
+    if (is_well_below_limit(r)) break;
+    go_offline();
+    if (platform::futex_wait(platform::futex_of(r.reclaimed_some), some, ~0U, &until) ==
+        platform::wake_reason::timed_out) {
+      break;
+    }
+  }
+  r.throttled.fetch_sub(1, platform::relaxed);
+}
+
+}  // namespace
+
+void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
+  reclamation& r = reclamation_of(d);
+  object.kind = &kind;
+  const std::size_t bytes = kind.bytes;
+  thread_record* const me = enlist(number_of(d));
+  if (me == nullptr) {
+    push(r.unrecorded_latest, object);
+  } else if (push(me->retired_latest, object)) {
+    // (Y6) Pairs with (Y5).
+    me->home->retiring.fetch_or(std::uint64_t{1} << me->number, at(letter::Y6, platform::release));
+  }
+  const bool due = count(r, me, bytes);
+  // (Y13) Queued before the look at the reclaimer. Pairs with (Y12).
+  platform::full_fence_after_rmw(letter::Y13);
+  if (!runs(r)) [[unlikely]] {
+    start_reclaimer(d, r);
+    if (due && !runs(r)) reclaim_in_place(d, r, false);
+  }
+  wake_reclaimer(r);
+  if (due && is_above_limit(r)) [[unlikely]] {
+    throttle(d, r);
+  }
+}
+
+void barrier(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  if (is_executor(d)) {
+    report_misuse(misuse::barrier_inside_deleter);
+    reclaim_done(r);
+    reclaim_all(d, r, true);
+    return;
+  }
+  if (is_in_section(number_of(d))) report_misuse(misuse::synchronize_inside);
+  const std::uint32_t barrier = take_barrier(r);
+  while (!await_barrier(r, barrier, nullptr)) {
+    execute(d, r);
+    reclaim_all(d, r, true);
+    stop_executing(d, r);
+  }
+}
+
+void hurry(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  r.hurried.store(true, platform::relaxed);
+  if (runs(r)) {
+    wake_reclaimer(r);
+  } else {
+    reclaim_in_place(d, r, false);
+  }
+}
+
+void limit_backlog(domain& d, backlog_limit limit) noexcept {
+  reclamation& r = reclamation_of(d);
+  r.most_objects.store(limit.objects, platform::relaxed);
+  r.most_bytes.store(limit.bytes, platform::relaxed);
+}
+
+void reclaim_by(domain& d, reclaiming who) noexcept {
+  reclamation_of(d).in_place.store(who == reclaiming::in_place, platform::relaxed);
+  watch_lives();
+}
+
+void close_reclamation(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  barrier(d);
+  for (;;) {
+    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    if (state == not_started || state == over) break;
+    if (state != closing && !change(r.reclaimer, state, closing)) continue;
+    if (state == asleep) platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
+    go_offline();
+    platform::futex_wait(platform::futex_of(r.reclaimer), closing, ~0U, nullptr);
+  }
+  limit_backlog(d, backlog_limit{});
+  r.in_place.store(false, platform::relaxed);
+  r.hurried.store(false, platform::relaxed);
+}
+
+rcu_statistics statistics_of(domain& d) noexcept {
+  const reclamation& r = reclamation_of(d);
+  std::int64_t objects = r.objects.load(platform::relaxed);
+  std::int64_t bytes = r.bytes.load(platform::relaxed);
+  for_each_record(d, [&](const thread_record& record, bool) {
+    objects += record.uncounted_objects.load(platform::relaxed);
+    bytes += static_cast<std::int64_t>(record.uncounted_bytes.load(platform::relaxed));
+  });
+  rcu_statistics figures{};
+  figures.grace_periods = d.grace_periods.load(platform::relaxed) / one_grace_period;
+  figures.by_membarrier = d.grace_periods_by_membarrier.load(platform::relaxed);
+  figures.asleep = d.grace_periods_asleep.load(platform::relaxed);
+  figures.reclaimed = r.reclaimed.load(platform::relaxed);
+  figures.waiting = objects > 0 ? static_cast<std::uint64_t>(objects) : 0;
+  figures.waiting_bytes = bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+  figures.retired = figures.reclaimed + figures.waiting;
+  figures.waits_for = d.waits_for.load(platform::relaxed);
+  figures.waits_since = figures.waits_for != 0 ? d.waits_since.load(platform::relaxed) : 0;
+  return figures;
+}
+
+}  // namespace readmost
