@@ -11,7 +11,7 @@ namespace readmost {
 // make them report. What remains in common is the membarrier of last resort, which interrupts
 // every CPU that runs the process.
 //
-// What it costs: a record of 768 bytes for each thread in each domain that it read-locks in, and a
+// What it costs: a record of 896 bytes for each thread in each domain that it read-locks in, and a
 // little more for a passive read lock, which has to find its record by the lock (see
 // bench/README.md). What it does not do: order, priority or deadlock avoidance between locks.
 //
