@@ -19,12 +19,17 @@ write_basic_package_version_file(
 install(FILES ${CMAKE_BINARY_DIR}/readmost-config.cmake ${CMAKE_BINARY_DIR}/readmost-config-version.cmake
         DESTINATION ${package_dir})
 
+set(checks "")
+if(READMOST_RCU_CHECK)
+  set(checks " -DREADMOST_RCU_CHECK")
+endif()
 # pkg-config wants the prefix spelled out, and `cmake --install --prefix` may still change it.
 install(CODE "
   set(version ${PROJECT_VERSION})
   set(description \"${PROJECT_DESCRIPTION}\")
   set(libdir ${CMAKE_INSTALL_LIBDIR})
   set(includedir ${CMAKE_INSTALL_INCLUDEDIR})
+  set(checks \"${checks}\")
   configure_file(${CMAKE_CURRENT_LIST_DIR}/readmost.pc.in ${CMAKE_BINARY_DIR}/readmost.pc @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/readmost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -47,7 +47,7 @@ constexpr named_mutant mutants[] = {
 
 // Defects in what is not simulated.
 bool is_simulated(mutant which) {
-  return which != mutant::fork_keeps_waiters;
+  return which != mutant::fork_keeps_waiters && which != mutant::unzips_at_once;
 }
 
 constexpr memory_model models[] = {memory_model::release_acquire, memory_model::tso,

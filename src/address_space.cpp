@@ -165,11 +165,11 @@ class elf_file {
   const Elf64_Ehdr* header_;
 };
 
-// With the C++ library's own function where the program has one.
-void demangle(const char* name, char* text, std::size_t size) noexcept {
+// Demangled with the C++ library's own function where the program has one.
+void spell(const char* name, symbol_names how, char* text, std::size_t size) noexcept {
   using demangler = char* (*)(const char*, char*, std::size_t*, int*);
   char* readable = nullptr;
-  if (std::strncmp(name, "_Z", 2) == 0) {
+  if (how == symbol_names::demangled && std::strncmp(name, "_Z", 2) == 0) {
     if (const auto call = reinterpret_cast<demangler>(dlsym(RTLD_DEFAULT, "__cxa_demangle"))) {
       int status = 0;
       readable = call(name, nullptr, nullptr, &status);
@@ -180,8 +180,8 @@ void demangle(const char* name, char* text, std::size_t size) noexcept {
 }
 
 // Looks into the module's file; false when the address does not belong to the module.
-bool look_into(const char* proc, const mapping& module, std::uintptr_t address, bool certainly,
-               place& where) noexcept {
+bool look_into(const char* proc, symbol_names names, const mapping& module, std::uintptr_t address,
+               bool certainly, place& where) noexcept {
   char path[1024];
   // Through the process's own root, which may be another one than ours.
   std::snprintf(path, sizeof path, "%s/root%.*s", proc, static_cast<int>(module.name_length),
@@ -194,7 +194,7 @@ bool look_into(const char* proc, const mapping& module, std::uintptr_t address, 
     where.offset = address - (inside ? bias : module.start);
     if (inside) {
       const char* symbol = file.symbol_at(address - bias, where.symbol_offset);
-      if (symbol != nullptr) demangle(symbol, where.symbol, sizeof where.symbol);
+      if (symbol != nullptr) spell(symbol, names, where.symbol, sizeof where.symbol);
     }
   }
   platform::give_back(content);
@@ -208,7 +208,8 @@ void set_name(place& where, const mapping& m) noexcept {
 
 }  // namespace
 
-address_space::address_space(const char* proc) noexcept : proc_(proc), maps_{nullptr, 0} {
+address_space::address_space(const char* proc, symbol_names names) noexcept
+    : proc_(proc), names_(names), maps_{nullptr, 0} {
   char path[64];
   std::snprintf(path, sizeof path, "%s/maps", proc);
   maps_ = platform::content_of(path);
@@ -234,8 +235,8 @@ place address_space::place_of(std::uintptr_t address) const noexcept {
     where.offset = address - m.start;
     if (m.is_file()) {
       set_name(where, m);
-      look_into(proc_, module, address, true, where);
-    } else if (m.end == end_of_module && look_into(proc_, module, address, false, where)) {
+      look_into(proc_, names_, module, address, true, where);
+    } else if (m.end == end_of_module && look_into(proc_, names_, module, address, false, where)) {
       set_name(where, module);
     } else if (m.name_length == 0) {
       std::snprintf(where.mapping, sizeof where.mapping, "anonymous");

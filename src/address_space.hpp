@@ -7,17 +7,20 @@
 namespace readmost {
 
 struct place {
-  char symbol[512];             // of the module's own symbol tables, demangled; empty: not known
+  char symbol[512];             // of the module's own symbol tables; empty: not known
   std::uint64_t symbol_offset;  // from the symbol's start
   char mapping[512];            // a file's path, [heap], [stack] or anonymous; empty: not mapped
   std::uint64_t offset;         // in a module as nm(1) shows it, else from the mapping's start
 };
 
+// How symbols are spelled. Without the C++ library's help nothing is allocated and nothing locked.
+enum class symbol_names : std::uint8_t { demangled, mangled };
+
 // A look at a process's mappings; one that is old knows no newer mappings.
 class address_space {
  public:
   // `proc` is the process's folder: "/proc/self" or "/proc/PID".
-  explicit address_space(const char* proc) noexcept;
+  explicit address_space(const char* proc, symbol_names names = symbol_names::demangled) noexcept;
   ~address_space();
   address_space(const address_space&) = delete;
   address_space& operator=(const address_space&) = delete;
@@ -29,6 +32,7 @@ class address_space {
 
  private:
   const char* proc_;
+  symbol_names names_;
   platform::file_content maps_;
 };
 

@@ -209,19 +209,33 @@ void forget_fences() noexcept {
   fences.in_flight.store(0, platform::relaxed);
 }
 
-void report(thread_record& me) noexcept {
+namespace {
+
+void report_as(thread_record& me, bool inside) noexcept {
   // (E1) Acquire pairs with (K1): what a writer wrote before it raised the version is visible from
   // here on. (E2) Release pairs with (L4): what this thread published and did until here
   // is visible to the writer that reads `seen`. Together they stand for a full fence at (B).
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
-    if (is_open(me.section.load(platform::relaxed))) busy = 1;
+    if (inside) busy = 1;
     for (const auto& slot : me.held) {
       if (is_passive_hold(slot.load(platform::relaxed))) busy = 1;
     }
   }
   me.seen.store(version | busy, at(letter::E2, platform::release));
+}
+
+}  // namespace
+
+void report(thread_record& me) noexcept {
+  report_as(me, is_open(me.section.load(platform::relaxed)));
+}
+
+void report_new_section(thread_record& me) noexcept {
+  report_as(me, false);
+  // Who took it for an older one may be asleep over it, and its end will find nothing to report.
+  wake_drain_sleepers(domain_of(me));
 }
 
 void report_after_unlock(thread_record& me) noexcept {

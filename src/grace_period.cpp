@@ -41,7 +41,9 @@ bool is_inside_since(const thread_record& record, std::uint64_t version) noexcep
     return false;
   }
   // (G4) Pairs with (G2): behind a section that is over.
-  return is_noted(record.section.load(at(letter::G4, platform::acquire)));
+  const std::uint64_t section = record.section.load(at(letter::G4, platform::acquire));
+  if (is_mutant(mutant::counted_is_enough) && counted_at(section) != 0) return false;
+  return is_noted(section);
 }
 
 const thread_record* somebody_inside(domain& d, std::uint64_t version) noexcept {
@@ -62,6 +64,9 @@ bool is_counted_section_left(const domain& d, std::uint32_t phase) noexcept {
 // one than that which is waited for; so first the idle phase, then, after a change, the other.
 bool counted_sections_are_over(domain& d) noexcept {
   auto& empty = d.progress.empty_phases;
+  if (is_mutant(mutant::one_phase)) {
+    return !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1);
+  }
   for (int step = 0; step < 2 && empty != 3; ++step) {
     const std::uint32_t current = d.counting_phase.load(platform::relaxed) & 1;
     for (const std::uint32_t phase : {1 - current, current}) {
@@ -112,12 +117,13 @@ constexpr std::uint32_t spins_between_yields = 64;
 
 bool are_over_soon(domain& d) noexcept {
   const std::uint32_t turns_without_clock = platform::turns(16);
+  const std::uint64_t longest = platform::turns(1) * spin_for_sections;
   std::uint64_t start = 0;
   for (std::uint32_t turn = 0;; ++turn) {
     if (sections_are_over(d)) return true;
     if (turn == turns_without_clock) {
       start = platform::now();
-    } else if (turn > turns_without_clock && platform::now() - start > spin_for_sections) {
+    } else if (turn > turns_without_clock && platform::now() - start > longest) {
       return false;
     }
     report_if_asked();
@@ -126,18 +132,27 @@ bool are_over_soon(domain& d) noexcept {
   }
 }
 
+void tell_of_long_sections(domain& d) noexcept {
+  for_each_present(d, [&](const thread_record& record) {
+    if (is_inside_since(record, d.progress.version)) report_if_long(record);
+    return true;
+  });
+}
+
 void await_sections(domain& d) noexcept {
   if (are_over_soon(d)) return;
   count_own(d.grace_periods_asleep);
   const std::uint64_t limit = section_limit();
+  platform::deadline until{};
+  if (limit != 0) until = platform::in(limit);
   drain_sleep sleep(d);
   for (;;) {
     const std::uint32_t epoch = sleep.epoch();
     if (sections_are_over(d)) return;
-    const platform::deadline until = platform::in(limit);
-    if (sleep.wait(epoch, limit != 0 ? &until : nullptr) == platform::wake_reason::timed_out) {
-      const thread_record* const inside = somebody_inside(d, d.progress.version);
-      if (inside != nullptr) report_long_section(*inside);
+    sleep.wait(epoch, limit != 0 ? &until : nullptr);
+    if (limit != 0 && platform::time_left(until) == 0) {
+      tell_of_long_sections(d);
+      until = platform::in(limit);
     }
   }
 }
@@ -152,6 +167,7 @@ bool try_lead(domain& d, std::uint64_t word) noexcept {
 }
 
 void wake_those_who_wait(domain& d) noexcept {
+  if (is_mutant(mutant::silent_leader)) return;
   platform::futex_wake(platform::futex_of_low_half(d.grace_periods), INT32_MAX, ~0U);
 }
 
@@ -203,6 +219,19 @@ thread_record* own_record(const domain& d) noexcept {
   return &mine != &unregistered ? &mine : nullptr;
 }
 
+// Until it is over.
+void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
+  thread_record* const me = own_record(d);
+  while (!is_over(d, grace_period)) {
+    const std::uint64_t word = d.grace_periods.load(platform::relaxed);
+    if ((word & grace_period_led) != 0) {
+      await_leader(d, word);
+    } else if (try_lead(d, word)) {
+      run(d, me, (word & grace_period_begun) != 0, how);
+    }
+  }
+}
+
 }  // namespace
 
 void forget_grace_periods(domain& d) noexcept {
@@ -240,8 +269,12 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
       stop_leading(d);
       return false;
     }
-    reach_consensus_for(d, me, false);
+    if ((word & grace_period_begun) == 0 || !is_mutant(mutant::taken_for_reached)) {
+      reach_consensus_for(d, me, false);
+    }
     if (!sections_are_over(d)) {
+      const std::uint64_t limit = section_limit();
+      if (limit != 0 && platform::now() - progress.begun >= limit) tell_of_long_sections(d);
       stop_leading(d);
       return false;
     }
@@ -252,20 +285,16 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
 
 void await_grace_period(domain& d, std::uint64_t grace_period, urgency how) noexcept {
   if (is_over(d, grace_period)) return;
-  if (is_in_section(number_of(d))) report_misuse(misuse::synchronize_inside);
-  thread_record* const me = own_record(d);
-  while (!is_over(d, grace_period)) {
-    const std::uint64_t word = d.grace_periods.load(platform::relaxed);
-    if ((word & grace_period_led) != 0) {
-      await_leader(d, word);
-    } else if (try_lead(d, word)) {
-      run(d, me, (word & grace_period_begun) != 0, how);
-    }
+  if (is_in_section(number_of(d))) {
+    report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
   }
+  lead_or_wait(d, grace_period, how);
 }
 
 void synchronize(domain& d, urgency how) noexcept {
-  if (is_in_section(number_of(d))) report_misuse(misuse::synchronize_inside);
+  if (is_in_section(number_of(d))) {
+    report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
+  }
   if (is_mutant(mutant::no_grace_period)) return;
   // Alone: this grace period begins now, so there is no need to find out which one will do.
   const std::uint64_t word = d.grace_periods.load(platform::relaxed);
@@ -273,7 +302,7 @@ void synchronize(domain& d, urgency how) noexcept {
     run(d, own_record(d), false, how);
     return;
   }
-  await_grace_period(d, grace_period_from_now(d), how);
+  lead_or_wait(d, grace_period_from_now(d), how);
 }
 
 }  // namespace readmost

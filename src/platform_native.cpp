@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,6 +31,18 @@ class errno_kept {
 
  private:
   int saved_;
+};
+
+// open(), read(), write() and close() are cancellation points; what is called here is none.
+class not_cancelled {
+ public:
+  not_cancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~not_cancelled() { pthread_setcancelstate(before_, nullptr); }
+  not_cancelled(const not_cancelled&) = delete;
+  not_cancelled& operator=(const not_cancelled&) = delete;
+
+ private:
+  int before_ = 0;
 };
 
 long membarrier(int command) noexcept {
@@ -262,17 +275,12 @@ mapping_kind ask_kernel(int maps, std::uintptr_t address) noexcept {
                                                      : mapping_kind::private_memory;
 }
 
-// A file of /proc as a stream of characters, without memory of its own. open(), read() and close()
-// are cancellation points; a lock operation is not.
+// A file of /proc as a stream of characters, without memory of its own.
 class proc_file {
  public:
-  explicit proc_file(const char* path) noexcept {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
-    file_ = open(path, O_RDONLY | O_CLOEXEC);
-  }
+  explicit proc_file(const char* path) noexcept : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
   ~proc_file() {
     if (file_ >= 0) close(file_);
-    pthread_setcancelstate(cancel_state_, nullptr);
   }
   proc_file(const proc_file&) = delete;
   proc_file& operator=(const proc_file&) = delete;
@@ -291,8 +299,8 @@ class proc_file {
   }
 
  private:
-  int file_ = -1;
-  int cancel_state_ = 0;
+  not_cancelled kept_;  // first, so that it covers the others
+  int file_;
   std::size_t position_ = 0;
   std::size_t filled_ = 0;
   char buffer_[1024];
@@ -368,6 +376,8 @@ __attribute__((constructor)) void enable_heavy_fence_early() noexcept {
 
 bool environment(const char* name, char* value, std::size_t size) noexcept {
   errno_kept kept;
+  // Whoever starts a program with more rights than their own does not choose what it writes where.
+  if (getauxval(AT_SECURE) != 0) return false;
   if (environ != nullptr) {
     const char* found = getenv(name);
     if (found == nullptr) return false;
@@ -397,6 +407,7 @@ bool environment(const char* name, char* value, std::size_t size) noexcept {
 
 bool write_text(const char* path, const char* text, std::size_t length) noexcept {
   errno_kept kept;
+  not_cancelled whole;
   int file = STDERR_FILENO;
   if (path != nullptr) file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return false;
@@ -435,6 +446,7 @@ file_content read_to_the_end(int file) noexcept {
 
 file_content content_of(const char* path) noexcept {
   errno_kept kept;
+  not_cancelled whole;
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {nullptr, 0};
   struct stat facts{};

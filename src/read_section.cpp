@@ -5,6 +5,10 @@
 // each section (stay_visible). Where a record cannot serve, the section is counted in the domain,
 // in one of two phases: there is no memory for a record, a signal interrupted the making of it, the
 // thread is past its exit, or a round is just taking its record out of the index.
+//
+// A signal handler may cut in between any two instructions and nest a section. Whatever it does to
+// the word `section` it undoes, so that a value loaded before is still right after: a count that it
+// makes at its own nesting goes with that.
 #include <readmost/read_section.hpp>
 
 #include "misuse.hpp"
@@ -14,7 +18,13 @@ namespace readmost {
 
 namespace {
 
-constexpr std::uint64_t counted_anywhere = section_counted | section_counted_in_second;
+// What counting adds to the word.
+constexpr std::uint64_t count_bits =
+    section_counted | section_counted_in_second | ~std::uint64_t{0} << section_count_shift;
+
+constexpr bool is_counted(std::uint64_t section) noexcept {
+  return (section & count_bits) != 0;
+}
 
 // The word `section` of a thread that has no record in the domain.
 READMOST_THREAD_LOCAL std::uint64_t unrecorded_sections[max_domains];
@@ -36,6 +46,15 @@ void uncount(domain& d, std::uint64_t section) noexcept {
   wake_drain_sleepers(d);
 }
 
+// To be called behind (G2).
+void report_if_left(thread_record& me) noexcept {
+  // As (G3).
+  platform::light_fence(letter::G3);
+  if (domain_of(me).version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
+    report_after_unlock(me);
+  }
+}
+
 }  // namespace
 
 void enter_section_slow(unsigned domain) noexcept {
@@ -47,22 +66,28 @@ void enter_section_slow(unsigned domain) noexcept {
   thread_record& me = my_record(domain);
   const std::uint64_t section = me.section.load(platform::relaxed);
   me.section.store(section + 1, platform::relaxed);
-  if ((section & counted_anywhere) != 0) return;  // no grace period can miss it
+  if (is_counted(section)) return;  // no grace period can miss it
   // As (G1).
   platform::light_fence(letter::G1);
   if (participation_of(me.mode.load(platform::relaxed)) != participation::online) {
     confirm_section(me);
   }
-  if ((section & section_checked) != 0) note_entry(me);
+  if (section == section_checked) note_entry(me, __builtin_return_address(0));
 }
 
 void confirm_section(thread_record& me) noexcept {
-  if (come_online(me) || stay_visible(me)) return;
-  // A round is taking the record out of the index. First counted, then marked so: a grace period
-  // that looks here (G4) and then at the counts sees it in one place at least.
+  if (come_online(me) || stay_visible(me)) {
+    // Else threads that come and go could keep a grace period waiting for ever.
+    const std::uint64_t section = me.section.load(platform::relaxed);
+    if ((section & section_nesting) == 1) report_new_section(me);
+    return;
+  }
+  // A round is taking the record out of the index. First counted, then, behind (G6), marked so: a
+  // grace period that looks here (G4) and then at the counts sees it in one place at least.
   const std::uint64_t counted = count_in(domain_of(me));
-  // (G7) Release, of the count.
-  me.section.store(me.section.load(platform::relaxed) | counted, at(letter::G7, platform::release));
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  me.section.store(section | counted | (section & section_nesting) << section_count_shift,
+                   platform::relaxed);
 }
 
 void leave_section_slow(unsigned domain) noexcept {
@@ -71,34 +96,36 @@ void leave_section_slow(unsigned domain) noexcept {
   if (&me == &unregistered || !is_open(section)) {
     std::uint64_t& unrecorded = unrecorded_sections[domain];
     if (!is_open(unrecorded)) {
-      report_misuse(misuse::unlock_without_lock);
+      report_misuse(misuse::unlock_without_lock, domain, __builtin_return_address(0));
       return;
     }
-    --unrecorded;
-    if (is_open(unrecorded)) return;
-    uncount(domains[domain], unrecorded);
-    unrecorded = 0;
+    const std::uint64_t left = unrecorded - 1;
+    unrecorded = is_open(left) ? left : 0;
+    // Last: a section that a signal handler opens meanwhile is not to count on it.
+    if (!is_open(left)) uncount(domains[domain], left);
     return;
   }
-  if ((section & section_checked) != 0) note_exit(me);
-  if (is_open(section - 1)) {
-    me.section.store(section - 1, platform::relaxed);
-    return;
-  }
-  if ((section & counted_anywhere) != 0) uncount(domains[domain], section);
-  // As (G2), (G3).
-  me.section.store((section - 1) & ~counted_anywhere, at(letter::G2, platform::release));
-  platform::light_fence(letter::G3);
-  if (domains[domain].version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
-    report_after_unlock(me);
-  }
+  const bool outermost = !is_open(section - 1);
+  if (outermost && (section & section_checked) != 0) note_exit(me);
+  const bool was_counted_here = counted_at(section) == (section & section_nesting);
+  // As (G2).
+  me.section.store(was_counted_here ? (section - 1) & ~count_bits : section - 1,
+                   at(letter::G2, platform::release));
+  // As above.
+  if (was_counted_here) uncount(domains[domain], section);
+  if (outermost) report_if_left(me);
 }
 
 void abandon_sections(thread_record& me) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
-  if ((section & counted_anywhere) != 0) uncount(domain_of(me), section);
-  // As (G2).
-  me.section.store(0, at(letter::G2, platform::release));
+  if (is_open(section) && (section & section_checked) != 0) {
+    report_misuse(misuse::exit_inside, me.home->domain, nullptr);
+    note_exit(me);
+  }
+  // (G10) As (G2).
+  me.section.store(0, at(letter::G10, platform::release));
+  if (is_counted(section)) uncount(domain_of(me), section);
+  if (!is_mutant(mutant::silent_exit)) report_if_left(me);
 }
 
 void recount_sections(unsigned domain) noexcept {

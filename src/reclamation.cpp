@@ -11,18 +11,23 @@
 // A deleter may do what anybody may: retire, wait for grace periods, lock, call barrier(). It runs
 // with no lock held but the right to be the executor, which it inherits: barrier() in a deleter
 // goes on with the lists from there.
-#include <readmost/retired.hpp>
+#include "reclamation.hpp"
+
+#include <algorithm>
+#include <bit>
 
 #include "misuse.hpp"
 #include "registry.hpp"
 
 namespace readmost {
 
+constinit reclamation all_reclamation[max_domains];
+
 namespace {
 
 // Of the reclaimer.
 enum : std::uint32_t {
-  not_started,  // or could not be
+  not_started,  // or could not be; as it is at first
   starting,
   awake,
   asleep,
@@ -32,46 +37,55 @@ enum : std::uint32_t {
 
 enum : std::uint32_t { executor_free, executor_taken, executor_awaited };
 
-struct reclamation {
-  // Those who retire look here.
-  alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{not_started};
-  platform::atomic<bool> in_place{};
-  platform::atomic<bool> hurried{};
-  platform::atomic<std::uint64_t> most_objects{backlog_limit{}.objects};
-  platform::atomic<std::uint64_t> most_bytes{backlog_limit{}.bytes};
-  platform::atomic<std::uint32_t> throttled{};  // threads asleep until the backlog is smaller
-
-  // What waits, but for what threads have not counted yet.
-  alignas(platform::cache_line) platform::atomic<std::int64_t> objects{};
-  platform::atomic<std::int64_t> bytes{};
-  platform::atomic<std::uint64_t> reclaimed{};
-  platform::atomic<std::uint32_t> reclaimed_some{};  // the word that throttled threads sleep on
-  // What threads without a record have retired.
-  platform::atomic<retired*> unrecorded_latest{};
-
-  // Barriers take a number; whoever collected after that and reclaimed it all publishes it.
-  alignas(platform::cache_line) platform::atomic<std::uint32_t> barriers_wanted{};
-  platform::atomic<std::uint32_t> barriers_done{};
-  platform::atomic<std::uint32_t> executor{executor_free};
-
-  // For the executor.
-  platform::variable<retired*> current{};
-  platform::variable<std::uint64_t> current_grace_period{};
-  platform::variable<retired*> done{};
-  platform::variable<std::uint32_t> depth{};  // of reclaim_all() calls, one inside the other
-};
-
-constinit reclamation all_reclamation[max_domains];
-
 reclamation& reclamation_of(const domain& d) noexcept {
   return all_reclamation[number_of(d)];
 }
 
-// The domains whose executor the calling thread is.
+// The domains whose executor the calling thread is, and the one whose reclaimer it is.
 READMOST_THREAD_LOCAL std::uint32_t executes;
+READMOST_THREAD_LOCAL const domain* reclaims;
 
 bool is_executor(const domain& d) noexcept {
   return (executes >> number_of(d) & 1) != 0;
+}
+
+bool is_reclaimer(const domain& d) noexcept {
+  return reclaims == &d;
+}
+
+// --- Kinds ---------------------------------------------------------------------------------------
+
+// A function in place of a kind is marked by the highest bit, which no address has; beneath it
+// follow 6 bits for the size: 0, or the power of two and 1.
+constexpr unsigned call_size_shift = 57;
+constexpr std::uintptr_t call_mark = std::uintptr_t{1} << 63;
+constexpr std::uintptr_t call_address = (std::uintptr_t{1} << call_size_shift) - 1;
+constexpr unsigned call_sizes = 64;
+
+const retired_kind* kind_of_call(retired_call function, std::size_t bytes) noexcept {
+  const auto size = bytes == 0 ? 0U : static_cast<unsigned>(std::bit_width(bytes - 1)) + 1;
+  const std::uintptr_t bits = std::min(size, call_sizes - 1);
+  return reinterpret_cast<const retired_kind*>(reinterpret_cast<std::uintptr_t>(function) |
+                                               bits << call_size_shift | call_mark);
+}
+
+std::size_t bytes_of(const retired_kind* kind) noexcept {
+  const auto word = reinterpret_cast<std::uintptr_t>(kind);
+  if ((word & call_mark) == 0) return kind->bytes;
+  const std::uintptr_t size = word >> call_size_shift & (call_sizes - 1);
+  return size == 0 ? 0 : std::size_t{1} << (size - 1);
+}
+
+#if defined(__clang__)
+[[clang::no_sanitize("function")]]  // C calls what it retires by other names than `retired`
+#endif
+void reclaim(retired& object, const retired_kind* kind) noexcept {
+  const auto word = reinterpret_cast<std::uintptr_t>(kind);
+  if ((word & call_mark) == 0) {
+    kind->reclaim(&object);
+  } else {
+    reinterpret_cast<retired_call>(word & call_address)(&object);
+  }
 }
 
 // --- Queues ------------------------------------------------------------------------------------
@@ -90,6 +104,7 @@ bool push(platform::atomic<retired*>& latest, retired& object) noexcept {
 // Puts a queue, latest first, behind the list that ends in `tail`, oldest first; the new end.
 platform::variable<retired*>* append_oldest_first(platform::atomic<retired*>& latest,
                                                   platform::variable<retired*>* tail) noexcept {
+  if (latest.load(platform::relaxed) == nullptr) return tail;
   // (Y2) Pairs with (Y1).
   retired* object = latest.exchange(nullptr, at(letter::Y2, platform::acquire));
   retired* const last = object;
@@ -188,7 +203,8 @@ void execute(domain& d, reclamation& r) noexcept {
 void stop_executing(domain& d, reclamation& r) noexcept {
   executes &= ~(1U << number_of(d));
   // (Y4) Pairs with (Y3).
-  if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited) {
+  if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited &&
+      !is_mutant(mutant::silent_executor)) {
     platform::futex_wake(platform::futex_of(r.executor), INT32_MAX, ~0U);
   }
 }
@@ -197,7 +213,8 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   r.objects.fetch_sub(objects, platform::relaxed);
   r.bytes.fetch_sub(static_cast<std::int64_t>(bytes), platform::relaxed);
   r.reclaimed.fetch_add(static_cast<std::uint64_t>(objects), platform::relaxed);
-  r.reclaimed_some.fetch_add(1, platform::relaxed);
+  // (Y16) Pairs with (Y17): who sleeps on the new number has seen the account.
+  r.reclaimed_some.fetch_add(1, at(letter::Y16, platform::release));
   // (Y7) The account before the look for sleepers. Pairs with (Y14).
   platform::full_fence_after_rmw(letter::Y7);
   if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
@@ -212,6 +229,7 @@ void collect(domain& d, reclamation& r) noexcept {
   auto* tail = append_oldest_first(r.unrecorded_latest, &first);
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(at(letter::R3, platform::acquire))) {
+    if (c->retiring.load(platform::relaxed) == 0) continue;
     // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
     for (std::uint64_t left = c->retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
          left &= left - 1) {
@@ -230,13 +248,15 @@ void collect(domain& d, reclamation& r) noexcept {
 // Reclaims what is done. A deleter may get here again, and then goes on with the rest.
 void reclaim_done(reclamation& r) noexcept {
   constexpr std::int64_t objects_until_told = 64;
+  const bool checks = checks_misuse();
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
   while (retired* const object = r.done) {
     r.done = object->next;
     const retired_kind* const kind = object->kind;
-    bytes += kind->bytes;
-    kind->reclaim(object);
+    if (checks) object->kind = nullptr;  // not queued any more: a deleter may keep it for later
+    bytes += bytes_of(kind);
+    reclaim(*object, kind);
     if (++objects == objects_until_told) {
       tell_reclaimed(r, objects, bytes);
       objects = 0;
@@ -285,7 +305,8 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
   const bool any = r.current != nullptr;
   if (!finish_current(d, r, wait)) return true;
   // Who is in a deleter here has one more to go, for whoever else waits.
-  if (nested.is_outermost() && barriers != r.barriers_done.load(platform::relaxed)) {
+  if ((nested.is_outermost() || is_mutant(mutant::nested_barrier_publishes)) &&
+      barriers != r.barriers_done.load(platform::relaxed)) {
     // (Y10) Pairs with (Y11): the deleters before the return of the barrier.
     r.barriers_done.store(barriers, at(letter::Y10, platform::release));
     platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);
@@ -313,12 +334,17 @@ void sleep_unless_needed(domain& d, reclamation& r) noexcept {
     return;
   }
   go_offline();
-  platform::futex_wait(platform::futex_of(r.reclaimer), asleep, ~0U, nullptr);
+  // Again when what woke it was meant for an earlier sleep.
+  do {
+    platform::futex_wait(platform::futex_of(r.reclaimer), asleep, ~0U, nullptr);
+  } while (r.reclaimer.load(platform::relaxed) == asleep &&
+           !is_mutant(mutant::woken_is_awake));
 }
 
 void run_reclaimer(void* of_domain) noexcept {
   auto& d = *static_cast<domain*>(of_domain);
   reclamation& r = reclamation_of(d);
+  reclaims = &d;
   change(r.reclaimer, starting, awake);
   for (;;) {
     const std::uint32_t state = r.reclaimer.load(platform::relaxed);
@@ -361,6 +387,22 @@ void reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {
   stop_executing(d, r);
 }
 
+// Where nobody wakes who waits.
+constexpr std::uint64_t between_looks = 50'000;
+
+void reclaim_in_place_until(domain& d, reclamation& r, const platform::deadline& until) noexcept {
+  while (!is_in_section(number_of(d))) {
+    if (try_execute(d, r)) {
+      const bool any = reclaim_all(d, r, false);
+      stop_executing(d, r);
+      if (!any) return;
+    }
+    if (platform::time_left(until) == 0) return;
+    go_offline();
+    platform::sleep_for(between_looks);
+  }
+}
+
 void count_at_thread_exit(thread_record& me) noexcept {
   count_now(reclamation_of(domain_of(me)), me);
 }
@@ -372,8 +414,8 @@ std::uint32_t take_barrier(reclamation& r) noexcept {
   // (Y9) Pairs with (Y8).
   const std::uint32_t barrier =
       r.barriers_wanted.fetch_add(1, at(letter::Y9, platform::release)) + 1;
-  // As (Y13).
-  platform::full_fence_after_rmw(letter::Y13);
+  // (Y15) The number before the look at the reclaimer. Pairs with (Y12).
+  platform::full_fence_after_rmw(letter::Y15);
   wake_reclaimer(r);
   return barrier;
 }
@@ -397,27 +439,29 @@ bool await_barrier(reclamation& r, std::uint32_t barrier,
 // Reclaims what there is, and then the thread must not disturb the destructors of static objects.
 void finish_at_process_exit(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
-  if (!runs(r) || is_executor(d)) return;
-  if (!is_in_section(number_of(d))) {
-    const platform::deadline until = platform::in(longest_exit);
-    await_barrier(r, take_barrier(r), &until);
+  if (is_executor(d)) return;
+  const platform::deadline until = platform::in(longest_exit);
+  if (!runs(r)) {
+    reclaim_in_place_until(d, r, until);
+    return;
   }
+  if (!is_in_section(number_of(d))) await_barrier(r, take_barrier(r), &until);
   r.reclaimer.store(over, platform::relaxed);
 }
 
 void recount(reclamation& r, const retired* list) noexcept {
   for (; list != nullptr; list = list->next) {
-    const retired_kind* const kind = list->kind;
     r.objects.fetch_add(1, platform::relaxed);
-    r.bytes.fetch_add(static_cast<std::int64_t>(kind->bytes), platform::relaxed);
+    r.bytes.fetch_add(static_cast<std::int64_t>(bytes_of(list->kind)), platform::relaxed);
   }
 }
 
-// The reclaimer is not in the child; what waits is, but for what it was just reclaiming.
+// The reclaimer is not in the child, unless it is who forks; what waits is, but for what it was
+// just reclaiming.
 void go_on_in_child(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   if (r.reclaimer.load(platform::relaxed) != over) {
-    r.reclaimer.store(not_started, platform::relaxed);
+    r.reclaimer.store(is_reclaimer(d) ? awake : not_started, platform::relaxed);
   }
   r.executor.store(is_executor(d) ? executor_taken : executor_free, platform::relaxed);
   if (!is_executor(d)) r.depth = 0;
@@ -428,7 +472,12 @@ void go_on_in_child(domain& d) noexcept {
   for_each_record(d, [&](thread_record& record, bool) {
     record.uncounted_objects.store(0, platform::relaxed);
     record.uncounted_bytes.store(0, platform::relaxed);
-    recount(r, record.retired_latest.load(platform::relaxed));
+    const retired* const queue = record.retired_latest.load(platform::relaxed);
+    recount(r, queue);
+    // Its thread may have been about to, or a collector may have been on its way.
+    if (queue != nullptr) {
+      record.home->retiring.fetch_or(std::uint64_t{1} << record.number, platform::relaxed);
+    }
   });
   recount(r, r.unrecorded_latest.load(platform::relaxed));
   recount(r, r.current);
@@ -440,17 +489,16 @@ void watch_lives() noexcept {
   reclamation_hooks.in_child.store([] { for_each_domain(go_on_in_child); }, platform::relaxed);
   reclamation_hooks.at_exit.store(count_at_thread_exit, platform::relaxed);
   watch_forks();
+  static platform::atomic<std::uint32_t> watching_process_exit{0};
+  if (watching_process_exit.exchange(1, platform::relaxed) == 0) {
+    platform::at_process_exit([] { for_each_domain(finish_at_process_exit); });
+  }
 }
 
 void start_reclaimer(domain& d, reclamation& r) noexcept {
   if (r.in_place.load(platform::relaxed) || !change(r.reclaimer, not_started, starting)) return;
   watch_lives();
-  static platform::atomic<std::uint32_t> watching_process_exit{0};
-  const bool allowed = !is_thread_forbidden();
-  if (allowed && watching_process_exit.exchange(1, platform::relaxed) == 0) {
-    platform::at_process_exit([] { for_each_domain(finish_at_process_exit); });
-  }
-  if (allowed && platform::start_thread(run_reclaimer, &d)) return;
+  if (!is_thread_forbidden() && platform::start_thread(run_reclaimer, &d)) return;
   r.in_place.store(true, platform::relaxed);
   r.reclaimer.store(not_started, platform::relaxed);
 }
@@ -461,16 +509,23 @@ constexpr std::uint64_t longest_throttle = 100'000'000;
 
 void throttle(domain& d, reclamation& r) noexcept {
   if (is_executor(d) || is_in_section(number_of(d))) return;
-  if (!runs(r)) {
-    reclaim_in_place(d, r, true);
-    return;
-  }
   const platform::deadline until = platform::in(longest_throttle);
+  if (!runs(r)) {
+    // Without waiting for the grace period: its reader may never leave. Another thread may be the
+    // executor.
+    for (;;) {
+      reclaim_in_place(d, r, false);
+      if (is_well_below_limit(r) || platform::time_left(until) == 0) return;
+      go_offline();
+      platform::sleep_for(between_looks);
+    }
+  }
   r.throttled.fetch_add(1, platform::relaxed);
   // (Y14) Pairs with (Y7).
   platform::full_fence_after_rmw(letter::Y14);
   for (;;) {
-    const std::uint32_t some = r.reclaimed_some.load(platform::relaxed);
+    // (Y17) Before the look at the account. Pairs with (Y16).
+    const std::uint32_t some = r.reclaimed_some.load(at(letter::Y17, platform::acquire));
     wake_reclaimer(r);
     if (is_well_below_limit(r)) break;
     go_offline();
@@ -482,12 +537,10 @@ void throttle(domain& d, reclamation& r) noexcept {
   r.throttled.fetch_sub(1, platform::relaxed);
 }
 
-}  // namespace
-
-void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
+void schedule_as(domain& d, retired& object, const retired_kind* kind) noexcept {
   reclamation& r = reclamation_of(d);
-  object.kind = &kind;
-  const std::size_t bytes = kind.bytes;
+  object.kind = kind;
+  const std::size_t bytes = bytes_of(kind);
   thread_record* const me = enlist(number_of(d));
   if (me == nullptr) {
     push(r.unrecorded_latest, object);
@@ -508,15 +561,37 @@ void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
   }
 }
 
+}  // namespace
+
+void start_reclaimer(domain& d) noexcept {
+  start_reclaimer(d, reclamation_of(d));
+}
+
+void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
+  if (checks_misuse() && object.kind != nullptr) {
+    // Queued once more it would end the queue behind it, or be reclaimed twice.
+    report_misuse(misuse::retired_twice, number_of(d), __builtin_return_address(0));
+    return;
+  }
+  schedule_as(d, object, &kind);
+}
+
+// Nothing is known of the object's words before.
+void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept {
+  schedule_as(d, object, kind_of_call(function, bytes));
+}
+
 void barrier(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_executor(d)) {
-    report_misuse(misuse::barrier_inside_deleter);
+    report_misuse(misuse::barrier_inside_deleter, number_of(d), __builtin_return_address(0));
     reclaim_done(r);
     reclaim_all(d, r, true);
     return;
   }
-  if (is_in_section(number_of(d))) report_misuse(misuse::synchronize_inside);
+  if (is_in_section(number_of(d))) {
+    report_misuse(misuse::barrier_inside, number_of(d), __builtin_return_address(0));
+  }
   const std::uint32_t barrier = take_barrier(r);
   while (!await_barrier(r, barrier, nullptr)) {
     execute(d, r);

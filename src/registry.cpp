@@ -73,7 +73,6 @@ thread_record* take_record(unsigned domain) noexcept {
 
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
-  record.section.store(0, platform::relaxed);
   record.elsewhere.store(0, platform::relaxed);
   record.abandoned.store(0, platform::relaxed);
   // (R7) Pairs with (R6): the next owner finds the record as it is left.
@@ -176,6 +175,7 @@ void keep_only_own_record(domain& d) noexcept {
       undo_decision(record);
       undo_waiting(record);
       make_holds_active(record);
+      record.section.store(0, platform::relaxed);
       give_back(record);
     }
     record.mode.store(0, platform::relaxed);
@@ -199,6 +199,7 @@ void in_child() noexcept {
   forget_fences();
   passive_state.store(passive_undecided, platform::relaxed);
   forget_statistics();
+  abandon_scans();
   if (auto* in_child = reclamation_hooks.in_child.load(platform::relaxed)) in_child();
 }
 
@@ -256,7 +257,8 @@ thread_record* enlist(unsigned domain) noexcept {
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);
     record->thread.store(platform::thread_id(), platform::relaxed);
-    if (checks_misuse()) record->section.store(section_checked, platform::relaxed);
+    // Read-modify-write: who reads this is behind the sections of the last owner all the same.
+    if (checks_misuse()) record->section.fetch_or(section_checked, platform::relaxed);
     own_records[domain] = record;
     memberships |= 1U << domain;
   }

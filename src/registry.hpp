@@ -62,6 +62,9 @@ void recount_sections(unsigned domain) noexcept;
 // In a fork's child: nobody leads a grace period.
 void forget_grace_periods(domain& d) noexcept;
 
+// In a fork's child: what other threads were scanning under hazard pointers is on their lists again.
+void abandon_scans() noexcept;
+
 // In a fork's child: nobody wants or runs a membarrier.
 void forget_fences() noexcept;
 

@@ -12,6 +12,8 @@ struct chunk {
   alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};  // not offline
   platform::atomic<std::uint64_t> used{};                                   // belong to a thread
   platform::atomic<std::uint64_t> retiring{};  // have retired what nobody has collected
+  // Have ever retired anything under hazard pointers.
+  platform::atomic<std::uint64_t> hazardous{};
   platform::atomic<chunk*> next{};
   platform::variable<unsigned> domain{};
   thread_record records[capacity]{};
@@ -95,6 +97,10 @@ void go_offline(thread_record& me) noexcept;
 
 // Tells rounds that the calling thread has seen the present version.
 void report(thread_record& me) noexcept;
+
+// The same for a thread that has just opened its outermost read section and read nothing inside:
+// that section is newer than the present version, so no round that has begun need wait for it.
+void report_new_section(thread_record& me) noexcept;
 
 // The domains in which the calling thread has a record, as bits.
 extern READMOST_THREAD_LOCAL std::uint32_t memberships;

@@ -29,9 +29,10 @@ bool is_over(const domain& d, std::uint64_t grace_period) noexcept;
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept;
 
 // Returns when it is over. Precondition: the caller is in no read section of the domain.
-void await_grace_period(domain& d, std::uint64_t grace_period, urgency how) noexcept;
+[[gnu::noinline]] void await_grace_period(domain& d, std::uint64_t grace_period,
+                                          urgency how) noexcept;
 
 // The same for a full grace period from now.
-void synchronize(domain& d, urgency how) noexcept;
+[[gnu::noinline]] void synchronize(domain& d, urgency how) noexcept;
 
 }  // namespace readmost

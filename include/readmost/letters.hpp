@@ -39,7 +39,7 @@
   X(K1,                                                                                          \
     "reach_consensus: full fence, K before the version is raised and before the loads of index " \
     "and modes",                                                                                 \
-    "E1, F, F1, G6")                                                                             \
+    "E1, F, F1, G6, HP3")                                                                        \
   X(K2, "claim: acquire load of the state, active readers after slots", "P, P1")                 \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
@@ -85,7 +85,7 @@
   /* A round takes an idle record out of the index. */                                           \
   X(T1, "retire_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
   X(T2, "retire_if_idle: acquire load of a slot", "D")                                           \
-  X(T5, "retire_if_idle: acquire load of the section", "G2")                                     \
+  X(T5, "retire_if_idle: acquire load of the section", "G2, G10")                                \
   X(T3, "retire_if_idle: release read-modify-write, out of the index", "R8")                     \
   X(T4, "retire_if_idle: seq_cst store of the mode, after T3", "Z1, Z2")                         \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
@@ -96,14 +96,15 @@
   X(G2, "leave_section: release store of the section", "G4, T5")                                 \
   X(G3, "leave_section: light fence, G2 before the load of the version",                         \
     "O3, which makes it a full one")                                                             \
-  X(G4, "is_inside_since: acquire load of a section", "G2, G7")                                  \
+  X(G4, "is_inside_since: acquire load of a section", "G2, G10, G6")                             \
   X(G5, "is_inside_since: acquire load of `seen`, whether the section needs no look", "E2")      \
   X(F1, "stay_visible: full fence, index and section before what is read inside", "K1")          \
   X(Q1, "stay_visible: release compare-and-swap of the mode, the section before it", "T1")       \
-  X(G6, "count_section: full fence, the count before what is read inside", "K1")                 \
-  X(G7, "count_section: release store of the section, the count before it", "G4")                \
-  X(G8, "uncount_section: release read-modify-write, one counted section less", "G9")            \
+  X(G6, "count_in: full fence, the count before what is read inside and before the mark of it",  \
+    "K1, G4")                                                                                    \
+  X(G8, "uncount: release read-modify-write, one counted section less", "G9")                    \
   X(G9, "is_counted_section_left: acquire load of a count", "G8")                                \
+  X(G10, "abandon_sections: release store of a section left open at a thread's exit", "G4, T5")  \
   /* Grace periods are shared. */                                                                \
   X(W1,                                                                                          \
     "grace_period_from_now: full fence, what was unlinked before the look at the present "       \
@@ -125,12 +126,34 @@
   X(Y9, "take_barrier: release read-modify-write, a barrier's number", "Y8")                     \
   X(Y10, "reclaim_all: release store, barriers that are done", "Y11")                            \
   X(Y11, "await_barrier: acquire load of the barriers that are done", "Y10")                     \
-  X(Y12, "sleep_unless_needed: full fence, asleep before the look at the queues", "Y13")         \
-  X(Y13,                                                                                         \
-    "schedule, take_barrier: full fence, queue or number before the look whether the reclaimer " \
-    "sleeps",                                                                                    \
+  X(Y12, "sleep_unless_needed: full fence, asleep before the look at queues and barriers",       \
+    "Y13, Y15")                                                                                  \
+  X(Y13, "schedule_as: full fence, the object in its queue before the look at the reclaimer",    \
     "Y12")                                                                                       \
+  X(Y15, "take_barrier: full fence, the number before the look at the reclaimer", "Y12")         \
   X(Y14, "throttle: full fence, the announcement before the look at the account", "Y7")          \
+  X(Y16, "tell_reclaimed: release read-modify-write, something is reclaimed", "Y17")             \
+  X(Y17, "throttle: acquire load of that, before the look at the account", "Y16")                \
+  /* Hazard pointers. */                                                                         \
+  X(HP1, "publish: release store of what is protected into the hazard slot",                     \
+    "HP7, when it reads this instead of the HP4 before it")                                      \
+  X(HP2, "publish: light fence, the slot before the loads of the own mode and of the source",    \
+    "whatever makes it a full one: H, E or F")                                                   \
+  X(HP3,                                                                                         \
+    "confirm_protection: full fence of a thread that cannot come online, the slot before the "   \
+    "load of the source",                                                                        \
+    "K1")                                                                                        \
+  X(HP4, "unpublish: release store that clears the slot", "HP7")                                 \
+  X(HP5, "try_protect: acquire load of the source", "whoever put the object there")              \
+  X(HP6, "make_protected_visible: acquire load of `seen`", "E2")                                 \
+  X(HP7, "for_each_protected: acquire load of a slot", "HP4, HP1")                               \
+  X(HP8, "for_each_protected: acquire load of which slots are taken", "HP10")                    \
+  X(HP9, "take_from: acquire compare-and-swap that takes a slot", "HP10")                        \
+  X(HP10, "free_slot: release read-modify-write, a slot is free", "HP8, HP9")                    \
+  X(HP11, "newest_block: acquire load of the block of slots added last", "HP12")                 \
+  X(HP12, "add_block: release compare-and-swap, one block of slots more", "HP11")                \
+  X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")       \
+  X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                 \
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   X(U3,                                                                                          \

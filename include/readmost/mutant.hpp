@@ -37,17 +37,32 @@
   X(grace_period_of_past, "a grace period that began before the call counts for the caller")       \
   X(forgets_a_queue, "whoever collects what was retired leaves the last queue for later")          \
   X(forgets_nesting, "an inner unlock ends the outer section")                                     \
+  X(unzips_at_once, "a hash map that grows does not wait for readers between two steps")           \
+  X(hazards_forgotten, "what is retired is reclaimed whether a hazard pointer protects it or not") \
   /* The rest is for the checker alone: no test could hit it by chance. */                         \
   X(mode_not_rechecked, "the passive reader does not look at its own mode after publishing")       \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")                \
   X(section_after_mode, "a read section is published after the look at the own mode")              \
   X(retires_sections, "a round takes a record out of the index that is inside a read section")     \
+  X(silent_exit, "who exits inside a read section does not wake who sleeps over it")               \
+  X(one_phase, "a grace period waits for the counted sections of the present phase only")          \
+  X(counted_is_enough, "a section that is counted at a deeper nesting is not looked at")           \
+  X(taken_for_reached, "who takes over a polled grace period takes its consensus for reached")     \
+  X(silent_leader, "who leads a grace period no more wakes nobody")                                \
+  X(silent_executor, "who reclaims no more does not wake who waits to do so")                      \
+  X(nested_barrier_publishes, "a barrier in a deleter tells others that everything is reclaimed")  \
+  X(woken_is_awake, "a reclaimer that is woken too late does not go back to sleep")                \
   X(retires_holders, "a round takes a record out of the index without looking into its slots")     \
   X(online_before_index, "a thread comes online and enters the index afterwards")                  \
   X(counts_before_slots, "the writer reads the active count before it scans the slots")            \
   X(clears_before_count, "a passive hold is cleared first and counted afterwards")                 \
   X(unreported_retract, "a reader that came too late does not wake who took it for a hold")        \
   X(epoch_read_late, "a writer looks at the slots, then remembers what to sleep on")               \
+  X(scan_without_consensus, "what hazard pointers protect is looked up without asking readers")    \
+  X(hazard_after_validation, "a hazard pointer looks at the source, then publishes")               \
+  X(hazard_without_mode, "who publishes a hazard does not look at its own mode")                   \
+  X(hazard_without_fence, "who cannot come online publishes a hazard without a fence")             \
+  X(consensus_before_lists, "a scan takes what is retired after it has asked readers")             \
   X(foreign_fence_trusted, "a membarrier serves writers that asked while it ran")
 
 namespace readmost {

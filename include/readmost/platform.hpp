@@ -205,7 +205,8 @@ mapping_kind kind_of_mapping(const void* address) noexcept;
 int process_id() noexcept;
 
 // The value of an environment variable, cut to `size` - 1 characters, or false. Works before the C
-// library has found its environment, when getenv() knows nothing yet.
+// library has found its environment, when getenv() knows nothing yet. There is none in a program
+// that runs with more rights than who started it (AT_SECURE).
 bool environment(const char* name, char* value, std::size_t size) noexcept;
 
 // Appends to a file, or writes to stderr when `path` is null. False when it could not.

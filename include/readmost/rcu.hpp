@@ -38,12 +38,16 @@
 // a flood of updates does not exhaust memory, and a reader that never leaves slows writers down to
 // some hundred objects a second without ever blocking them for good.
 //
+// Misuse is told on stderr, with a backtrace, under READMOST_RCU_CHECK=1 in the environment or in a
+// build with -DREADMOST_RCU_CHECK; waiting inside one's own section always: docs/rcu-debugging.md.
+//
 // Sources: fcp.md section 5 (grace periods), rcu.md section 3.1 (callbacks).
 #pragma once
 
 #include <memory>
 #include <readmost/lock_domain.hpp>
 #include <readmost/retired.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace readmost {
@@ -90,6 +94,16 @@ class process_domain final : public rcu_domain {
 };
 inline constinit process_domain the_process_domain;
 
+// 0 where only the deleter knows the type.
+template <class T>
+constexpr std::size_t size_if_known() noexcept {
+  if constexpr (std::is_object_v<T> && requires { sizeof(T); }) {
+    return sizeof(T);
+  } else {
+    return 0;
+  }
+}
+
 // Behind an object that does not derive from rcu_obj_base.
 template <class T, class D>
 class retired_pointer : public retired {
@@ -102,7 +116,7 @@ class retired_pointer : public retired {
         const std::unique_ptr<retired_pointer> self(static_cast<retired_pointer*>(object));
         self->deleter_(self->pointer_);
       },
-      sizeof(T)};
+      size_if_known<T>()};
 
  private:
   T* pointer_;
@@ -225,8 +239,8 @@ class rcu_obj_base : private retired {
   [[no_unique_address]] D deleter_{};
 };
 
-// Has `d(p)` evaluated after a grace period, for any T. Allocates a node; throws std::bad_alloc,
-// and then nothing is scheduled.
+// Has `d(p)` evaluated after a grace period, for any T, also incomplete ones. Allocates a node;
+// throws std::bad_alloc, and then nothing is scheduled.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T* p, D d = D(), rcu_domain& dom = rcu_default_domain()) {
   auto* const node = new rcu_detail::retired_pointer<T, D>(p, std::move(d));

@@ -27,6 +27,10 @@ namespace readmost {
 // Whether the calling thread is inside a read section of the domain.
 bool is_in_section(unsigned domain) noexcept;
 
+// Reports a protected pointer that is read outside of all read sections of the domain, where misuse
+// is looked for. Called from programs built with READMOST_RCU_CHECK.
+[[gnu::noinline]] void check_dereference(unsigned domain) noexcept;
+
 // --- Fast paths ----------------------------------------------------------------------------------
 
 // Enters a read section, or nests in the one the thread is in. No atomic read-modify-write, no

@@ -15,10 +15,11 @@ struct retired_kind {
   std::size_t bytes;  // what it gives back, for the limit of the backlog
 };
 
-// The part of a retired object, or of a node that points to it, by which it is queued.
+// The part of a retired object, or of a node that points to it, by which it is queued. `kind` is
+// null before that, which tells who looks for misuse that it is not retired twice.
 struct retired {
   platform::variable<retired*> next{};
-  platform::variable<const retired_kind*> kind{};
+  platform::variable<const retired_kind*> kind{};  // or a function: see schedule_call()
 };
 
 // What may wait, in all threads together, before a thread that retires more has to wait itself.
@@ -36,11 +37,16 @@ enum class reclaiming : std::uint8_t {
 // Queues an object; reclaimed after a grace period from now. Never fails. Wait-free but where the
 // backlog is at its limit: then it waits until it is smaller, 0.1 s at most, and not at all inside
 // read sections of the domain and in deleters.
-void schedule(domain& d, retired& object, const retired_kind& kind) noexcept;
+[[gnu::noinline]] void schedule(domain& d, retired& object, const retired_kind& kind) noexcept;
+
+// The same where two words are all there is, as in C: the function itself takes the place of the
+// kind. `bytes` is rounded up to a power of two, for the limit of the backlog.
+using retired_call = void (*)(retired* object);
+void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept;
 
 // Returns when all that was scheduled before the call has been reclaimed. In a deleter: all but
 // what is just being reclaimed.
-void barrier(domain& d) noexcept;
+[[gnu::noinline]] void barrier(domain& d) noexcept;
 
 // Starts reclaiming at once what has been scheduled, with a grace period that does not wait for
 // reports; returns without waiting.

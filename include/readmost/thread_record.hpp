@@ -60,25 +60,55 @@ enum class waits_as : std::uintptr_t { writer = 0, reader = 1, upgrader = 2, cou
 
 // --- bits of thread_record::section ---
 inline constexpr std::uint64_t section_nesting = 0xFFFF'FFFF;
-// Counted in the domain instead, in one of its two phases: nobody need look here.
+// Counted in the domain as well, in one of its two phases, at the nesting that the highest bits
+// tell and until that is left.
 inline constexpr std::uint64_t section_counted = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t section_counted_in_second = std::uint64_t{1} << 33;
 // Every entry and exit is to take the slow path, which looks for misuse (src/misuse.hpp).
 inline constexpr std::uint64_t section_checked = std::uint64_t{1} << 34;
 // No thread's record: see `unregistered`.
 inline constexpr std::uint64_t section_of_nobody = std::uint64_t{1} << 35;
+inline constexpr unsigned section_count_shift = 36;
 
 constexpr bool is_open(std::uint64_t section) noexcept {
   return (section & section_nesting) != 0;
 }
 
-// Whether a grace period has to look at this record because of it.
+// At which nesting it was counted; 0 where it was not.
+constexpr std::uint64_t counted_at(std::uint64_t section) noexcept {
+  return section >> section_count_shift;
+}
+
+// Whether a grace period has to look at this record because of it: all of it is counted, or what a
+// signal handler nests in a section whose entry it interrupted.
 constexpr bool is_noted(std::uint64_t section) noexcept {
-  return is_open(section) && (section & (section_counted | section_counted_in_second)) == 0;
+  return is_open(section) && counted_at(section) != 1;
 }
 
 struct retired;
+struct section_notes;
 struct chunk;
+struct hazard_slot;
+
+// What a thread keeps for hazard pointers (src/hazard_pointer.cpp). Passes on with the record.
+struct hazard_store {
+  static constexpr std::uint32_t most_spares = 8;
+
+  // What the owner has retired, latest first; taken by whoever scans.
+  platform::atomic<retired*> latest{};
+  // The rest is the owner's. So many there may be on the list.
+  platform::variable<std::uint32_t> retired_since{};
+  // Slots kept for the next hazard pointers; `in_use` while they are being moved, for signal
+  // handlers.
+  platform::variable<bool> in_use{};
+  platform::variable<std::uint32_t> spares{};
+  platform::variable<hazard_slot*> spare[most_spares]{};
+  // What the scan in progress has yet to look at.
+  platform::variable<retired*> examined{};
+  // Where a scan notes what is protected.
+  platform::variable<std::uintptr_t*> table{};
+  platform::variable<std::size_t> table_entries{};
+};
 
 struct alignas(platform::cache_line) thread_record {
   // Line 1: the locks held for reading. Written at every passive read lock and unlock. What is
@@ -143,11 +173,15 @@ struct alignas(platform::cache_line) thread_record {
   platform::atomic<std::uint64_t> reads_elsewhere{};
   platform::atomic<std::uint64_t> active_elsewhere{};
 
+  alignas(platform::cache_line) hazard_store hazards{};
+
   // Written by the owner, read by reports.
   alignas(platform::cache_line) tally tallies[held_slots]{};
   // The write hold that is being timed.
   platform::variable<std::uintptr_t> timed_lock{};
   platform::variable<std::uint64_t> timed_since{};
+  // When and where the section was entered; made once misuse is looked for (src/misuse.cpp).
+  platform::atomic<section_notes*> notes{};
 };
 
 // How many domains can have records of their own at a time: see lock_domain.hpp.

@@ -549,6 +549,12 @@ bool execution::is_scheduled(location& where, bool writes, std::source_location 
   return false;
 }
 
+void execution::drain_before_update(std::source_location at) {
+  if (!concurrent_ || !memory_->has_buffered(running_->number)) return;
+  --running_->accesses;  // counted already
+  fence(std::memory_order_seq_cst, at);
+}
+
 std::uint64_t execution::load(const void* address, std::uint32_t size, std::memory_order order,
                               std::source_location at) {
   location& where = find(address, size);
@@ -590,6 +596,7 @@ std::uint64_t execution::update(void* address, std::uint32_t size, arithmetic ho
   what.operand = operand;
   what.at = at;
   if (!is_scheduled(where, true, at)) {
+    drain_before_update(at);
     const std::uint64_t old = where.value;
     where.value = combine(what, old, size);
     return old;
@@ -603,6 +610,7 @@ bool execution::compare(void* address, std::uint32_t size, std::uint64_t& expect
                         std::source_location at) {
   location& where = find(address, size);
   if (!is_scheduled(where, true, at)) {
+    drain_before_update(at);
     if (where.value != expected) {
       expected = where.value;
       return false;

@@ -82,6 +82,10 @@ struct machine {
   unsigned cpus = 2;
   std::uint64_t clock_step = 4000;  // nanoseconds between two readings by one thread
   bool membarrier = true;
+  // The library may start one thread, which is to call this.
+  bool may_start_thread = false;
+  void (*started)(void*) = nullptr;
+  void* started_with = nullptr;
 };
 
 // A step of a schedule: who acted, and which of the outcomes it could have came about.
@@ -211,6 +215,8 @@ class execution {
   bool is_scheduled(location& where, bool writes, std::source_location at);
   void check_alive(const location& where, std::source_location at);
   void start_history(location& where);
+  // A locked instruction of x86 empties the store buffer, whoever else knows of its variable.
+  void drain_before_update(std::source_location at);
 
   // Waits until the search lets the running thread go on, then carries `what` out.
   void act(operation& what);

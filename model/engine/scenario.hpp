@@ -57,6 +57,14 @@ class scenario {
   // Turns of a spin that has another way to go on: platform::turns().
   void turns(std::uint32_t most) noexcept { run_.simulated_machine().turns = most; }
   void cpus(unsigned count) noexcept { run_.simulated_machine().cpus = count; }
+  // The library may start a thread of its own, which comes to life with this one.
+  void starts_thread(const char* name) {
+    run_.simulated_machine().may_start_thread = true;
+    thread(name, [this] {
+      const machine& has = run_.simulated_machine();
+      if (has.started != nullptr) has.started(has.started_with);
+    });
+  }
   void without_membarrier() noexcept { run_.simulated_machine().membarrier = false; }
 
   execution& run() noexcept { return run_; }

@@ -151,6 +151,14 @@ void watch_thread_exit(void (*on_exit)()) noexcept {
   run()->self().on_exit = on_exit;
 }
 
+bool start_thread(void (*body)(void*), void* argument) noexcept {
+  auto& machine = run()->simulated_machine();
+  if (!machine.may_start_thread || machine.started != nullptr) return false;
+  machine.started = body;
+  machine.started_with = argument;
+  return true;
+}
+
 void* map_pages(std::size_t bytes) noexcept {
   void* const pages = run()->memory_for_scenario().take(bytes, cache_line);
   std::memset(pages, 0, bytes);

@@ -8,6 +8,7 @@
 #include <readmost/rwlock.hpp>
 
 #include "engine/report.hpp"
+#include "reclamation.hpp"
 
 // The library's thread-local variables: see engine/execution.cpp.
 extern "C" {
@@ -61,6 +62,11 @@ constexpr member record_members[] = {
     READMOST_MEMBER(thread_record, elsewhere),
     READMOST_MEMBER(thread_record, idle_rounds),
     READMOST_MEMBER(thread_record, reads),
+    READMOST_MEMBER(thread_record, section),
+    READMOST_MEMBER(thread_record, retired_latest),
+    READMOST_MEMBER(thread_record, uncounted_objects),
+    READMOST_MEMBER(thread_record, uncounted_bytes),
+    READMOST_MEMBER(thread_record, thread),
     READMOST_MEMBER(thread_record, credited),
     READMOST_MEMBER(thread_record, untracked),
     READMOST_MEMBER(thread_record, deciding),
@@ -82,6 +88,7 @@ constexpr member record_members[] = {
 constexpr member chunk_members[] = {
     READMOST_MEMBER(chunk, present),
     READMOST_MEMBER(chunk, used),
+    READMOST_MEMBER(chunk, retiring),
     READMOST_MEMBER(chunk, next),
     READMOST_MEMBER(chunk, domain),
 };
@@ -95,6 +102,35 @@ constexpr member domain_members[] = {
     READMOST_MEMBER(domain, rounds_by_membarrier),
     READMOST_MEMBER(domain, chunks),
     READMOST_MEMBER(domain, locks_met),
+    READMOST_MEMBER(domain, grace_periods),
+    READMOST_MEMBER(domain, progress),
+    READMOST_MEMBER(domain, waits_for),
+    READMOST_MEMBER(domain, waits_since),
+    READMOST_MEMBER(domain, grace_periods_by_membarrier),
+    READMOST_MEMBER(domain, grace_periods_asleep),
+    READMOST_MEMBER(domain, counted_sections),
+    READMOST_MEMBER(domain, counting_phase),
+};
+
+constexpr member reclamation_members[] = {
+    READMOST_MEMBER(reclamation, reclaimer),
+    READMOST_MEMBER(reclamation, in_place),
+    READMOST_MEMBER(reclamation, hurried),
+    READMOST_MEMBER(reclamation, most_objects),
+    READMOST_MEMBER(reclamation, most_bytes),
+    READMOST_MEMBER(reclamation, throttled),
+    READMOST_MEMBER(reclamation, objects),
+    READMOST_MEMBER(reclamation, bytes),
+    READMOST_MEMBER(reclamation, reclaimed),
+    READMOST_MEMBER(reclamation, reclaimed_some),
+    READMOST_MEMBER(reclamation, unrecorded_latest),
+    READMOST_MEMBER(reclamation, barriers_wanted),
+    READMOST_MEMBER(reclamation, barriers_done),
+    READMOST_MEMBER(reclamation, executor),
+    READMOST_MEMBER(reclamation, current),
+    READMOST_MEMBER(reclamation, current_grace_period),
+    READMOST_MEMBER(reclamation, done),
+    READMOST_MEMBER(reclamation, depth),
 };
 
 #undef READMOST_MEMBER
@@ -157,8 +193,19 @@ bool name_in_domain(std::uintptr_t address, std::string& name) {
                      });
 }
 
+bool name_in_reclamation(std::uintptr_t address, std::string& name) {
+  const auto first = reinterpret_cast<std::uintptr_t>(&all_reclamation[0]);
+  if (address < first || address >= first + sizeof all_reclamation) return false;
+  const std::size_t number = (address - first) / sizeof(reclamation);
+  return find_member(reclamation_members, (address - first) % sizeof(reclamation),
+                     [&](const member& which, std::size_t) {
+                       name = number == 0 ? fmt::format("reclamation.{}", which.name)
+                                          : fmt::format("reclamation {}.{}", number, which.name);
+                     });
+}
+
 bool name_variable(const execution& run, std::uintptr_t address, std::string& name) {
-  if (name_in_domain(address, name)) return true;
+  if (name_in_domain(address, name) || name_in_reclamation(address, name)) return true;
   const auto nobodys = reinterpret_cast<std::uintptr_t>(&unregistered);
   if (address >= nobodys && address < nobodys + sizeof unregistered) {
     return name_in_record("nobody's", address - nobodys, name);
@@ -240,6 +287,25 @@ std::string records_in_words(std::uint64_t records) {
   return "{" + fmt::format("{}", fmt::join(words, ", ")) + "}";
 }
 
+std::string section_in_words(std::uint64_t section) {
+  std::vector<std::string> words;
+  if (is_open(section)) words.push_back(fmt::format("nested {}", section & section_nesting));
+  if (counted_at(section) != 0) {
+    words.push_back(fmt::format("counted at {} in phase {}", counted_at(section),
+                                (section & section_counted_in_second) != 0 ? 1 : 0));
+  }
+  if ((section & section_checked) != 0) words.emplace_back("checked");
+  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string grace_periods_in_words(std::uint64_t word) {
+  std::string text = std::to_string(word / one_grace_period);
+  if ((word & grace_period_begun) != 0) text += ", one begun";
+  if ((word & grace_period_led) != 0) text += ", led";
+  if ((word & grace_period_awaited) != 0) text += ", awaited";
+  return text;
+}
+
 std::optional<std::string> value_in_words(const std::string& name, std::uint64_t value) {
   if (name.ends_with(".state")) return state_in_words(value);
   if (name.ends_with(".grant")) return grant_in_words(value);
@@ -250,7 +316,10 @@ std::optional<std::string> value_in_words(const std::string& name, std::uint64_t
   if (name.ends_with(" seen")) {
     return (value & 1) != 0 ? fmt::format("{}, holding", value - 1) : fmt::format("{}", value);
   }
-  if (name.ends_with("chunk.present") || name.ends_with("chunk.used")) {
+  if (name.ends_with(" section")) return section_in_words(value);
+  if (name.ends_with(".grace_periods")) return grace_periods_in_words(value);
+  if (name.ends_with("chunk.present") || name.ends_with("chunk.used") ||
+      name.ends_with("chunk.retiring")) {
     return records_in_words(value);
   }
   return std::nullopt;

@@ -51,6 +51,8 @@ constexpr litmus_test tests[] = {
     {"SB_seq_cst_loads", "x=1 ys | y=1 xs", "all but 00", "all", "all"},
     {"SB_fence_and_seq_cst", "x=1 Fs y | y=1s xs", "all but 00", "all but 00", "all but 00"},
     {"SB_additions", "x+1 y | y+1 x", "0001 0100 0101", "0001 0100 0101", "0000 0001 0100 0101"},
+    // An addition to what nobody else touches.
+    {"SB_own_addition", "x=1 z+1 y | y=1 Fs x", "001 010 011", "001 010 011", "000 001 010 011"},
     // What the library rests on.
     {"SB_membarrier", "x=1 L y | y=1 M x", "all but 00", "all but 00", "all but 00"},
     {"SB_membarrier_no_compiler_fence", "x=1 ~ y | y=1 M x", "all but 00", "all", "all but 00"},

@@ -1,8 +1,8 @@
 // The part of the report that is about single locks.
 #pragma once
 
+#include "../report_text.hpp"
 #include "../statistics.hpp"
-#include "report_text.hpp"
 
 namespace readmost::interpose {
 

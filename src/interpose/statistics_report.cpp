@@ -4,9 +4,9 @@
 #include <readmost/domain.hpp>
 
 #include "../lock_statistics.hpp"
+#include "../report_text.hpp"
 #include "../statistics.hpp"
 #include "lock_report.hpp"
-#include "report_text.hpp"
 #include "settings.hpp"
 
 namespace readmost::interpose {

@@ -1,4 +1,5 @@
-// That every_function.c is what its name says.
+// That every_function.c and every_rcu_function.c are what their names say, and that the manual
+// names every function.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -27,16 +28,27 @@ std::vector<std::string> functions_declared_in(const std::string& header) {
   return names;
 }
 
-TEST(every_function, of_the_header_is_called_by_the_program) {
-  const std::string program = content_of(C_API_PROGRAM);
-  const auto names = functions_declared_in(content_of(C_API_HEADER));
-  EXPECT_GE(names.size(), 20U) << "the header is not read as it is meant";
+void expect_every_function(const char* header, const char* program_path, const char* page_path) {
+  const std::string program = content_of(program_path);
+  const std::string page = content_of(page_path);
+  const auto names = functions_declared_in(content_of(header));
+  EXPECT_GE(names.size(), 15U) << "the header is not read as it is meant";
   for (const std::string& name : names) {
     EXPECT_EQ(name.rfind("readmost_", 0), 0U) << name;
     const bool called = program.find(" " + name + "(") != std::string::npos ||
-                        program.find("(" + name + "(") != std::string::npos;
+                        program.find("(" + name + "(") != std::string::npos ||
+                        program.find("!" + name + "(") != std::string::npos;
     EXPECT_TRUE(called) << name;
+    EXPECT_NE(page.find(name + "("), std::string::npos) << name << " is not in the manual";
   }
+}
+
+TEST(every_function, of_the_header_is_called_by_the_program) {
+  expect_every_function(C_API_HEADER, C_API_PROGRAM, C_API_PAGE);
+}
+
+TEST(every_function, of_the_header_of_rcu_is_called_by_the_program) {
+  expect_every_function(RCU_HEADER, RCU_PROGRAM, RCU_PAGE);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
-// Every lock class and what of it is compiled only where it is used: all of it has to link with the
+// Every class and what of it is compiled only where it is used: all of it has to link with the
 // shared library.
 #include <chrono>
+#include <memory>
+#include <mutex>
+#include <readmost/hazard_pointer.hpp>
 #include <readmost/lock_domain.hpp>
+#include <readmost/rcu.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 
@@ -43,4 +47,32 @@ bool every_member() {
   readmost::shared_timed_mutex lock(readmost::preference::phase_fair);
   readmost::domain_shared_mutex lock_in_domain(domain);
   return all_of(lock) && all_of(lock_in_domain);
+}
+
+namespace {
+
+struct element : readmost::hazard_pointer_obj_base<element> {};
+
+void all_of_hazard_pointers(const std::atomic<element*>& source) {
+  readmost::hazard_pointer hazard = readmost::make_hazard_pointer();
+  element* found = hazard.protect(source);
+  if (hazard.try_protect(found, source)) hazard.reset_protection(found);
+  (new element)->retire();
+  readmost::hazard_pointer_clean_up();
+}
+
+struct config : readmost::rcu_obj_base<config> {};
+
+void all_of_rcu(readmost::rcu_domain& domain) {
+  (new config)->retire({}, domain);
+  readmost::rcu_retire(new int, std::default_delete<int>(), domain);
+  const std::scoped_lock section(domain);
+}
+
+}  // namespace
+
+void every_template_of_rcu() {
+  all_of_rcu(readmost::rcu_default_domain());
+  readmost::separate_rcu_domain domain;
+  all_of_rcu(domain);
 }

@@ -29,6 +29,27 @@ function(readmost_mutant_test name)
   set_tests_properties(mutant.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2)
 endfunction()
 
+# readmost_rcu_mutant_test(<name> SCENARIOS a b c [ROUNDS n]): the same for RCU, as
+# mutant.rcu.<name>.
+function(readmost_rcu_mutant_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ROUNDS" "SCENARIOS")
+  if(NOT arg_ROUNDS)
+    set(arg_ROUNDS 3)
+  endif()
+  if(NOT TARGET readmost-mutant-${name})
+    readmost_add_mutant(${name})
+  endif()
+  add_executable(torture-rcu-mutant-${name} ${READMOST_TORTURE_DIR}/rcu_scenarios.cpp)
+  target_link_libraries(torture-rcu-mutant-${name}
+    PRIVATE torture-frame readmost-mutant-${name} readmost_build_options)
+  set(scenarios ${arg_SCENARIOS})
+  list(TRANSFORM scenarios PREPEND "--scenario=")
+  add_test(NAME mutant.rcu.${name}
+    COMMAND torture-rcu-mutant-${name} --lock rcu --expect-failure --seconds 2 --stall 3
+      --rounds ${arg_ROUNDS} ${scenarios})
+  set_tests_properties(mutant.rcu.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2)
+endfunction()
+
 # readmost_interposer_mutant_test(<name> LOCK <lock> SCENARIOS a b c): the same for what only the
 # pthread functions can reach, preloaded into the ordinary torture.
 function(readmost_interposer_mutant_test name)

@@ -1,7 +1,10 @@
-/* The C functions in a program of plain C: threads write by upgrade and read. */
+/* The C functions in a program of plain C: threads write by upgrade and read, of a lock and of what
+ * RCU reclaims. */
 #include <pthread.h>
 #include <readmost.h>
+#include <readmost_rcu.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static readmost_rwlock_t lock = READMOST_RWLOCK_INITIALIZER;
 static long left, right;
@@ -22,8 +25,43 @@ static void* read_and_write(void* unused) {
   return disagreements == 0 ? NULL : &left;
 }
 
+struct box {
+  struct readmost_rcu_head head;
+  long content;
+};
+
+static struct box* current;
+static long reclaimed;
+
+static void reclaim(struct readmost_rcu_head* head) {
+  reclaimed += ((struct box*)head)->content;
+  free(head);
+}
+
+/* Puts 1 to `last` into boxes, one after the other; whether they were all reclaimed. */
+static int replace(long last) {
+  for (long content = 1; content <= last; ++content) {
+    struct box* fresh = malloc(sizeof *fresh);
+    if (fresh == NULL) return 0;
+    fresh->content = content;
+    struct box* old = current;
+    readmost_rcu_assign_pointer(current, fresh);
+    if (old != NULL) readmost_rcu_call(NULL, &old->head, reclaim, sizeof *old);
+    readmost_rcu_read_lock(NULL);
+    const long seen = readmost_rcu_dereference(current)->content;
+    readmost_rcu_read_unlock(NULL);
+    if (seen != content) return 0;
+  }
+  readmost_rcu_call(NULL, &current->head, reclaim, sizeof *current);
+  return readmost_rcu_barrier(NULL) == 0 && reclaimed == last * (last + 1) / 2;
+}
+
 int main(void) {
   pthread_t thread;
+  if (!replace(1000)) {
+    fprintf(stderr, "an object of RCU was not reclaimed\n");
+    return 1;
+  }
   if (pthread_create(&thread, NULL, read_and_write, NULL) != 0) return 1;
   void* mine = read_and_write(NULL);
   void* others = NULL;

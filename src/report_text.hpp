@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <readmost/platform.hpp>
 
-namespace readmost::interpose {
+namespace readmost {
 
 // In pages of its own, of which only those that are written take memory. What does not fit is cut.
 class report_text {
@@ -49,4 +49,4 @@ class report_text {
   std::size_t length_ = 0;
 };
 
-}  // namespace readmost::interpose
+}  // namespace readmost

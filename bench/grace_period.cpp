@@ -1,0 +1,112 @@
+// How long rcu_synchronize takes beside liburcu's synchronize_rcu.
+#include <readmost/rcu.hpp>
+
+#include "comparison.hpp"
+#include "rcu/background.hpp"
+#include "rcu/sides.hpp"
+
+namespace {
+
+using bench::clock;
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "How long a grace period takes (rcu_synchronize, synchronize_rcu): nanoseconds, median, 99th "
+    "percentile and maximum, one call of the clock (clock_ns) included. Against no reader; a "
+    "reader that reads without a rest; 64 threads that have read and now sleep outside; 4 readers "
+    "that sleep inside for 0.1 ms after every 10,000 reads; 4 readers asleep inside, from the "
+    "moment the last one begins to leave; 8 readers without a rest.";
+
+class measurement {
+ public:
+  measurement(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found)
+      : rcu_(rcu), chosen_(chosen), found_(found) {}
+
+  void no_reader() {
+    measure("Grace period, no reader", 20'000, [] {}, when_asked);
+  }
+  void hot_reader() {
+    bench::hot_readers reader(rcu_, *cell_, 1);
+    // A grace period is measured against a reader that runs.
+    const auto pause = [&] {
+      reader.wait_for_reads(16);
+      bench::spin_for(10us);
+    };
+    measure("Grace period, a reader without a rest", 20'000, pause, when_asked);
+  }
+  void idle_threads() {
+    bench::idle_readers readers(rcu_, *cell_, 64);
+    measure("Grace period, 64 threads asleep that have read", 5'000, [] {}, when_asked);
+  }
+  void drowsy_readers() {
+    bench::drowsy_readers readers(rcu_, *cell_, 4);
+    const auto pause = [] { std::this_thread::sleep_for(50us); };
+    measure("Grace period, 4 readers that sleep inside now and then", 2'000, pause, when_asked);
+  }
+  void sleepers() {
+    bench::sleepers readers(rcu_, *cell_, 4);
+    measure(
+        "Grace period, 4 readers asleep inside, from the last one's leaving", 500,
+        [&] { readers.fall_asleep(); }, [&] { return readers.last_left(); });
+  }
+  void more_readers_than_cpus() {
+    bench::hot_readers readers(rcu_, *cell_, 8);
+    measure("Grace period, 8 readers without a rest", 500, [] {}, when_asked);
+  }
+
+ private:
+  static constexpr auto when_asked = [] { return clock::time_point::min(); };
+
+  // A latency begins when the grace period is asked for or at start(), whichever is later.
+  template <class Prepare, class Start>
+  void measure(const char* table, unsigned times, Prepare prepare, Start start) {
+    const bool ours = rcu_.name() == "readmost::rcu";
+    bench::percentiles latencies;
+    // The first ones start what is needed once.
+    for (int i = 0; i < 3; ++i) {
+      prepare();
+      rcu_.synchronize();
+    }
+    const readmost::rcu_statistics before = readmost::rcu_statistics_of();
+    const auto over = clock::now() + chosen_.time(2s);
+    for (unsigned i = 0; i < chosen_.times(times) && (i < 3 || clock::now() < over); ++i) {
+      prepare();
+      const auto asked = clock::now();
+      rcu_.synchronize();
+      const auto done = clock::now();
+      latencies.add(done - std::max(asked, start()));
+    }
+    found_.latency(table, latencies);
+    if (!ours) return;
+    const readmost::rcu_statistics after = readmost::rcu_statistics_of();
+    const auto of_a_thousand = [&](std::uint64_t from, std::uint64_t to) {
+      return 1000 * static_cast<double>(to - from) /
+             static_cast<double>(after.grace_periods - before.grace_periods);
+    };
+    found_.told(table, "by membarrier", "of 1000",
+                of_a_thousand(before.by_membarrier, after.by_membarrier));
+    found_.told(table, "asleep", "of 1000", of_a_thousand(before.asleep, after.asleep));
+  }
+
+  bench::rcu_flavor& rcu_;
+  bench::effort chosen_;
+  bench::figures& found_;
+  bench::filled_cell cell_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto flavors = bench::all_rcu_flavors();
+  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
+    measurement of(bench::named(flavors, name), chosen, found);
+    of.no_reader();
+    of.hot_reader();
+    of.idle_threads();
+    of.drowsy_readers();
+    of.sleepers();
+    of.more_readers_than_cpus();
+  };
+  return bench::compare(argc, argv,
+                        {"grace_period", description, bench::names_of(flavors), measure});
+}

@@ -1,0 +1,175 @@
+// Lookups in hash tables, and what resizing does to them and to grace periods (fcp.md Figs. 16, 17
+// and 18).
+#include "comparison.hpp"
+#include "rcu/background.hpp"
+#include "rcu/lookup_tables.hpp"
+
+namespace {
+
+using bench::clock;
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "Lookups per second of one and of two threads in a hash table of 8192 elements: with 8192 "
+    "buckets, and while another thread resizes it to 16,384 and back without a rest (fcp.md Fig. "
+    "16). How often it is resized meanwhile; and how long a grace period takes a thread that asks "
+    "for one every 0.1 ms beside that thread and one that looks up (Figs. 17, 18), in nanoseconds.";
+
+constexpr std::size_t elements = 8192;
+
+class table_user {
+ public:
+  explicit table_user(bench::lookup_table& table) : table_(table) { table_.begin_thread(); }
+  ~table_user() { table_.end_thread(); }
+  table_user(const table_user&) = delete;
+  table_user& operator=(const table_user&) = delete;
+
+ private:
+  bench::lookup_table& table_;
+};
+
+// Threads that look up without a rest. A key that is there and not found ends the program.
+class searchers {
+ public:
+  searchers(bench::lookup_table& table, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      counter& lookups = lookups_.emplace_back();
+      threads_.emplace_back([this, &table, &lookups, i] {
+        const table_user member(table);
+        if (table.look_up_until(stopped_, i, lookups.count) != 0) {
+          fmt::print(stderr, "hash_table: a key that is in the table was not found\n");
+          std::abort();
+        }
+      });
+    }
+    for (const counter& each : lookups_) {
+      while (each.count.load(std::memory_order_relaxed) < 10'000) std::this_thread::yield();
+    }
+  }
+  ~searchers() {
+    stopped_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  searchers(const searchers&) = delete;
+  searchers& operator=(const searchers&) = delete;
+
+  std::uint64_t lookups() const {
+    std::uint64_t sum = 0;
+    for (const counter& each : lookups_) sum += each.count.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  struct alignas(64) counter {
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  std::atomic<bool> stopped_{false};
+  std::list<counter> lookups_;
+  std::vector<std::thread> threads_;
+};
+
+// A thread that resizes without a rest.
+class resizer {
+ public:
+  explicit resizer(bench::lookup_table& table)
+      : thread_([this, &table] {
+          const table_user member(table);
+          while (!stopped_.load(std::memory_order_relaxed)) {
+            for (const std::size_t buckets : {2 * elements, elements}) {
+              table.resize(buckets);
+              resizes_.fetch_add(1, std::memory_order_relaxed);
+            }
+          }
+        }) {}
+  ~resizer() {
+    stopped_ = true;
+    thread_.join();
+  }
+  resizer(const resizer&) = delete;
+  resizer& operator=(const resizer&) = delete;
+
+  std::uint64_t resizes() const { return resizes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::uint64_t> resizes_{0};
+  std::thread thread_;
+};
+
+class measurement {
+ public:
+  measurement(bench::lookup_table& table, bench::effort chosen, bench::figures& found)
+      : table_(table), chosen_(chosen), found_(found) {}
+
+  void lookups(unsigned threads) {
+    const searchers searching(table_, threads);
+    found_.more_is_better("Lookups", fmt::format("{} threads", threads), "per second",
+                          per_second([&] { return searching.lookups(); }));
+  }
+
+  void lookups_while_resizing(unsigned threads) {
+    const searchers searching(table_, threads);
+    const resizer resizing(table_);
+    const std::uint64_t before = resizing.resizes();
+    const auto begin = clock::now();
+    const std::string name = fmt::format("{} threads", threads);
+    found_.more_is_better("Lookups in a table that is resized", name, "per second",
+                          per_second([&] { return searching.lookups(); }));
+    const std::chrono::duration<double> time = clock::now() - begin;
+    found_.more_is_better("Resizes beside lookups", name, "per second",
+                          static_cast<double>(resizing.resizes() - before) / time.count());
+  }
+
+  void grace_periods_while_resizing() {
+    const table_user member(table_);
+    if (!table_.synchronize()) return;
+    const searchers searching(table_, 1);
+    const resizer resizing(table_);
+    bench::percentiles latencies;
+    const auto over = clock::now() + chosen_.time(1s);
+    while (latencies.count() < 3 || clock::now() < over) {
+      std::this_thread::sleep_for(100us);
+      const auto asked = clock::now();
+      table_.synchronize();
+      latencies.add(clock::now() - asked);
+    }
+    found_.latency("Grace period while a table is resized", latencies);
+  }
+
+ private:
+  template <class Count>
+  double per_second(Count count) {
+    const std::uint64_t before = count();
+    const auto begin = clock::now();
+    std::this_thread::sleep_for(chosen_.time(400ms));
+    const std::uint64_t after = count();
+    const std::chrono::duration<double> time = clock::now() - begin;
+    return static_cast<double>(after - before) / time.count();
+  }
+
+  bench::lookup_table& table_;
+  bench::effort chosen_;
+  bench::figures& found_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto makers = bench::all_lookup_tables();
+  std::vector<std::string> names;
+  for (const auto& maker : makers) names.push_back(maker.name);
+  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
+    for (const auto& maker : makers) {
+      if (maker.name != name) continue;
+      const auto table = maker.make(elements);
+      measurement of(*table, chosen, found);
+      of.lookups(1);
+      of.lookups(2);
+      of.lookups_while_resizing(1);
+      of.lookups_while_resizing(2);
+      of.grace_periods_while_resizing();
+    }
+  };
+  return bench::compare(argc, argv, {"hash_table", description, names, measure});
+}

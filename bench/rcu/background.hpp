@@ -1,0 +1,193 @@
+// Readers in threads of their own, for updates to be measured against: each kind reads from its
+// construction to its destruction.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdint>
+#include <latch>
+#include <list>
+#include <thread>
+#include <vector>
+
+#include "sides.hpp"
+
+namespace bench {
+
+using clock = std::chrono::steady_clock;
+
+inline void spin_for(clock::duration time) {
+  const auto over = clock::now() + time;
+  while (clock::now() < over) {
+  }
+}
+
+// A cell that always points to something.
+class filled_cell {
+ public:
+  filled_cell() { cell_.current = new data(1); }
+  ~filled_cell() { delete cell_.current.load(); }
+  filled_cell(const filled_cell&) = delete;
+  filled_cell& operator=(const filled_cell&) = delete;
+  shared_cell& operator*() { return cell_; }
+
+ private:
+  shared_cell cell_;
+};
+
+// Threads that read without a rest.
+class hot_readers {
+ public:
+  hot_readers(read_side& side, const shared_cell& from, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      auto& reads = reads_.emplace_back();
+      threads_.emplace_back([this, &side, &from, &reads] {
+        const user_of member(side);
+        side.read_until(stopped_, from, reads.count);
+      });
+    }
+    wait_for_reads(10000);
+  }
+  ~hot_readers() {
+    stopped_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  hot_readers(const hot_readers&) = delete;
+  hot_readers& operator=(const hot_readers&) = delete;
+
+  // Returns once each has read so many times more: a reader that has no CPU is none.
+  void wait_for_reads(std::uint64_t count) const {
+    for (const counter& each : reads_) {
+      const std::uint64_t before = each.count.load(std::memory_order_relaxed);
+      while (each.count.load(std::memory_order_relaxed) - before < count) std::this_thread::yield();
+    }
+  }
+  std::uint64_t reads() const {
+    std::uint64_t sum = 0;
+    for (const counter& each : reads_) sum += each.count.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  struct alignas(64) counter {
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  std::atomic<bool> stopped_{false};
+  std::list<counter> reads_;
+  std::vector<std::thread> threads_;
+};
+
+// Threads that have read and now wait for something else.
+class idle_readers {
+ public:
+  idle_readers(rcu_flavor& rcu, const shared_cell& from, unsigned count) : have_read_(count) {
+    for (unsigned i = 0; i < count; ++i) {
+      threads_.emplace_back([this, &rcu, &from] {
+        const user_of member(rcu);
+        rcu.read(from, 1000);
+        rcu.pause();
+        have_read_.count_down();
+        over_.wait();
+        rcu.resume();
+      });
+    }
+    have_read_.wait();
+  }
+  ~idle_readers() {
+    over_.count_down();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  idle_readers(const idle_readers&) = delete;
+  idle_readers& operator=(const idle_readers&) = delete;
+
+ private:
+  std::latch have_read_;
+  std::latch over_{1};
+  std::vector<std::thread> threads_;
+};
+
+// Threads that read, and every so many reads sleep inside the section.
+class drowsy_readers {
+ public:
+  drowsy_readers(rcu_flavor& rcu, const shared_cell& from, unsigned count) : have_slept_(count) {
+    for (unsigned i = 0; i < count; ++i) {
+      threads_.emplace_back([this, &rcu, &from] {
+        const user_of member(rcu);
+        for (bool first = true; !stopped_.load(std::memory_order_relaxed); first = false) {
+          rcu.read(from, 10000);
+          rcu.hold(from, [] { std::this_thread::sleep_for(std::chrono::microseconds(100)); });
+          if (first) have_slept_.count_down();
+        }
+      });
+    }
+    have_slept_.wait();
+  }
+  ~drowsy_readers() {
+    stopped_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  drowsy_readers(const drowsy_readers&) = delete;
+  drowsy_readers& operator=(const drowsy_readers&) = delete;
+
+ private:
+  std::latch have_slept_;
+  std::atomic<bool> stopped_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Threads that, in rounds, read for a while and then fall asleep inside the section, all at once.
+class sleepers {
+ public:
+  sleepers(rcu_flavor& rcu, const shared_cell& from, unsigned count)
+      : phase_(static_cast<std::ptrdiff_t>(count) + 1), left_(count) {
+    for (auto& left : left_) {
+      threads_.emplace_back([this, &rcu, &from, &left] {
+        const user_of member(rcu);
+        for (;;) {
+          rcu.pause();
+          phase_.arrive_and_wait();
+          rcu.resume();
+          if (over_) return;
+          rcu.read(from, 200);
+          rcu.hold(from, [&] {
+            phase_.arrive_and_wait();
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            left.store(clock::now(), std::memory_order_relaxed);
+          });
+        }
+      });
+    }
+  }
+  ~sleepers() {
+    over_ = true;
+    phase_.arrive_and_wait();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  sleepers(const sleepers&) = delete;
+  sleepers& operator=(const sleepers&) = delete;
+
+  // Returns when all are inside and about to sleep; to be called once the last round is over.
+  void fall_asleep() {
+    phase_.arrive_and_wait();
+    phase_.arrive_and_wait();
+  }
+
+  // When the last of them began to leave; to be called after a grace period.
+  clock::time_point last_left() const {
+    clock::time_point last;
+    for (const auto& left : left_) last = std::max(last, left.load(std::memory_order_relaxed));
+    return last;
+  }
+
+ private:
+  std::barrier<> phase_;
+  bool over_ = false;
+  // Atomic for the sake of a grace period that does not wait.
+  std::vector<std::atomic<clock::time_point>> left_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bench

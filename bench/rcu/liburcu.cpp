@@ -1,0 +1,57 @@
+// One flavor of liburcu: BENCH_URCU_HEADER, BENCH_URCU_NAME, BENCH_URCU_MAKE say which. Used as it
+// asks for: threads registered, read sections inline, threads of QSBR offline while they wait.
+#include "contenders.hpp"
+#include "side_of.hpp"
+// clang-format off: they depend on one another.
+#include "liburcu_tls.hpp"
+#define _LGPL_SOURCE  // inline
+#define URCU_API_MAP  // names without the flavor
+#include BENCH_URCU_HEADER
+#undef rcu_flavor  // a name of ours
+// clang-format on
+
+namespace bench {
+
+namespace {
+
+class urcu_section {
+ public:
+  urcu_section() { rcu_read_lock(); }
+  ~urcu_section() { rcu_read_unlock(); }
+  urcu_section(const urcu_section&) = delete;
+  urcu_section& operator=(const urcu_section&) = delete;
+};
+
+struct liburcu {
+  static constexpr const char* name = BENCH_URCU_NAME;
+  using reader = section_reader<urcu_section>;
+
+  struct object {
+    rcu_head head;
+    retired_load load;
+
+    void retire() {
+      call_rcu(&head, [](rcu_head* of) {
+        auto* const self = caa_container_of(of, object, head);
+        if (self->load.reclaimed != nullptr) (*self->load.reclaimed)();
+        delete self;
+      });
+    }
+  };
+
+  static void begin_thread() { rcu_register_thread(); }
+  static void end_thread() { rcu_unregister_thread(); }
+  static void quiescent() { rcu_quiescent_state(); }
+  static void pause() { rcu_thread_offline(); }
+  static void resume() { rcu_thread_online(); }
+  static void synchronize() { synchronize_rcu(); }
+  static void barrier() { rcu_barrier(); }
+};
+
+}  // namespace
+
+std::unique_ptr<rcu_flavor> BENCH_URCU_MAKE() {
+  return std::make_unique<rcu_flavor_of<liburcu>>();
+}
+
+}  // namespace bench

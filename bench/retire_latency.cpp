@@ -1,0 +1,94 @@
+// How soon what is retired is reclaimed, beside liburcu's call_rcu.
+#include <atomic>
+
+#include "comparison.hpp"
+#include "rcu/background.hpp"
+#include "rcu/sides.hpp"
+
+namespace {
+
+using bench::clock;
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "From retire (call_rcu) to the deleter (callback), one object at a time, and how long "
+    "rcu_barrier takes: nanoseconds, median, 99th percentile and maximum, one call of the clock "
+    "(clock_ns) included. With no reader and with one that reads without a rest.";
+
+class measurement {
+ public:
+  measurement(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found)
+      : rcu_(rcu), chosen_(chosen), found_(found), member_(rcu) {}
+
+  void measure_all(const std::string& readers) {
+    measure("Retire to deleter, " + readers, [this] { return retire_one(); });
+    measure("rcu_barrier after 1 object, " + readers, [this] { return barrier_after(1); });
+    measure("rcu_barrier after 1000 objects, " + readers, [this] { return barrier_after(1000); });
+  }
+
+  void with_hot_reader() {
+    bench::hot_readers reader(rcu_, *cell_, 1);
+    measure_all("a reader without a rest");
+  }
+
+ private:
+  clock::duration retire_one() {
+    // Until whoever reclaims has gone back to sleep.
+    rcu_.pause();
+    std::this_thread::sleep_for(100us);
+    rcu_.resume();
+    reclaimed_ = never;
+    const auto asked = clock::now();
+    rcu_.retire(&tell_);
+    rcu_.pause();
+    reclaimed_.wait(never);
+    rcu_.resume();
+    return reclaimed_.load() - asked;
+  }
+
+  clock::duration barrier_after(unsigned objects) {
+    for (unsigned i = 0; i < objects; ++i) rcu_.retire(nullptr);
+    const auto asked = clock::now();
+    rcu_.barrier();
+    return clock::now() - asked;
+  }
+
+  template <class Once>
+  void measure(const std::string& table, Once once) {
+    // The first ones start the thread that reclaims.
+    for (int i = 0; i < 2; ++i) once();
+    bench::percentiles latencies;
+    const auto over = clock::now() + chosen_.time(1s);
+    for (unsigned i = 0; i < chosen_.times(5'000) && (i < 3 || clock::now() < over); ++i) {
+      latencies.add(once());
+    }
+    rcu_.barrier();  // nobody is in tell_ any more
+    found_.latency(table, latencies);
+  }
+
+  bench::rcu_flavor& rcu_;
+  bench::effort chosen_;
+  bench::figures& found_;
+  bench::filled_cell cell_;
+  const bench::user_of member_;
+
+  static constexpr clock::time_point never{};
+  std::atomic<clock::time_point> reclaimed_{never};
+  std::function<void()> tell_ = [this] {
+    reclaimed_ = clock::now();
+    reclaimed_.notify_one();
+  };
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto flavors = bench::all_rcu_flavors();
+  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
+    measurement of(bench::named(flavors, name), chosen, found);
+    of.measure_all("no reader");
+    of.with_hot_reader();
+  };
+  return bench::compare(argc, argv,
+                        {"retire_latency", description, bench::names_of(flavors), measure});
+}

@@ -1,0 +1,309 @@
+// An intrusive doubly linked list whose readers run while it is changed, in the manner of the Linux
+// kernel's rculist.
+//
+//   struct route : readmost::rcu_list_hook, readmost::rcu_obj_base<route> { ... };
+//   readmost::rcu_list<route> routes;
+//
+//   void reader() {
+//     readmost::rcu_reader section;
+//     for (const route& r : routes) use(r);
+//   }
+//   void writer(route& old) {
+//     std::scoped_lock lock(routes_mutex);
+//     routes.erase(old);
+//     old.retire();
+//   }
+//
+// A reader that walks the list during a change sees each element that is in the list throughout
+// exactly once, in order, and those that come or go during its walk or not. It may stand on an
+// element that has been erased: that one still leads on into the list.
+//
+// Readers: begin(), end() and const_iterator, inside one section. They wait for nothing
+// (wait-free), are signal-safe, and cost one load for each step. Writers: everything else. The
+// caller sees to it that there is one at a time. All of a writer's members take constant time but
+// clear(), and wait for nothing but splice_front() and splice_back(). The list owns nothing.
+// Elements do not move while they are linked.
+//
+// Source: rcu.md section 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <iterator>
+#include <readmost/rcu.hpp>
+#include <type_traits>
+
+namespace readmost {
+
+template <class T, auto Hook>
+class rcu_list;
+
+// What an element is linked by: a base class, or a public member, one for each list that the
+// element is in at the same time. A copy of an element is in no list.
+class rcu_list_hook {
+ public:
+  constexpr rcu_list_hook() noexcept = default;
+  constexpr rcu_list_hook(const rcu_list_hook&) noexcept {}
+  constexpr rcu_list_hook& operator=(const rcu_list_hook&) noexcept { return *this; }
+
+  // For writers.
+  bool is_linked() const noexcept { return previous_ != nullptr; }
+
+ private:
+  template <class T, auto Hook>
+  friend class rcu_list;
+
+  // Readers follow it, also from an element that has been erased.
+  std::atomic<rcu_list_hook*> next_{nullptr};
+  // For writers alone. Null: in no list.
+  rcu_list_hook* previous_ = nullptr;
+};
+
+// `Hook`: nothing where T derives from rcu_list_hook, &T::hook where that is a member.
+template <class T, auto Hook = nullptr>
+class rcu_list {
+ public:
+  using value_type = T;
+
+  rcu_list() noexcept { make_empty(); }
+  rcu_list(const rcu_list&) = delete;
+  rcu_list& operator=(const rcu_list&) = delete;
+  // Leaves the elements alone. Precondition: no reader is left.
+  ~rcu_list() = default;
+
+  // --- For readers -------------------------------------------------------------------------------
+
+  // Valid until the section is closed.
+  class const_iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    const_iterator() noexcept = default;
+    reference operator*() const noexcept { return *object_of(at_); }
+    pointer operator->() const noexcept { return object_of(at_); }
+    const_iterator& operator++() noexcept {
+      at_ = follow(*at_);
+      return *this;
+    }
+    const_iterator operator++(int) noexcept {
+      const const_iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const const_iterator&) const noexcept = default;
+
+   private:
+    friend class rcu_list;
+    explicit const_iterator(const rcu_list_hook* at) noexcept : at_(at) {}
+
+    const rcu_list_hook* at_ = nullptr;
+  };
+
+  // Precondition: the caller is inside a section, until it is done with what this leads to.
+  const_iterator begin() const noexcept { return const_iterator(follow(head_)); }
+  const_iterator end() const noexcept { return const_iterator(&head_); }
+  bool empty() const noexcept { return follow(head_) == &head_; }
+
+  // --- For the writer ----------------------------------------------------------------------------
+
+  // The elements as the writer sees them: `for (T& each : list.writable())`. Erasing the element
+  // that an iterator stands on leaves the iterator able to go forward, until the element is gone.
+  class iterator {
+   public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = T*;
+    using reference = T&;
+
+    iterator() noexcept = default;
+    reference operator*() const noexcept { return *object_of(at_); }
+    pointer operator->() const noexcept { return object_of(at_); }
+    iterator& operator++() noexcept {
+      at_ = next(*at_);
+      return *this;
+    }
+    iterator operator++(int) noexcept {
+      const iterator before = *this;
+      ++*this;
+      return before;
+    }
+    iterator& operator--() noexcept {
+      at_ = at_->previous_;
+      return *this;
+    }
+    iterator operator--(int) noexcept {
+      const iterator before = *this;
+      --*this;
+      return before;
+    }
+    bool operator==(const iterator&) const noexcept = default;
+
+   private:
+    friend class rcu_list;
+    explicit iterator(rcu_list_hook* at) noexcept : at_(at) {}
+
+    rcu_list_hook* at_ = nullptr;
+  };
+
+  class writable_view {
+   public:
+    iterator begin() const noexcept { return iterator(next(list_.head_)); }
+    iterator end() const noexcept { return iterator(&list_.head_); }
+
+   private:
+    friend class rcu_list;
+    explicit writable_view(rcu_list& list) noexcept : list_(list) {}
+
+    rcu_list& list_;
+  };
+  writable_view writable() noexcept { return writable_view(*this); }
+
+  // Preconditions of these: the element is complete and in no list by this hook, nor has been since
+  // the last grace period: readers may still stand on it. Afterwards all new readers find it.
+  void push_front(T& fresh) noexcept { link(hook_of(fresh), head_, *next(head_)); }
+  void push_back(T& fresh) noexcept { link(hook_of(fresh), *head_.previous_, head_); }
+  void insert_after(T& before, T& fresh) noexcept {
+    rcu_list_hook& at = hook_of(before);
+    link(hook_of(fresh), at, *next(at));
+  }
+  void insert_before(T& after, T& fresh) noexcept {
+    rcu_list_hook& at = hook_of(after);
+    link(hook_of(fresh), *at.previous_, at);
+  }
+
+  // Takes an element out. Readers may stand on it until a grace period is over: it must not be
+  // changed, linked again by this hook, or deleted before, but retired.
+  void erase(T& old) noexcept { unlink(hook_of(old)); }
+  // The same; returns what comes after it.
+  iterator erase(iterator at) noexcept {
+    rcu_list_hook* const after = next(*at.at_);
+    unlink(*at.at_);
+    return iterator(after);
+  }
+
+  // Puts `fresh` in the place of `old`: each reader finds one of them. For `fresh` holds what holds
+  // for push_front(), for `old` what holds for erase().
+  void replace(T& old, T& fresh) noexcept {
+    rcu_list_hook& leaves = hook_of(old);
+    rcu_list_hook& comes = hook_of(fresh);
+    rcu_list_hook* const after = next(leaves);
+    comes.previous_ = leaves.previous_;
+    comes.next_.store(after, std::memory_order_relaxed);  // published by the next store
+    publish(*leaves.previous_, comes);
+    after->previous_ = &comes;
+    leaves.previous_ = nullptr;
+  }
+
+  // Takes all elements out, then calls dispose(element), which may retire it, for each in order.
+  template <class Dispose>
+  void clear(Dispose dispose) {
+    rcu_list_hook* each = next(head_);
+    // The elements go on leading to the end of this list.
+    head_.previous_ = &head_;
+    publish(head_, head_);
+    while (each != &head_) {
+      rcu_list_hook* const after = next(*each);
+      each->previous_ = nullptr;
+      dispose(*object_of(each));
+      each = after;
+    }
+  }
+
+  // Moves all elements of `other` to the front or to the back of this list. Waits for a grace
+  // period (so not inside a section, nor with a lock held that sections take), since readers of
+  // `other` must reach its end rather than this list's. Until that is over, the elements are in
+  // neither list. Serialised with the writers of both.
+  void splice_front(rcu_list& other, rcu_domain& dom = rcu_default_domain()) noexcept {
+    splice(head_, other, dom);
+  }
+  void splice_back(rcu_list& other, rcu_domain& dom = rcu_default_domain()) noexcept {
+    splice(*head_.previous_, other, dom);
+  }
+
+ private:
+  static constexpr bool hook_is_base = std::is_null_pointer_v<decltype(Hook)>;
+
+  static rcu_list_hook& hook_of(T& object) noexcept {
+    if constexpr (hook_is_base) {
+      return object;
+    } else {
+      return object.*Hook;
+    }
+  }
+
+  // From the hook back to what it is in. A pointer to a data member is the member's offset (Itanium
+  // C++ ABI 2.3.1).
+  template <class Of>
+  using like = std::conditional_t<std::is_const_v<Of>, const T, T>;
+  template <class AnyHook>
+  static like<AnyHook>* object_of(AnyHook* hook) noexcept {
+    if constexpr (hook_is_base) {
+      return static_cast<like<AnyHook>*>(hook);
+    } else {
+      static_assert(sizeof(Hook) == sizeof(std::ptrdiff_t));
+      using bytes = std::conditional_t<std::is_const_v<AnyHook>, const std::byte, std::byte>;
+      return reinterpret_cast<like<AnyHook>*>(reinterpret_cast<bytes*>(hook) -
+                                              std::bit_cast<std::ptrdiff_t>(Hook));
+    }
+  }
+
+  // For readers. Acquire, with the release of publish(): the next element is seen complete.
+  static const rcu_list_hook* follow(const rcu_list_hook& at) noexcept {
+    return at.next_.load(std::memory_order_acquire);
+  }
+
+  // For the writer, which sees its predecessors' work by whatever serialises them.
+  static rcu_list_hook* next(const rcu_list_hook& at) noexcept {
+    return at.next_.load(std::memory_order_relaxed);
+  }
+
+  // Release, with the acquire of follow(). Also when an element is taken out: the reader must see
+  // complete what comes after it, which another writer may have linked.
+  static void publish(rcu_list_hook& at, rcu_list_hook& after) noexcept {
+    at.next_.store(&after, std::memory_order_release);
+  }
+
+  static void link(rcu_list_hook& fresh, rcu_list_hook& before, rcu_list_hook& after) noexcept {
+    fresh.previous_ = &before;
+    fresh.next_.store(&after, std::memory_order_relaxed);  // published by the next store
+    publish(before, fresh);
+    after.previous_ = &fresh;
+  }
+
+  static void unlink(rcu_list_hook& old) noexcept {
+    rcu_list_hook* const after = next(old);
+    after->previous_ = old.previous_;
+    publish(*old.previous_, *after);
+    old.previous_ = nullptr;
+  }
+
+  void make_empty() noexcept {
+    head_.previous_ = &head_;
+    publish(head_, head_);
+  }
+
+  // Behind `before`, of this list.
+  void splice(rcu_list_hook& before, rcu_list& other, rcu_domain& dom) noexcept {
+    rcu_list_hook* const first = next(other.head_);
+    if (first == &other.head_) return;
+    rcu_list_hook* const last = other.head_.previous_;
+    other.make_empty();
+    rcu_synchronize(dom);
+    rcu_list_hook* const after = next(before);
+    publish(*last, *after);
+    after->previous_ = last;
+    first->previous_ = &before;
+    publish(before, *first);
+  }
+
+  // Before the first element and behind the last.
+  rcu_list_hook head_;
+};
+
+}  // namespace readmost

@@ -1,0 +1,22 @@
+// The checker finds misuse by itself: as deadlock, or as what is read after it was reclaimed.
+#include "misuse.hpp"
+
+#include <readmost/read_section.hpp>
+
+namespace readmost {
+
+bool checks_misuse() noexcept {
+  return false;
+}
+void report_misuse(misuse, unsigned, const void*) noexcept {}
+void check_dereference(unsigned) noexcept {}
+
+std::uint64_t section_limit() noexcept {
+  return 0;
+}
+void report_if_long(const thread_record&) noexcept {}
+
+void note_entry(thread_record&, const void*) noexcept {}
+void note_exit(thread_record&) noexcept {}
+
+}  // namespace readmost

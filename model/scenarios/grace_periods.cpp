@@ -1,0 +1,377 @@
+// Who leads a grace period, who shares one, and who may not.
+#include "scenarios/rcu_under_test.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+// Asks `times` times at most; true if the grace period was over.
+bool poll(std::uint64_t grace_period, unsigned times) {
+  for (; times != 0; --times) {
+    if (try_advance(default_domain, grace_period)) return true;
+  }
+  return false;
+}
+
+// What rcu_start_poll() does.
+std::uint64_t start_poll() {
+  const std::uint64_t grace_period = grace_period_from_now(default_domain);
+  try_advance(default_domain, grace_period);
+  return grace_period;
+}
+
+// Unlinks, polls and writes if the grace period is over by then.
+void replace_and_poll(published& what, guarded& fresh, unsigned times) {
+  guarded& old = what.replace(fresh);
+  if (poll(start_poll(), times)) old.write();
+}
+
+void end_begun_grace_period() {
+  await_grace_period(default_domain, grace_period_from_now(default_domain), urgency::normal);
+}
+
+}  // namespace
+
+SCENARIO(two_grace_periods, "two grace periods in a row each wait for the reader", effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  auto& third = s.make<guarded>("third version");
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("updater", be_known, [versions, &third] {
+    replace_and_write(versions.current, versions.second);
+    replace_and_write(versions.current, third);
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(two_grace_periods_against_two_sections,
+         "two grace periods in a row wait for either section of a reader", effort::medium) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  auto& third = s.make<guarded>("third version");
+  s.thread("reader", be_online, [versions] {
+    read_in_section(versions.current);
+    read_in_section(versions.current);
+  });
+  s.thread("updater", be_known, [versions, &third] {
+    replace_and_write(versions.current, versions.second);
+    replace_and_write(versions.current, third);
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(two_grace_periods_against_counted_sections,
+         "the same of sections that are counted, in whichever phase", effort::medium) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  auto& third = s.make<guarded>("third version");
+  s.thread("reader", be_being_retired, [versions] {
+    read_in_section(versions.current);
+    read_in_section(versions.current);
+  });
+  s.thread("updater", be_known, [versions, &third] {
+    replace_and_write(versions.current, versions.second);
+    replace_and_write(versions.current, third);
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(counted_section_in_the_second_phase,
+         "a grace period waits for counted sections of the phase that is not the present one",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  const auto be_counted = [] {
+    be_being_retired();
+    enter();
+    default_domain.counting_phase.store(1, platform::relaxed);
+  };
+  s.thread("reader", be_counted, [versions] {
+    versions.first.read();
+    leave();
+  });
+  s.thread("updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(counted_sections_one_after_the_other,
+         "counted readers that follow one another without a pause keep no grace period waiting",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  const auto be_counted = [] {
+    be_departed();
+    enter();
+  };
+  auto& entered = s.make<signal>("entered");
+  s.thread("first reader", be_counted, [versions, &entered] {
+    entered.await();
+    versions.first.read();
+    leave();
+  });
+  s.thread("second reader", be_departed, [versions, &entered] {
+    enter();
+    entered.give();
+    versions.current.find().read();
+    leave();
+  });
+  s.thread("updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(expedited_grace_period, "one that does not wait for reports waits for the reader",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("updater", be_known, [versions] {
+    guarded& old = versions.current.replace(versions.second);
+    synchronize(default_domain, urgency::hurry);
+    old.write();
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(two_updaters, "two threads that wait for readers at once both go on", effort::small) {
+  begin_rcu(s);
+  const auto wait = [] { wait_for_readers(); };
+  s.thread("first updater", be_known, wait);
+  s.thread("second updater", be_known, wait);
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(two_updaters_and_reader,
+         "each of two threads that wait for readers at once is served by a grace period of its own",
+         effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s, "first pointer");
+  const two_versions others = publish(s, "second pointer");
+  s.thread("first updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.thread("reader", be_online, [versions, others] {
+    enter();
+    versions.current.find().read();
+    others.current.find().read();
+    leave();
+  });
+  s.thread("second updater", be_known,
+           [others] { replace_and_write(others.current, others.second); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(unlinked_while_one_is_in_progress,
+         "a grace period that has begun does not serve who comes later", effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("second updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.thread("first updater", be_known, wait_for_readers);
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(ticket_taken_while_one_is_in_progress, "the same of a ticket that is waited for later",
+         effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("second updater", be_known, [versions] {
+    guarded& old = versions.current.replace(versions.second);
+    end_begun_grace_period();
+    old.write();
+  });
+  s.thread("first updater", be_known, wait_for_readers);
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(asleep_on_the_leaders_word,
+         "who sleeps until another leads no more is woken, and gets a grace period", effort::medium) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  const auto wait = [] { wait_for_readers(); };
+  s.thread("reader", be_inside, [versions] {
+    versions.first.read();
+    leave();
+  });
+  s.thread("first updater", be_known, wait);
+  s.thread("second updater", be_known, wait);
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(served_by_another,
+         "who is served by a grace period that another led is behind the sections", effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_inside, [versions] {
+    versions.first.read();
+    leave();
+  });
+  s.thread("first updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.thread("second updater", be_known, wait_for_readers);
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(ticket_over_by_another, "who finds a ticket over is behind the sections",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_inside, [versions] {
+    versions.first.read();
+    leave();
+  });
+  auto& ticket = s.make<platform::variable<std::uint64_t>>("ticket");
+  ticket = grace_period_from_now(default_domain);
+  s.thread("first updater", be_known, wait_for_readers);
+  s.thread("second updater", be_known, [versions, &ticket] {
+    if (is_over(default_domain, ticket)) versions.first.write();
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(polled_grace_period, "a grace period that is polled waits for the reader", effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("updater", be_known,
+           [versions] { replace_and_poll(versions.current, versions.second, 2); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(polled_against_section_begun_before, "the same of a reader that is inside already",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_inside, [versions] {
+    versions.first.read();
+    leave();
+  });
+  s.thread("updater", be_known,
+           [versions] { replace_and_poll(versions.current, versions.second, 2); });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(polled_inside_a_section, "who polls in a section of its own is waited for as well",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("updater", be_online, [versions] {
+    enter();
+    guarded& old = versions.current.replace(versions.second);
+    const std::uint64_t ticket = start_poll();
+    expect(!poll(ticket, 1), "a grace period is over while its initiator is inside");
+    leave();
+    if (poll(ticket, 2)) old.write();
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(poll_taken_over_by_a_waiter,
+         "who goes on with a grace period that was polled waits for the reader", effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("polls", be_known, [versions, &begun] {
+    versions.current.replace(versions.second);
+    begun.store(start_poll(), platform::release);
+  });
+  s.thread("waits", be_known, [versions, &begun] {
+    const std::uint64_t ticket = begun.load(platform::acquire);
+    if (ticket == 0) return;
+    await_grace_period(default_domain, ticket, urgency::normal);
+    versions.first.write();
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait for the reader",
+         effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("first poller", be_online, [versions, &begun] {
+    versions.current.replace(versions.second);
+    begun.store(start_poll(), platform::release);
+  });
+  s.thread("second poller", be_online, [versions, &begun] {
+    const std::uint64_t ticket = begun.load(platform::acquire);
+    if (ticket != 0 && poll(ticket, 2)) versions.first.write();
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(poller_reads_between_its_polls,
+         "a reader that polls the grace period of another is waited for", effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("updater", be_online,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.thread("reader", be_online, [versions] {
+    enter();
+    const guarded& found = versions.current.find();
+    poll(start_poll(), 1);
+    found.read();
+    leave();
+    read_in_section(versions.current);
+  });
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(waiter_while_another_polls,
+         "who sleeps while another polls is woken when that stops or ends it", effort::medium) {
+  begin_rcu(s);
+  s.thread("polls", be_known, [] { poll(start_poll(), 1); });
+  s.thread("waits", be_known, wait_for_readers);
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(grace_period_and_lock_writer,
+         "a grace period and a writer that share membarriers both wait for the reader",
+         effort::large) {
+  begin_rcu(s);
+  auto& lock = biased_lock(s);
+  auto& data = s.make<guarded>("data");
+  const two_versions versions = publish(s);
+  s.thread("writer", be_known, [&lock, &data] { try_write_under(lock, data); });
+  s.thread("updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.thread("reader", be_online, [versions, &lock, &data] {
+    read_in_section(versions.current);
+    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
+  });
+  s.finally([&lock] {
+    expect_no_sections_left();
+    expect_all_given_back(lock);
+  });
+}
+
+SCENARIO(lock_writer_before_grace_period,
+         "a grace period that finds a reader dormant by a writer's membarrier waits for it",
+         effort::large) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("writer", be_known, run_round);
+  s.finally(expect_no_sections_left);
+}
+
+SCENARIO(membarrier_fails_for_a_grace_period,
+         "when membarrier fails a grace period waits until store buffers have drained",
+         effort::small) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.without_membarrier();  // only now: the process has registered for it
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("updater", be_known,
+           [versions] { replace_and_write(versions.current, versions.second); });
+  s.finally(expect_no_sections_left);
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,99 @@
+#include "scenarios/rcu_under_test.hpp"
+
+#include "registry.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+constexpr std::uint32_t last_idle_round = 7;
+
+constexpr retired_kind kind_of_retiree{
+    [](retired* object) noexcept {
+      auto& self = *static_cast<retiree*>(object);
+      self.then();
+      self.data.write();
+      ++self.reclaimed;
+    },
+    sizeof(retiree)};
+
+}  // namespace
+
+void begin_rcu(scenario& s) {
+  s.turns(0);
+  passive_possible();
+  watch_forks();
+}
+
+two_versions publish(scenario& s, const char* name) {
+  auto& first = s.make<guarded>("first version");
+  auto& second = s.make<guarded>("second version");
+  return {first, second, s.make<published>(name, first)};
+}
+
+void read_in_section(const published& what) {
+  enter();
+  what.find().read();
+  leave();
+}
+
+void replace_and_write(published& what, guarded& fresh) {
+  guarded& old = what.replace(fresh);
+  wait_for_readers();
+  old.write();
+}
+
+void be_inside() {
+  be_online();
+  enter();
+}
+
+void be_long_idle() {
+  be_dormant();
+  my_record().idle_rounds.store(last_idle_round, platform::relaxed);
+}
+
+void be_long_idle_inside() {
+  be_inside();
+  go_offline(my_record());
+  my_record().idle_rounds.store(last_idle_round, platform::relaxed);
+}
+
+void be_being_retired() {
+  be_dormant();
+  auto& mode = my_record().mode;
+  mode.store((mode.load(platform::relaxed) & ~participation_mask) |
+                 static_cast<std::uint32_t>(participation::retiring),
+             platform::relaxed);
+}
+
+void be_departed() {
+  be_known();
+  execution::current()->self().on_exit();
+}
+
+void expect_no_sections_left() {
+  const domain& d = default_domain;
+  expect((d.grace_periods.load(platform::relaxed) & grace_period_led) == 0,
+         "a grace period is led and nobody leads it");
+  for (const auto& count : d.counted_sections) {
+    expect(count.load(platform::relaxed) == 0, "a section is counted and nobody is inside");
+  }
+  expect(d.drain_sleepers.load(platform::relaxed) == 0,
+         "a domain has sleepers and nobody sleeps");
+  unsigned looked_at = 0;
+  for_each_record(default_domain, [&](const thread_record& record, bool used) {
+    if (++looked_at > max_threads || &record == &my_record()) return;
+    if (used) {
+      execution::current()->fail(violation_kind::leak, "a record is left to a thread that is over",
+                                 std::source_location::current());
+    }
+    expect(record.section.load(platform::relaxed) == 0, "a section is open and nobody is inside");
+  });
+}
+
+void retire(retiree& object) {
+  schedule(default_domain, object, kind_of_retiree);
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,259 @@
+/* A program of plain C that uses every function of readmost_rcu.h; silent when all do what they
+ * say. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <pthread.h>
+#include <readmost_rcu.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPECT(expression, expected) \
+  expect((long)(expression), (long)(expected), #expression, __LINE__)
+
+static void expect(long actual, long expected, const char* expression, int line) {
+  if (actual == expected) return;
+  fprintf(stderr, "line %d: %s is %ld instead of %ld\n", line, expression, actual, expected);
+  exit(1);
+}
+
+enum { reader_count = 3, updates = 3000, polls = 100, items = 200 };
+
+/* --- A section of another thread, for as long as is wanted ------------------------------------ */
+
+struct section {
+  readmost_rcu_domain_t* domain;
+  pthread_t thread;
+  pthread_barrier_t entered, leave;
+};
+
+static void* stay_inside(void* argument) {
+  struct section* section = argument;
+  readmost_rcu_read_lock(section->domain);
+  pthread_barrier_wait(&section->entered);
+  pthread_barrier_wait(&section->leave);
+  readmost_rcu_read_unlock(section->domain);
+  return NULL;
+}
+
+static void enter(struct section* section, readmost_rcu_domain_t* domain) {
+  section->domain = domain;
+  EXPECT(pthread_barrier_init(&section->entered, NULL, 2), 0);
+  EXPECT(pthread_barrier_init(&section->leave, NULL, 2), 0);
+  EXPECT(pthread_create(&section->thread, NULL, stay_inside, section), 0);
+  pthread_barrier_wait(&section->entered);
+}
+
+static void leave(struct section* section) {
+  pthread_barrier_wait(&section->leave);
+  EXPECT(pthread_join(section->thread, NULL), 0);
+  EXPECT(pthread_barrier_destroy(&section->entered), 0);
+  EXPECT(pthread_barrier_destroy(&section->leave), 0);
+}
+
+static void poll_until_over(readmost_rcu_domain_t* domain, readmost_rcu_ticket_t ticket) {
+  while (!readmost_rcu_poll(domain, ticket)) sched_yield();
+}
+
+/* --- One thing after the other ---------------------------------------------------------------- */
+
+static void sections(readmost_rcu_domain_t* domain) {
+  EXPECT(readmost_rcu_read_ongoing(domain), 0);
+  readmost_rcu_read_lock(domain);
+  readmost_rcu_read_lock(domain);
+  EXPECT(readmost_rcu_read_ongoing(domain), 1);
+  readmost_rcu_read_unlock(domain);
+  EXPECT(readmost_rcu_read_ongoing(domain), 1);
+  readmost_rcu_read_unlock(domain);
+  EXPECT(readmost_rcu_read_ongoing(domain), 0);
+}
+
+static void grace_periods(readmost_rcu_domain_t* domain) {
+  readmost_rcu_statistics_t before, after;
+  readmost_rcu_statistics(domain, &before);
+  EXPECT(readmost_rcu_synchronize(domain), 0);
+  EXPECT(readmost_rcu_synchronize_expedited(domain), 0);
+  readmost_rcu_ticket_t ticket = readmost_rcu_start_poll(domain);
+  EXPECT(readmost_rcu_cond_synchronize(domain, ticket), 0);
+  EXPECT(readmost_rcu_poll(domain, ticket), 1);
+  readmost_rcu_statistics(domain, &after);
+  EXPECT(after.grace_periods >= before.grace_periods + 3, 1);
+
+  struct section section;
+  enter(&section, domain);
+  ticket = readmost_rcu_start_poll(domain);
+  for (int i = 0; i < polls; ++i) EXPECT(readmost_rcu_poll(domain, ticket), 0);
+  readmost_rcu_statistics(domain, &after);
+  EXPECT(after.waits_for > 0, 1);
+  EXPECT(after.waits_since > 0, 1);
+  leave(&section);
+  poll_until_over(domain, ticket);
+}
+
+struct item {
+  struct readmost_rcu_head head;
+  int value;
+};
+
+static long sum; /* of what is reclaimed */
+
+static void reclaim(struct readmost_rcu_head* head) {
+  struct item* item = (struct item*)head;
+  __atomic_fetch_add(&sum, item->value, __ATOMIC_RELAXED);
+  free(item);
+}
+
+static void call(readmost_rcu_domain_t* domain, int value, size_t bytes) {
+  struct item* item = malloc(sizeof *item);
+  EXPECT(item != NULL, 1);
+  memset(item, 0xAA, sizeof *item);
+  item->value = value;
+  EXPECT(readmost_rcu_call(domain, &item->head, reclaim, bytes), 0);
+}
+
+static void calls(readmost_rcu_domain_t* domain) {
+  readmost_rcu_statistics_t before, waiting, after;
+  struct section section;
+  sum = 0;
+  readmost_rcu_statistics(domain, &before);
+  enter(&section, domain);
+  for (int i = 0; i < items; ++i) call(domain, i, 64);
+  readmost_rcu_hurry(domain);
+  readmost_rcu_statistics(domain, &waiting);
+  EXPECT(waiting.waiting, items);
+  EXPECT(waiting.waiting_bytes, 64L * items);
+  EXPECT(waiting.retired - before.retired, items);
+  EXPECT(sum, 0);
+  leave(&section);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(sum, items * (items - 1) / 2);
+  readmost_rcu_statistics(domain, &after);
+  EXPECT(after.waiting, 0);
+  EXPECT(after.waiting_bytes, 0);
+  EXPECT(after.reclaimed - before.reclaimed, items);
+}
+
+/* Who goes above the limit has to wait, so that never much more waits. */
+static void limit(readmost_rcu_domain_t* domain) {
+  enum { limit = 256, uncounted = 64 };
+  readmost_rcu_limit_backlog(domain, limit, 1 << 20);
+  for (int i = 0; i < 100 * limit; ++i) {
+    call(domain, 0, 0);
+    readmost_rcu_statistics_t now;
+    readmost_rcu_statistics(domain, &now);
+    EXPECT(now.waiting <= limit + 2 * uncounted, 1);
+  }
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  readmost_rcu_limit_backlog(domain, 65536, 32 << 20);
+}
+
+/* --- Readers and a writer --------------------------------------------------------------------- */
+
+struct pair {
+  struct readmost_rcu_head head;
+  long left, right; /* equal until it is reclaimed */
+};
+
+static struct world {
+  readmost_rcu_domain_t* domain;
+  struct pair* current;
+  int stop;
+  long reclaimed;
+} world;
+
+static void reclaim_pair(struct readmost_rcu_head* head) {
+  struct pair* pair = (struct pair*)head;
+  pair->left = -1;
+  pair->right = -2;
+  __atomic_fetch_add(&world.reclaimed, 1, __ATOMIC_RELAXED);
+  free(pair);
+}
+
+static void* read_pairs(void* argument) {
+  (void)argument;
+  long last = 0;
+  while (!__atomic_load_n(&world.stop, __ATOMIC_RELAXED)) {
+    readmost_rcu_read_lock(world.domain);
+    struct pair* pair = readmost_rcu_dereference(world.current);
+    EXPECT(pair->left, pair->right);
+    EXPECT(pair->left >= last, 1);
+    last = pair->left;
+    readmost_rcu_read_unlock(world.domain);
+  }
+  return NULL;
+}
+
+static void replace(long value, int by_call) {
+  struct pair* fresh = malloc(sizeof *fresh);
+  EXPECT(fresh != NULL, 1);
+  fresh->left = fresh->right = value;
+  struct pair* old = world.current;
+  readmost_rcu_assign_pointer(world.current, fresh);
+  if (old == NULL) return;
+  if (by_call) {
+    EXPECT(readmost_rcu_call(world.domain, &old->head, reclaim_pair, sizeof *old), 0);
+  } else {
+    EXPECT(readmost_rcu_synchronize(world.domain), 0);
+    reclaim_pair(&old->head);
+  }
+}
+
+static void together(readmost_rcu_domain_t* domain) {
+  pthread_t readers[reader_count];
+  world = (struct world){.domain = domain};
+  replace(0, 0);
+  for (int i = 0; i < reader_count; ++i) {
+    EXPECT(pthread_create(&readers[i], NULL, read_pairs, NULL), 0);
+  }
+  for (long value = 1; value <= updates; ++value) replace(value, value % 2 != 0);
+  __atomic_store_n(&world.stop, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < reader_count; ++i) EXPECT(pthread_join(readers[i], NULL), 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(world.reclaimed, updates);
+  free(world.current);
+}
+
+/* --- Domains ---------------------------------------------------------------------------------- */
+
+static void use(readmost_rcu_domain_t* domain) {
+  sections(domain);
+  grace_periods(domain);
+  calls(domain);
+  limit(domain);
+  together(domain);
+}
+
+static void apart(readmost_rcu_domain_t* domain, readmost_rcu_domain_t* other) {
+  struct section section;
+  enter(&section, domain);
+  EXPECT(readmost_rcu_read_ongoing(other), 0);
+  EXPECT(readmost_rcu_synchronize(other), 0);
+  EXPECT(readmost_rcu_barrier(other), 0);
+  leave(&section);
+}
+
+int main(void) {
+  readmost_rcu_domain_t* domain;
+  readmost_rcu_domain_t* in_place;
+  use(NULL);
+  EXPECT(readmost_rcu_domain_create(&domain), 0);
+  use(domain);
+  apart(domain, NULL);
+  apart(NULL, domain);
+  EXPECT(readmost_rcu_domain_create(&in_place), 0);
+  EXPECT(readmost_rcu_reclaim_by(in_place, READMOST_RCU_IN_PLACE), 0);
+  sections(in_place);
+  grace_periods(in_place);
+  calls(in_place);
+  together(in_place);
+  apart(domain, in_place);
+  EXPECT(readmost_rcu_domain_destroy(domain), 0);
+  /* What waits is reclaimed with the domain. */
+  sum = 0;
+  call(in_place, 1, 0);
+  EXPECT(readmost_rcu_domain_destroy(in_place), 0);
+  EXPECT(sum, 1);
+  return 0;
+}

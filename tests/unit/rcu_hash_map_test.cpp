@@ -1,0 +1,626 @@
+// The concurrent hash map: what it does, and that it resizes under readers' feet unnoticed. Under
+// load: rcu_hash_map_stress_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <memory>
+#include <readmost/rcu_hash_map.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "allocation_limit.hpp"
+#include "counted.hpp"
+#include "helper_thread.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::wait_until;
+using readmost::rcu_barrier;
+using readmost::rcu_default_domain;
+using readmost::rcu_hash_map;
+using readmost::rcu_reader;
+using readmost::separate_rcu_domain;
+using unit::counted;
+
+using int_map = rcu_hash_map<int, int>;
+
+static_assert(std::forward_iterator<int_map::const_iterator>);
+static_assert(std::is_same_v<int_map::const_iterator::reference, const std::pair<const int, int>&>);
+static_assert(!std::is_copy_constructible_v<int_map>);
+
+constexpr std::size_t fewest = 16;
+
+template <class Map>
+std::vector<int> sorted_keys(const Map& map) {
+  std::vector<int> keys;
+  map.for_each([&](const auto& each) { keys.push_back(each.first); });
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::vector<int> up_to(int n) {
+  std::vector<int> all;
+  for (int i = 0; i < n; ++i) all.push_back(i);
+  return all;
+}
+
+// --- Elements ------------------------------------------------------------------------------------
+
+TEST(rcu_hash_map, is_empty_at_first) {
+  const int_map map;
+  EXPECT_TRUE(map.empty());
+  EXPECT_EQ(map.size(), 0U);
+  EXPECT_EQ(map.bucket_count(), fewest);
+  EXPECT_FALSE(map.contains(1));
+  const rcu_reader section;
+  EXPECT_TRUE(map.begin() == map.end());
+  EXPECT_TRUE(map.find(1) == map.end());
+}
+
+TEST(rcu_hash_map, finds_what_is_inserted_and_nothing_else) {
+  rcu_hash_map<std::string, int> map;
+  EXPECT_TRUE(map.insert({"one", 1}));
+  EXPECT_TRUE(map.try_emplace("two", 2));
+  EXPECT_TRUE(map.insert_or_assign("three", 3));
+  EXPECT_EQ(map.size(), 3U);
+  EXPECT_FALSE(map.empty());
+  EXPECT_TRUE(map.contains("one"));
+  EXPECT_EQ(map.count("two"), 1U);
+  EXPECT_EQ(map.count("four"), 0U);
+  EXPECT_EQ(map.get("three"), 3);
+  EXPECT_EQ(map.get("four"), std::nullopt);
+  int seen = 0;
+  EXPECT_TRUE(map.visit("two", [&](const int& value) { seen = value; }));
+  EXPECT_EQ(seen, 2);
+  EXPECT_FALSE(map.visit("four", [&](const int&) { seen = 4; }));
+  EXPECT_EQ(seen, 2);
+  const rcu_reader section;
+  const auto found = map.find("one");
+  ASSERT_TRUE(found != map.end());
+  EXPECT_EQ(found->first, "one");
+  EXPECT_EQ(found->second, 1);
+  EXPECT_TRUE(map.find("four") == map.end());
+}
+
+TEST(rcu_hash_map, inserting_leaves_alone_what_is_there) {
+  rcu_hash_map<int, std::string> map;
+  EXPECT_TRUE(map.try_emplace(1, "old"));
+  std::string fresh = "fresh";
+  EXPECT_FALSE(map.try_emplace(1, std::move(fresh)));
+  EXPECT_EQ(fresh, "fresh");
+  EXPECT_FALSE(map.insert({1, "fresh"}));
+  EXPECT_EQ(map.get(1), "old");
+  EXPECT_EQ(map.size(), 1U);
+}
+
+TEST(rcu_hash_map, takes_what_can_only_be_moved) {
+  rcu_hash_map<int, std::unique_ptr<int>> map;
+  EXPECT_TRUE(map.try_emplace(1, std::make_unique<int>(1)));
+  EXPECT_TRUE(map.insert({2, std::make_unique<int>(2)}));
+  EXPECT_FALSE(map.insert_or_assign(1, std::make_unique<int>(3)));
+  int sum = 0;
+  map.for_each([&](const auto& each) { sum += *each.second; });
+  EXPECT_EQ(sum, 5);
+}
+
+TEST(rcu_hash_map, a_reader_keeps_the_element_that_is_replaced) {
+  rcu_hash_map<int, counted> map;
+  map.try_emplace(1, 1);
+  {
+    const rcu_reader section;
+    const auto old = map.find(1);
+    EXPECT_FALSE(map.insert_or_assign(1, counted(2)));
+    readmost::rcu_hurry();
+    EXPECT_EQ(old->second.value, 1);
+    EXPECT_EQ(map.find(1)->second.value, 2);
+    EXPECT_TRUE(map.update(1, [](counted& copy) { copy.value += 10; }));
+    EXPECT_EQ(map.find(1)->second.value, 12);
+    EXPECT_EQ(old->second.value, 1);
+    EXPECT_EQ(counted::alive, 3);
+  }
+  EXPECT_EQ(map.size(), 1U);
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 1);
+}
+
+TEST(rcu_hash_map, a_reader_keeps_the_element_that_is_erased) {
+  rcu_hash_map<int, counted> map;
+  for (int i = 0; i < 100; ++i) map.try_emplace(i, i);
+  {
+    const rcu_reader section;
+    const auto old = map.find(50);
+    EXPECT_TRUE(map.erase(50));
+    EXPECT_FALSE(map.erase(50));
+    EXPECT_TRUE(map.find(50) == map.end());
+    EXPECT_EQ(old->second.value, 50);
+  }
+  EXPECT_EQ(map.size(), 99U);
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 99);
+}
+
+TEST(rcu_hash_map, updates_nothing_that_is_not_there) {
+  int_map map;
+  EXPECT_FALSE(map.update(1, [](int&) { FAIL(); }));
+  EXPECT_TRUE(map.empty());
+}
+
+TEST(rcu_hash_map, erases_what_a_function_chooses) {
+  int_map map;
+  for (int i = 0; i < 1'000; ++i) map.try_emplace(i, i);
+  EXPECT_EQ(map.erase_if([](const auto& each) { return each.first % 10 != 0; }), 900U);
+  EXPECT_EQ(map.size(), 100U);
+  for (int i = 0; i < 1'000; ++i) EXPECT_EQ(map.contains(i), i % 10 == 0) << i;
+  EXPECT_EQ(map.erase_if([](const auto&) { return false; }), 0U);
+  map.clear();
+  EXPECT_TRUE(map.empty());
+  EXPECT_EQ(sorted_keys(map), std::vector<int>());
+}
+
+TEST(rcu_hash_map, deletes_every_element_once) {
+  {
+    rcu_hash_map<int, counted> map;
+    for (int i = 0; i < 500; ++i) map.try_emplace(i, i);
+    for (int i = 0; i < 100; ++i) map.erase(i);
+    for (int i = 100; i < 200; ++i) map.insert_or_assign(i, counted(0));
+    map.erase_if([](const auto& each) { return each.first > 400; });
+  }
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(rcu_hash_map, meets_every_element_once) {
+  int_map map;
+  for (int i = 0; i < 1'000; ++i) map.try_emplace(i, -i);
+  EXPECT_EQ(sorted_keys(map), up_to(1'000));
+  const rcu_reader section;
+  std::vector<int> keys;
+  for (auto each = map.begin(); each != map.end(); each++) {
+    EXPECT_EQ(each->second, -each->first);
+    keys.push_back((*each).first);
+  }
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(keys, up_to(1'000));
+}
+
+TEST(rcu_hash_map, elements_of_one_hash_are_kept_apart) {
+  struct same {
+    std::size_t operator()(int) const { return 7; }
+  };
+  rcu_hash_map<int, int, same> map;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(map.try_emplace(i, i));
+  for (int i = 0; i < 100; i += 2) EXPECT_TRUE(map.erase(i));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(map.contains(i), i % 2 == 1) << i;
+}
+
+// --- Lookup by other types -----------------------------------------------------------------------
+
+struct text_hash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
+// A key that is expensive to make: in this test impossible.
+struct name {
+  explicit name(const char* text) : value(text) {}
+  std::string value;
+  operator std::string_view() const { return value; }
+};
+
+struct same_text {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return a == b; }
+};
+
+TEST(rcu_hash_map, is_asked_by_anything_where_hash_and_equal_are_transparent) {
+  rcu_hash_map<name, int, text_hash, same_text> map;
+  map.try_emplace(name("one"), 1);
+  using namespace std::string_view_literals;
+  EXPECT_TRUE(map.contains("one"sv));
+  EXPECT_EQ(map.count("two"sv), 0U);
+  EXPECT_EQ(map.get("one"sv), 1);
+  EXPECT_TRUE(map.visit("one"sv, [](int) {}));
+  EXPECT_TRUE(map.update("one"sv, [](int& value) { ++value; }));
+  EXPECT_LT(map.bucket("one"sv), map.bucket_count());
+  {
+    const rcu_reader section;
+    EXPECT_EQ(map.find("one"sv)->second, 2);
+  }
+  EXPECT_TRUE(map.erase("one"sv));
+  EXPECT_TRUE(map.empty());
+}
+
+template <class Map>
+concept is_asked_by_text = requires(const Map& map) { map.contains(std::string_view()); };
+static_assert(is_asked_by_text<rcu_hash_map<std::string, int, text_hash, same_text>>);
+static_assert(!is_asked_by_text<rcu_hash_map<std::string, int, text_hash>>);
+
+// --- Failures ------------------------------------------------------------------------------------
+
+class copies_that_fail {
+ public:
+  copies_that_fail() { counted::copies_fail = true; }
+  ~copies_that_fail() { counted::copies_fail = false; }
+  copies_that_fail(const copies_that_fail&) = delete;
+  copies_that_fail& operator=(const copies_that_fail&) = delete;
+};
+
+struct hash_of_counted {
+  std::size_t operator()(const counted& key) const { return static_cast<std::size_t>(key.value); }
+};
+
+TEST(rcu_hash_map, is_unchanged_when_a_constructor_throws) {
+  {
+    rcu_hash_map<counted, counted, hash_of_counted> map;
+    map.try_emplace(counted(1), 1);
+    const counted one(1), two(2);
+    {
+      const copies_that_fail failing;
+      EXPECT_THROW(map.try_emplace(two, 2), std::runtime_error);
+      EXPECT_THROW(map.try_emplace(counted(2), two), std::runtime_error);
+      EXPECT_THROW(map.insert_or_assign(one, counted(2)), std::runtime_error);
+      EXPECT_THROW(map.insert_or_assign(counted(1), two), std::runtime_error);
+      EXPECT_THROW(map.update(one, [](counted&) {}), std::runtime_error);
+    }
+    EXPECT_EQ(map.size(), 1U);
+    EXPECT_FALSE(map.contains(two));
+    EXPECT_EQ(map.get(one)->value, 1);
+    EXPECT_TRUE(map.try_emplace(two, 2));
+    EXPECT_TRUE(map.erase(one));
+  }
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(rcu_hash_map, is_unchanged_when_a_function_throws) {
+  int_map map;
+  map.try_emplace(1, 1);
+  const auto spoil = [](int& copy) {
+    copy = 2;
+    throw std::runtime_error("update");
+  };
+  EXPECT_THROW(map.update(1, spoil), std::runtime_error);
+  EXPECT_THROW(map.erase_if([](const auto&) -> bool { throw std::runtime_error("erase_if"); }),
+               std::runtime_error);
+  EXPECT_FALSE(readmost::is_in_section(0));
+  EXPECT_EQ(map.get(1), 1);
+  EXPECT_TRUE(map.update(1, [](int& copy) { copy = 3; }));
+}
+
+TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) {
+  int_map map;
+  {
+    const unit::allocation_limit elements_only(fewest * sizeof(void*));
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(map.try_emplace(i, i));
+    map.rehash(1'000);
+    EXPECT_EQ(map.bucket_count(), fewest);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(map.get(i), i);
+  }
+  map.try_emplace(100, 100);
+  EXPECT_GE(map.bucket_count(), 1'000U);
+  {
+    const unit::allocation_limit elements_only(fewest * sizeof(void*));
+    const std::size_t large = map.bucket_count();
+    map.rehash(0);
+    EXPECT_EQ(map.bucket_count(), large);
+  }
+  EXPECT_EQ(sorted_keys(map), up_to(101));
+}
+
+TEST(rcu_hash_map, refuses_sizes_that_cannot_be) {
+  int_map map;
+  EXPECT_THROW(map.rehash(SIZE_MAX), std::length_error);
+  EXPECT_THROW(map.reserve(SIZE_MAX), std::length_error);
+  EXPECT_THROW(int_map{SIZE_MAX}, std::length_error);
+  EXPECT_EQ(map.bucket_count(), fewest);
+  EXPECT_TRUE(map.try_emplace(1, 1));
+}
+
+// --- Size of the table ---------------------------------------------------------------------------
+
+TEST(rcu_hash_map, grows_and_shrinks_with_its_elements) {
+  int_map map;
+  constexpr int many = 3'000;
+  for (int i = 0; i < many; ++i) {
+    map.try_emplace(i, i);
+    ASSERT_TRUE(map.contains(i / 2));
+  }
+  EXPECT_EQ(map.size(), static_cast<std::size_t>(many));
+  // It looks at one stripe before it looks at all, so it may be a little late.
+  EXPECT_LE(map.load_factor(), 1.25F);
+  EXPECT_EQ(sorted_keys(map), up_to(many));
+  for (int i = many; i-- > 10;) {
+    EXPECT_TRUE(map.erase(i));
+    ASSERT_TRUE(map.contains(i / 2));
+  }
+  EXPECT_LE(map.bucket_count(), 256U);
+  EXPECT_EQ(sorted_keys(map), up_to(10));
+  map.clear();
+  EXPECT_EQ(map.bucket_count(), fewest);
+}
+
+TEST(rcu_hash_map, does_not_swing_between_two_sizes) {
+  int_map map;
+  int next = 0;
+  while (map.bucket_count() == fewest) map.try_emplace(next++, 0);
+  const std::size_t large = map.bucket_count();
+  for (int i = 0; i < 100; ++i) {
+    for (int j = 1; j < 9; ++j) map.erase(next - j);
+    EXPECT_EQ(map.bucket_count(), large);
+    for (int j = 1; j < 9; ++j) map.try_emplace(next - j, 0);
+    EXPECT_EQ(map.bucket_count(), large);
+  }
+}
+
+TEST(rcu_hash_map, has_the_buckets_that_are_asked_for) {
+  int_map map(100);
+  EXPECT_EQ(map.bucket_count(), 128U);
+  map.rehash(1'000);
+  EXPECT_EQ(map.bucket_count(), 1'024U);
+  map.reserve(3'000);
+  EXPECT_EQ(map.bucket_count(), 4'096U);
+  for (int i = 0; i < 3'000; ++i) map.try_emplace(i, i);
+  EXPECT_EQ(map.bucket_count(), 4'096U);
+  for (int i = 10; i < 3'000; ++i) map.erase(i);
+  EXPECT_EQ(map.bucket_count(), 4'096U);  // as was asked for
+  map.rehash(0);
+  EXPECT_EQ(map.bucket_count(), fewest);
+  EXPECT_EQ(sorted_keys(map), up_to(10));
+}
+
+TEST(rcu_hash_map, keeps_to_the_load_factor_it_is_given) {
+  int_map map;
+  EXPECT_EQ(map.max_load_factor(), 1.0F);
+  map.max_load_factor(8);
+  for (int i = 0; i < 100; ++i) map.try_emplace(i, i);
+  EXPECT_EQ(map.bucket_count(), fewest);
+  EXPECT_FLOAT_EQ(map.load_factor(), 100.0F / 16);
+  map.max_load_factor(0.5F);
+  map.rehash(0);
+  EXPECT_EQ(map.bucket_count(), 256U);
+  EXPECT_EQ(sorted_keys(map), up_to(100));
+}
+
+TEST(rcu_hash_map, is_not_resized_inside_a_section_but_by_the_next_writer) {
+  int_map map;
+  {
+    const rcu_reader section;
+    for (int i = 0; i < 200; ++i) map.try_emplace(i, i);
+    map.rehash(64);
+    EXPECT_EQ(map.bucket_count(), fewest);
+    EXPECT_EQ(map.size(), 200U);
+    EXPECT_TRUE(map.contains(150));
+  }
+  map.try_emplace(200, 200);
+  EXPECT_EQ(map.bucket_count(), 256U);
+  {
+    const rcu_reader section;
+    for (int i = 0; i < 201; ++i) map.erase(i);
+    EXPECT_EQ(map.bucket_count(), 256U);
+  }
+  map.try_emplace(1, 1);
+  map.erase(1);
+  EXPECT_EQ(map.bucket_count(), 64U);
+}
+
+TEST(rcu_hash_map, a_section_of_another_domain_does_not_keep_it_from_being_resized) {
+  separate_rcu_domain own;
+  int_map map(0, own);
+  EXPECT_EQ(&map.domain(), &own);
+  const rcu_reader section;
+  for (int i = 0; i < 200; ++i) map.try_emplace(i, i);
+  EXPECT_GE(map.bucket_count(), 128U);
+}
+
+TEST(rcu_hash_map, is_resized_by_hand_alone_if_so_wanted) {
+  int_map map;
+  EXPECT_TRUE(map.automatic_resizing());
+  map.automatic_resizing(false);
+  for (int i = 0; i < 200; ++i) map.try_emplace(i, i);
+  EXPECT_EQ(map.bucket_count(), fewest);
+  map.rehash(0);
+  EXPECT_EQ(map.bucket_count(), 256U);
+  map.clear();
+  EXPECT_EQ(map.bucket_count(), 256U);
+}
+
+TEST(rcu_hash_map, retires_in_its_domain) {
+  separate_rcu_domain own;
+  rcu_hash_map<int, counted> map(0, own);
+  map.try_emplace(1, 1);
+  const rcu_reader section;  // of another domain: keeps nothing
+  map.erase(1);
+  rcu_barrier(own);
+  EXPECT_EQ(counted::alive, 0);
+}
+
+// --- Readers during a resize ---------------------------------------------------------------------
+
+// Equal stops a thread that looks for a key when it comes by a certain other key.
+struct stop_at {
+  int key;
+  std::atomic<bool> reached{false};
+  std::atomic<bool> go_on{false};
+};
+thread_local stop_at* my_stop = nullptr;
+
+struct equal_that_stops {
+  bool operator()(int a, int b) const {
+    if (my_stop != nullptr && a == my_stop->key) {
+      my_stop->reached = true;
+      while (!my_stop->go_on.load()) std::this_thread::yield();
+    }
+    return a == b;
+  }
+};
+
+// Keys below `distinct` are hashed apart, above as the one that they leave as remainder.
+struct hash_by_remainder {
+  static constexpr int distinct = 1'000;
+  std::size_t operator()(int key) const { return static_cast<std::size_t>(key % distinct); }
+};
+int another_of_its_hash(int key) {
+  return key + hash_by_remainder::distinct;
+}
+
+using stopping_map = rcu_hash_map<int, int, hash_by_remainder, equal_that_stops>;
+
+class rcu_hash_map_in_resize : public testing::Test {
+ protected:
+  rcu_hash_map_in_resize() {
+    const stopping_map small, large(2 * fewest);
+    for (int key = 1; key < hash_by_remainder::distinct && b == 0; ++key) {
+      if (small.bucket(key) == small.bucket(a) && large.bucket(key) != large.bucket(a)) b = key;
+    }
+    map.automatic_resizing(false);
+  }
+
+  // Starts doubling the map; stays waiting for the readers of the small table, of which the caller
+  // is one.
+  bool starts_to_grow() {
+    resizer.begin([this] {
+      map.rehash(2 * fewest);
+      return 0;
+    });
+    return wait_until([this] { return map.bucket_count() == 2 * fewest; }) &&
+           resizer.falls_asleep();
+  }
+
+  // Two keys of one bucket among 16 that belong to different ones among 32.
+  int a = 0, b = 0;
+  stopping_map map;
+  helper_thread resizer, reader;
+};
+
+TEST_F(rcu_hash_map_in_resize, readers_of_the_old_table_find_all) {
+  for (const int key : {a, b, another_of_its_hash(a), another_of_its_hash(b)}) {
+    map.try_emplace(key, key);
+  }
+  {
+    const rcu_reader section;
+    auto old = map.begin();
+    ASSERT_TRUE(starts_to_grow());
+    int met = 0;
+    for (; old != map.end(); ++old) ++met;
+    EXPECT_EQ(met, 4);
+    EXPECT_EQ(sorted_keys(map).size(), 4U);
+    EXPECT_TRUE(resizer.in_call());
+  }
+  EXPECT_EQ(resizer.end(), 0);
+  EXPECT_EQ(sorted_keys(map).size(), 4U);
+}
+
+TEST_F(rcu_hash_map_in_resize, writers_go_on_meanwhile) {
+  for (int i = 0; i < 8; ++i) map.try_emplace(i % 2 == 0 ? a + 2'000 * i : b + 2'000 * i, i);
+  const auto key = [&](int i) { return (i % 2 == 0 ? a : b) + 2'000 * i; };
+  {
+    const rcu_reader section;
+    auto old = map.begin();
+    ASSERT_TRUE(starts_to_grow());
+    helper_thread writer;
+    EXPECT_EQ(writer.call([&] {
+      for (int i = 8; i < 12; ++i) map.try_emplace(key(i), i);
+      for (int i = 0; i < 12; i += 3) map.erase(key(i));
+      map.insert_or_assign(key(4), 40);
+      map.update(key(5), [](int& value) { value = 50; });
+      map.try_emplace(key(0), 0);
+      return static_cast<int>(map.size());
+    }),
+              9);
+    // Reads the old table to its end: what stays is there once.
+    int met_of_those_that_stay = 0;
+    for (; old != map.end(); ++old) {
+      const int stay[] = {key(1), key(2), key(4), key(5), key(7)};
+      met_of_those_that_stay +=
+          static_cast<int>(std::count(std::begin(stay), std::end(stay), old->first));
+    }
+    EXPECT_EQ(met_of_those_that_stay, 5);
+    EXPECT_EQ(map.get(key(4)), 40);
+    EXPECT_EQ(map.get(key(3)), std::nullopt);
+  }
+  EXPECT_EQ(resizer.end(), 0);
+  for (const std::size_t buckets : {2 * fewest, fewest, 4 * fewest}) {
+    map.rehash(buckets);
+    for (int i = 0; i < 12; ++i) {
+      const std::optional<int> expected = i != 0 && i % 3 == 0 ? std::nullopt
+                                          : i == 4 || i == 5   ? std::optional(10 * i)
+                                                               : std::optional(i);
+      EXPECT_EQ(map.get(key(i)), expected) << i;
+    }
+  }
+}
+
+// A reader that has passed over to elements of another bucket, from where it gets on by a link that
+// unzipping takes away: that has to wait for it. The reader enters after the new table was
+// published, so nothing else waits for it.
+TEST_F(rcu_hash_map_in_resize, unzipping_waits_for_readers_between_two_steps) {
+  const int first = a, last = another_of_its_hash(a);
+  for (const int key : {last, b, first}) map.try_emplace(key, 1);  // the chain: first, b, last
+  stop_at stop{first};
+  const auto grace_periods = [] { return readmost::rcu_statistics_of().grace_periods; };
+  std::uint64_t before = 0;
+  {
+    const rcu_reader section;
+    ASSERT_TRUE(starts_to_grow());
+    before = grace_periods();
+    EXPECT_EQ(reader.call([&] { return static_cast<int>(map.contains(b)); }), 1);
+    reader.begin([&] {
+      my_stop = &stop;
+      return static_cast<int>(map.contains(last));
+    });
+    ASSERT_TRUE(wait_until([&] { return stop.reached.load(); }));
+    // What is replaced keeps its link to b.
+    EXPECT_FALSE(map.insert_or_assign(first, 2));
+  }
+  // The readers of the old table are gone, and the first step is taken.
+  EXPECT_TRUE(wait_until([&] { return grace_periods() != before; }));
+  EXPECT_TRUE(resizer.falls_asleep());
+  stop.go_on = true;
+  EXPECT_EQ(reader.end(), 1);
+  EXPECT_EQ(resizer.end(), 0);
+  EXPECT_TRUE(map.contains(last));
+}
+
+// --- Writers in parallel -------------------------------------------------------------------------
+
+TEST(rcu_hash_map, keeps_what_many_writers_insert) {
+  rcu_hash_map<int, counted> map;
+  constexpr int threads = 4, each = 5'000;
+  std::vector<std::thread> writers;
+  std::atomic<int> inserted_twice{0};
+  for (int t = 0; t < threads; ++t) {
+    writers.emplace_back([&, t] {
+      for (int i = 0; i < each; ++i) {
+        map.try_emplace(t * each + i, i);
+        if (map.try_emplace(-1 - i, t)) ++inserted_twice;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(inserted_twice, each);  // of each such key one writer's
+  EXPECT_EQ(map.size(), static_cast<std::size_t>((threads + 1) * each));
+  for (int i = -each; i < threads * each; ++i) ASSERT_TRUE(map.contains(i)) << i;
+}
+
+TEST(rcu_hash_map, loses_no_update) {
+  int_map map;
+  map.try_emplace(1, 0);
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&] {
+      for (int i = 0; i < 2'000; ++i) map.update(1, [](int& value) { ++value; });
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(map.get(1), 8'000);
+}
+
+}  // namespace

@@ -1,0 +1,525 @@
+// RCU at the ends of threads and processes: exits, forks, and where there is no membarrier.
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <readmost/rcu.hpp>
+#include <thread>
+#include <vector>
+
+#include "helper_thread.hpp"
+#include "processes.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::in_a_child;
+using contract::shared_object;
+using contract::wait_until;
+using readmost::rcu_barrier;
+using readmost::rcu_default_domain;
+using readmost::rcu_domain;
+using readmost::rcu_obj_base;
+using readmost::rcu_reader;
+using readmost::rcu_retire;
+using readmost::rcu_statistics_of;
+using readmost::rcu_synchronize;
+using readmost::separate_rcu_domain;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+// ThreadSanitizer ends a child of several threads that starts one.
+#if defined(READMOST_THREAD_SANITIZER)
+#define SKIP_WHERE_CHILDREN_START_NO_THREADS() GTEST_SKIP() << "ThreadSanitizer forbids it"
+#else
+#define SKIP_WHERE_CHILDREN_START_NO_THREADS()
+#endif
+
+using counter = shared_object<std::atomic<int>>;
+
+// Adds one, and more that the action returns nothing of.
+template <class Action>
+void retire_with(rcu_domain& dom, Action action) {
+  rcu_retire(
+      new int,
+      [action](int* p) {
+        action();
+        delete p;
+      },
+      dom);
+}
+void retire_counted(counter& count, rcu_domain& dom = rcu_default_domain()) {
+  retire_with(dom, [&count] { ++*count.operator->(); });
+}
+
+// --- Threads -------------------------------------------------------------------------------------
+
+TEST(rcu_thread_exit, ends_the_section_that_was_left_open) {
+  for (const bool awaited : {false, true}) {
+    std::atomic<int> step{0};
+    std::thread reader([&] {
+      rcu_default_domain().lock();
+      rcu_default_domain().lock();
+      step = 1;
+      while (step != 2) std::this_thread::yield();
+    });
+    while (step != 1) std::this_thread::yield();
+    helper_thread writer;
+    if (awaited) {
+      writer.begin([] { return rcu_synchronize(), 1; });
+      EXPECT_TRUE(writer.falls_asleep());
+    }
+    step = 2;
+    reader.join();
+    if (!awaited) writer.begin([] { return rcu_synchronize(), 1; });
+    EXPECT_EQ(writer.end(), 1);
+  }
+}
+
+TEST(rcu_thread_exit, ends_a_counted_section_that_was_left_open) {
+  std::thread([] {
+    readmost::enlist();
+    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::retiring));
+    rcu_default_domain().lock();
+    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::offline));
+  }).join();
+  for (const auto& sections : rcu_default_domain().core().counted_sections) EXPECT_EQ(sections, 0U);
+}
+
+// Pthread keys are destroyed in rounds; ours is in the last of them. A key that is set again in
+// each is destroyed after it as well, for it was made later.
+class late_destructor {
+ public:
+  explicit late_destructor(void (*in_last_round)()) {
+    in_last_round_ = in_last_round;
+    rounds_ = 0;
+    readmost::enlist();  // makes its key first
+    pthread_key_create(&key_, [](void* self) {
+      if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(key_, self);
+      } else {
+        in_last_round_();
+      }
+    });
+  }
+  ~late_destructor() { pthread_key_delete(key_); }
+  void expect() { pthread_setspecific(key_, this); }
+
+ private:
+  static inline pthread_key_t key_;
+  static inline void (*in_last_round_)();
+  static inline int rounds_;
+};
+
+TEST(rcu_thread_exit, is_followed_by_sections_that_count) {
+  static std::atomic<int> step;
+  step = 0;
+  late_destructor last([] {
+    const bool departed = &readmost::my_record() == &readmost::unregistered;
+    rcu_reader section;
+    rcu_reader nested;
+    step = departed ? 1 : -1;
+    while (step != 2) std::this_thread::yield();
+  });
+  std::thread reader([&] {
+    rcu_reader section;
+    last.expect();
+  });
+  while (step == 0) std::this_thread::yield();
+  EXPECT_EQ(step, 1) << "this was not behind the exit";
+  helper_thread writer;
+  writer.begin([] { return rcu_synchronize(), 1; });
+  EXPECT_TRUE(writer.falls_asleep());
+  EXPECT_TRUE(writer.in_call());
+  step = 2;
+  EXPECT_EQ(writer.end(), 1);
+  reader.join();
+}
+
+TEST(rcu_thread_exit, is_followed_by_retirements_that_count) {
+  static std::atomic<int> gone;
+  gone = 0;
+  late_destructor last([] {
+    for (int i = 0; i < 100; ++i) retire_with(rcu_default_domain(), [] { ++gone; });
+  });
+  std::thread([&] {
+    rcu_reader section;
+    last.expect();
+  }).join();
+  rcu_barrier();
+  EXPECT_EQ(gone, 100);
+  EXPECT_EQ(rcu_statistics_of().waiting, 0U);
+}
+
+// --- Forks ---------------------------------------------------------------------------------------
+
+TEST(rcu_fork, child_and_parent_each_reclaim_what_waited) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  counter reclaimed;
+  helper_thread reader;
+  reader.call([] { return rcu_default_domain().lock(), 0; });
+  for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
+  // By a thread that is not in the child.
+  std::thread([&] {
+    for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
+  }).join();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the reclaimer has collected some
+  for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
+  in_a_child([&] {
+    EXPECT_EQ(rcu_statistics_of().waiting, 30U);
+    rcu_barrier();
+    EXPECT_EQ(*reclaimed.operator->(), 30) << "the parent's reader is not in the child";
+    EXPECT_EQ(rcu_statistics_of().waiting, 0U);
+    for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
+    EXPECT_TRUE(wait_until([&] { return *reclaimed.operator->() == 40; })) << "no reclaimer";
+  });
+  EXPECT_EQ(rcu_statistics_of().waiting, 30U);
+  reader.call([] { return rcu_default_domain().unlock(), 0; });
+  rcu_barrier();
+  EXPECT_EQ(*reclaimed.operator->(), 70);
+}
+
+// Between its two steps: queued, but the chunk does not say so yet.
+TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  counter reclaimed;
+  helper_thread reader, writer;
+  reader.call([] { return rcu_default_domain().lock(), 0; });
+  rcu_synchronize(*std::make_unique<separate_rcu_domain>());
+  retire_counted(reclaimed);
+  EXPECT_TRUE(wait_until([] { return readmost::my_record().retired_latest.load() == nullptr; }));
+  writer.call([&] { return retire_counted(reclaimed), 0; });
+  writer.call([&] { return readmost::my_record().home->retiring.store(0), 0; });
+  in_a_child([&] {
+    rcu_barrier();
+    EXPECT_EQ(*reclaimed.operator->(), 2);
+  });
+  writer.call([&] {
+    const readmost::thread_record& me = readmost::my_record();
+    return me.home->retiring.fetch_or(std::uint64_t{1} << me.number), 0;
+  });
+  reader.call([] { return rcu_default_domain().unlock(), 0; });
+  rcu_barrier();
+  EXPECT_EQ(*reclaimed.operator->(), 4);
+}
+
+TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
+  helper_thread recorded, counted;
+  recorded.call([] { return rcu_default_domain().lock(), 0; });
+  counted.call([] {
+    readmost::enlist();
+    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::retiring));
+    return rcu_default_domain().lock(), 0;
+  });
+  in_a_child([] { rcu_synchronize(); });
+  // Nor for the one that leads a grace period there.
+  helper_thread leader;
+  leader.begin([] { return rcu_synchronize(), 1; });
+  EXPECT_TRUE(leader.falls_asleep());
+  in_a_child([] { rcu_synchronize(); });
+  EXPECT_TRUE(leader.in_call());
+  recorded.call([] { return rcu_default_domain().unlock(), 0; });
+  EXPECT_TRUE(leader.falls_asleep());
+  counted.call([] {
+    rcu_default_domain().unlock();
+    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::offline));
+    return 0;
+  });
+  EXPECT_EQ(leader.end(), 1);
+}
+
+TEST(rcu_fork, child_keeps_its_own_section_open) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  rcu_reader section;
+  in_a_child([] {
+    helper_thread writer;
+    writer.begin([] { return rcu_synchronize(), 1; });
+    EXPECT_TRUE(writer.falls_asleep());
+    EXPECT_TRUE(writer.in_call());
+    rcu_default_domain().unlock();
+    EXPECT_EQ(writer.end(), 1);
+    rcu_default_domain().lock();
+  });
+}
+
+TEST(rcu_fork, works_in_a_deleter) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  counter reclaimed;
+  helper_thread reader;
+  reader.call([] { return rcu_default_domain().lock(), 0; });
+  for (int i = 0; i < 5; ++i) retire_counted(reclaimed);
+  retire_with(rcu_default_domain(), [&] {
+    in_a_child([&] {
+      const int before = *reclaimed.operator->();
+      EXPECT_EQ(before, 5);
+      for (int i = 0; i < 5; ++i) retire_counted(reclaimed);
+      rcu_synchronize();
+      rcu_barrier();
+      EXPECT_EQ(*reclaimed.operator->(), 15) << "five that came behind, five of its own";
+    });
+  });
+  for (int i = 0; i < 5; ++i) retire_counted(reclaimed);
+  reader.call([] { return rcu_default_domain().unlock(), 0; });
+  rcu_barrier();
+  EXPECT_EQ(*reclaimed.operator->(), 20);
+}
+
+char state_of(pid_t process) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/proc/%d/stat", process);
+  char text[256] = {};
+  if (std::FILE* const file = std::fopen(name, "r")) {
+    [[maybe_unused]] const auto got = std::fread(text, 1, sizeof text - 1, file);
+    std::fclose(file);
+  }
+  const char* const name_end = std::strrchr(text, ')');
+  return name_end != nullptr ? name_end[2] : '?';
+}
+
+// The child then consists of the reclaimer alone.
+TEST(rcu_fork, in_a_deleter_that_returns_leaves_a_reclaimer_at_work) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  for (const bool goes_on : {false, true}) {
+    counter child;
+    counter reclaimed;
+    retire_with(rcu_default_domain(), [&] {
+      const pid_t id = fork();
+      if (id != 0) {
+        *child.operator->() = id;
+        return;
+      }
+      alarm(contract::child_deadline);
+      if (goes_on) {
+        std::thread([&] {
+          for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
+          rcu_barrier();
+          *reclaimed.operator->() += 10;
+          for (;;) pause();
+        }).detach();
+      }
+    });
+    rcu_barrier();
+    const pid_t id = *child.operator->();
+    if (goes_on) {
+      EXPECT_TRUE(wait_until([&] { return *reclaimed.operator->() == 20; }));
+    }
+    int asleep_in_a_row = 0;
+    EXPECT_TRUE(wait_until([&] {
+      asleep_in_a_row = state_of(id) == 'S' ? asleep_in_a_row + 1 : 0;
+      return asleep_in_a_row == 100;
+    })) << "it spins";
+    kill(id, SIGKILL);
+    waitpid(id, nullptr, 0);
+  }
+}
+
+// --- The end of the process ----------------------------------------------------------------------
+
+class rcu_process_exit : public testing::Test {
+ protected:
+  // Runs it in a child, which ends by exit(); how long that took.
+  template <class Body>
+  std::chrono::duration<double> end_after(Body body) {
+    const auto start = steady_clock::now();
+    std::fflush(nullptr);
+    const pid_t id = fork();
+    if (id == 0) {
+      alarm(contract::child_deadline);
+      body();
+      std::exit(7);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(id, &status, 0), id);
+    EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+    return steady_clock::now() - start;
+  }
+
+  counter reclaimed;
+};
+
+TEST_F(rcu_process_exit, reclaims_what_was_retired_before) {
+  end_after([&] {
+    for (int i = 0; i < 1000; ++i) retire_counted(reclaimed);
+    separate_rcu_domain& forgotten = *new separate_rcu_domain;
+    for (int i = 0; i < 10; ++i) retire_counted(reclaimed, forgotten);
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 1010);
+}
+
+TEST_F(rcu_process_exit, reclaims_also_where_deleters_run_in_place) {
+  end_after([&] {
+    setenv("READMOST_RCU_THREAD", "0", 1);
+    for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
+    separate_rcu_domain& forgotten = *new separate_rcu_domain;
+    readmost::rcu_reclaim_by(readmost::reclaiming::in_place, forgotten);
+    for (int i = 0; i < 10; ++i) retire_counted(reclaimed, forgotten);
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 20);
+}
+
+TEST_F(rcu_process_exit, does_not_wait_long_for_a_reader) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  for (const char* thread : {"1", "0"}) {
+    const auto took = end_after([&] {
+      setenv("READMOST_RCU_THREAD", thread, 1);
+      std::atomic<bool> inside{false};
+      std::thread([&] {
+        rcu_reader section;
+        inside = true;
+        for (;;) pause();
+      }).detach();
+      while (!inside) std::this_thread::yield();
+      retire_counted(reclaimed);
+    });
+    EXPECT_LT(took, contract::generous);
+  }
+  EXPECT_EQ(*reclaimed.operator->(), 0) << "a reader was inside";
+}
+
+TEST_F(rcu_process_exit, of_a_thread_that_is_inside_a_section_does_not_wait) {
+  const auto took = end_after([&] {
+    retire_counted(reclaimed);
+    rcu_default_domain().lock();
+  });
+  EXPECT_LT(took, contract::generous);
+}
+
+TEST_F(rcu_process_exit, may_be_called_by_a_deleter) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  end_after([&] {
+    retire_with(rcu_default_domain(), [] { std::exit(7); });
+    for (;;) pause();
+  });
+}
+
+TEST_F(rcu_process_exit, does_not_wait_long_for_a_deleter) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  const auto took = end_after([&] {
+    retire_with(rcu_default_domain(), [] {
+      for (;;) pause();
+    });
+  });
+  EXPECT_LT(took, contract::generous);
+}
+
+TEST_F(rcu_process_exit, is_followed_by_destructors_that_may_use_it) {
+  end_after([&] {
+    static counter* count;
+    count = &reclaimed;
+    // Registered before the library's own function, and so called after it.
+    std::atexit([] {
+      retire_counted(*count);
+      {
+        rcu_reader section;
+      }
+      rcu_synchronize();
+      rcu_barrier();
+    });
+    retire_counted(reclaimed);
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 2);
+}
+
+// --- Without membarrier --------------------------------------------------------------------------
+
+bool forbid_membarrier() {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof rules / sizeof rules[0], rules};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Readers that use what a writer unlinks, reclaims and poisons.
+int errors_under_load(rcu_domain& dom) {
+  struct element : rcu_obj_base<element> {
+    std::atomic<int> alive{1};
+    ~element() { alive = 0; }
+  };
+  std::atomic<element*> current{new element};
+  std::atomic<bool> stop{false};
+  std::atomic<int> errors{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        std::scoped_lock section(dom);
+        const element* const one = current.load(std::memory_order_acquire);
+        for (int turn = 0; turn < 20; ++turn) {
+          if (one->alive.load(std::memory_order_relaxed) != 1) ++errors;
+        }
+      }
+    });
+  }
+  std::vector<std::unique_ptr<element>> unlinked;
+  for (int i = 0; i < 2000; ++i) {
+    std::unique_ptr<element> old(current.exchange(new element));
+    if (i % 2 == 0) {
+      old.release()->retire({}, dom);
+    } else {
+      rcu_synchronize(dom);
+      old->alive = 0;
+      unlinked.push_back(std::move(old));  // readable for who is still there
+    }
+  }
+  stop = true;
+  for (std::thread& one : readers) one.join();
+  delete current.load();
+  rcu_barrier(dom);
+  return errors;
+}
+
+TEST(rcu_without_membarrier, readers_and_grace_periods_are_right) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  in_a_child([] {
+    if (!forbid_membarrier()) return;
+    ASSERT_FALSE(readmost::platform::enable_heavy_fence());
+    EXPECT_EQ(errors_under_load(rcu_default_domain()), 0);
+    helper_thread reader, writer;
+    reader.call([] { return rcu_default_domain().lock(), 0; });
+    writer.begin([] { return rcu_synchronize(), 1; });
+    EXPECT_TRUE(writer.falls_asleep());
+    EXPECT_TRUE(writer.in_call());
+    reader.call([] { return rcu_default_domain().unlock(), 0; });
+    EXPECT_EQ(writer.end(), 1);
+  });
+}
+
+TEST(rcu_without_membarrier, it_goes_on_where_that_stops_working) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  in_a_child([] {
+    EXPECT_EQ(errors_under_load(rcu_default_domain()), 0);
+    helper_thread reader;
+    reader.call([] { return rcu_default_domain().lock(), 0; });
+    // For this thread and those that it starts.
+    if (!forbid_membarrier()) return;
+    {
+      separate_rcu_domain dom;
+      EXPECT_EQ(errors_under_load(dom), 0);
+    }
+    helper_thread late;
+    late.begin([] { return rcu_synchronize(), 1; });
+    EXPECT_TRUE(late.falls_asleep());
+    EXPECT_TRUE(late.in_call());
+    reader.call([] { return rcu_default_domain().unlock(), 0; });
+    EXPECT_EQ(late.end(), 1);
+  });
+}
+
+}  // namespace

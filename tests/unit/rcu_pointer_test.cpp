@@ -1,0 +1,179 @@
+// Pointers to what RCU's readers share, and the slot that owns.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <new>
+#include <readmost/rcu_pointer.hpp>
+#include <thread>
+#include <vector>
+
+#include "allocation_limit.hpp"
+#include "counted.hpp"
+
+namespace {
+
+using readmost::rcu_barrier;
+using readmost::rcu_obj_base;
+using readmost::rcu_pointer;
+using readmost::rcu_reader;
+using unit::counted;
+
+struct intrusive : counted, rcu_obj_base<intrusive> {
+  using counted::counted;
+};
+
+static_assert(sizeof(rcu_pointer<int>) == sizeof(int*));
+static_assert(!std::is_copy_constructible_v<rcu_pointer<int>>);
+static_assert(!std::is_constructible_v<rcu_pointer<int>, int*>);
+static_assert(noexcept(std::declval<rcu_pointer<intrusive>&>().assign(nullptr)));
+static_assert(!noexcept(std::declval<rcu_pointer<counted>&>().assign(nullptr)));
+
+TEST(rcu_pointer, what_is_assigned_is_what_is_dereferenced) {
+  int one = 1;
+  std::atomic<const int*> shared{nullptr};
+  const rcu_reader section;
+  EXPECT_EQ(readmost::rcu_dereference(shared), nullptr);
+  readmost::rcu_assign_pointer(shared, &one);
+  EXPECT_EQ(readmost::rcu_dereference(shared), &one);
+}
+
+TEST(rcu_pointer, holds_nothing_at_first) {
+  const rcu_pointer<int> slot;
+  const rcu_reader section;
+  EXPECT_FALSE(slot);
+  EXPECT_EQ(slot.load(), nullptr);
+}
+
+TEST(rcu_pointer, deletes_what_it_holds_with_itself) {
+  {
+    const rcu_pointer<counted> slot(std::make_unique<counted>(7));
+    EXPECT_TRUE(slot);
+    const rcu_reader section;
+    EXPECT_EQ(slot.load()->value, 7);
+  }
+  EXPECT_EQ(counted::alive, 0);
+}
+
+template <class T>
+class rcu_pointer_of : public testing::Test {};
+using kinds = testing::Types<counted, const counted, intrusive, const intrusive>;
+TYPED_TEST_SUITE(rcu_pointer_of, kinds);
+
+TYPED_TEST(rcu_pointer_of, keeps_what_is_replaced_until_its_readers_have_left) {
+  rcu_pointer<TypeParam> slot(std::make_unique<TypeParam>(1));
+  {
+    const rcu_reader section;
+    const TypeParam* const old = slot.load();
+    slot.assign(std::make_unique<TypeParam>(2));
+    EXPECT_EQ(slot.load()->value, 2);
+    readmost::rcu_hurry();
+    std::this_thread::yield();
+    EXPECT_EQ(old->value, 1);
+    EXPECT_EQ(counted::alive, 2);
+  }
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 1);
+  slot.reset();
+  EXPECT_FALSE(slot);
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 0);
+  slot.reset();  // nothing to retire
+}
+
+TEST(rcu_pointer, gives_what_is_exchanged_back) {
+  rcu_pointer<counted> slot(std::make_unique<counted>(1));
+  const std::unique_ptr<counted> old(slot.exchange(std::make_unique<counted>(2)));
+  EXPECT_EQ(old->value, 1);
+  EXPECT_EQ(std::unique_ptr<counted>(slot.exchange(nullptr))->value, 2);
+  EXPECT_FALSE(slot);
+}
+
+TEST(rcu_pointer, retires_in_the_domain_that_is_given) {
+  readmost::separate_rcu_domain other;
+  rcu_pointer<counted> slot(std::make_unique<counted>(1));
+  const rcu_reader section;  // of the default domain: does not keep it
+  slot.reset(other);
+  rcu_barrier(other);
+  EXPECT_EQ(counted::alive, 0);
+}
+
+int deleted_by_own_deleter = 0;
+struct own_deleter {
+  void operator()(const counted* old) const {
+    ++deleted_by_own_deleter;
+    delete old;
+  }
+};
+
+TEST(rcu_pointer, calls_the_deleter_it_is_given) {
+  using slot_type = rcu_pointer<counted, own_deleter>;
+  {
+    slot_type slot(slot_type::owner(new counted(1)));
+    slot.assign(slot_type::owner(new counted(2)));
+    rcu_barrier();
+    EXPECT_EQ(deleted_by_own_deleter, 1);
+  }
+  EXPECT_EQ(deleted_by_own_deleter, 2);
+  EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(rcu_pointer, keeps_the_old_object_when_there_is_no_memory_to_retire_it) {
+  rcu_pointer<counted> slot(std::make_unique<counted>(1));
+  auto fresh = std::make_unique<counted>(2);
+  {
+    const unit::allocation_limit none(0);
+    EXPECT_THROW(slot.assign(std::move(fresh)), std::bad_alloc);
+    EXPECT_THROW(slot.reset(), std::bad_alloc);
+  }
+  const rcu_reader section;
+  EXPECT_EQ(slot.load()->value, 1);
+  EXPECT_EQ(counted::alive, 1);
+}
+
+TEST(rcu_pointer, retires_without_memory_what_can_be_retired_by_itself) {
+  rcu_pointer<intrusive> slot(std::make_unique<intrusive>(1));
+  auto fresh = std::make_unique<intrusive>(2);
+  {
+    const unit::allocation_limit none(0);
+    slot.assign(std::move(fresh));
+  }
+  slot.reset();
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 0);
+}
+
+// Two halves that a reader must see together, and alive.
+struct halves : rcu_obj_base<halves> {
+  explicit halves(int n) : left(n), right(-n) {}
+  ~halves() { left = right = 1; }
+  int left, right;
+};
+
+TEST(rcu_pointer, readers_see_whole_objects_while_several_writers_replace_them) {
+  rcu_pointer<halves> slot(std::make_unique<halves>(1));
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (!stop.load()) {
+        const rcu_reader section;
+        const halves* const now = slot.load();
+        if (now->left + now->right != 0) ++wrong;
+      }
+    });
+  }
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 2; ++i) {
+    writers.emplace_back([&, i] {
+      for (int n = 0; n < 20'000; ++n) slot.assign(std::make_unique<halves>(2 * n + i));
+    });
+  }
+  for (std::thread& each : writers) each.join();
+  stop = true;
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace

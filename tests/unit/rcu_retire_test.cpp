@@ -1,0 +1,613 @@
+// RCU: what is retired, its deleters, barriers and the limit of the backlog.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <readmost/rcu.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "helper_thread.hpp"
+#include "processes.hpp"
+
+namespace {
+thread_local bool memory_is_exhausted = false;
+}
+
+// Every allocation of the program's, so that one can fail.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = memory_is_exhausted ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+using contract::helper_thread;
+using contract::wait_until;
+using readmost::rcu_barrier;
+using readmost::rcu_default_domain;
+using readmost::rcu_domain;
+using readmost::rcu_obj_base;
+using readmost::rcu_reader;
+using readmost::rcu_reclaim_by;
+using readmost::rcu_retire;
+using readmost::rcu_statistics_of;
+using readmost::rcu_synchronize;
+using readmost::reclaiming;
+using readmost::separate_rcu_domain;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Counts those that live.
+class counted {
+ public:
+  counted() { ++living; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  ~counted() { --living; }
+  static inline std::atomic<int> living{0};
+};
+struct based : counted, rcu_obj_base<based> {};
+
+// Calls what it is given, with the object, and deletes that.
+template <class Action>
+class and_delete {
+ public:
+  explicit and_delete(Action action) : action_(std::move(action)) {}
+  template <class T>
+  void operator()(T* p) {
+    action_();
+    delete p;
+  }
+
+ private:
+  Action action_;
+};
+
+template <class Action>
+void retire_with(rcu_domain& dom, Action action) {
+  rcu_retire(new int, and_delete<Action>(std::move(action)), dom);
+}
+
+// A domain of its own for each test, by both ways of reclaiming.
+class rcu_reclamation : public testing::TestWithParam<reclaiming> {
+ protected:
+  rcu_reclamation() { rcu_reclaim_by(GetParam(), dom); }
+  bool in_place() const { return GetParam() == reclaiming::in_place; }
+
+  separate_rcu_domain dom;
+};
+INSTANTIATE_TEST_SUITE_P(by, rcu_reclamation,
+                         testing::Values(reclaiming::in_background, reclaiming::in_place));
+
+// --- Retiring and barriers -----------------------------------------------------------------------
+
+TEST_P(rcu_reclamation, deletes_after_the_section_of_another_thread) {
+  helper_thread reader;
+  reader.call([&] { return dom.lock(), 0; });
+  (new based)->retire({}, dom);
+  rcu_retire(new counted, {}, dom);
+  helper_thread waiter;
+  waiter.begin([&] { return rcu_barrier(dom), 1; });
+  EXPECT_TRUE(waiter.falls_asleep());
+  EXPECT_TRUE(waiter.in_call());
+  EXPECT_EQ(counted::living, 2);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting, 2U);
+  reader.call([&] { return dom.unlock(), 0; });
+  EXPECT_EQ(waiter.end(), 1);
+  EXPECT_EQ(counted::living, 0);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting, 0U);
+}
+
+TEST_P(rcu_reclamation, runs_deleters_oldest_first) {
+  std::vector<int> order;
+  for (int i = 0; i < 1000; ++i) retire_with(dom, [&order, i] { order.push_back(i); });
+  rcu_barrier(dom);
+  ASSERT_EQ(order.size(), 1000U);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_P(rcu_reclamation, by_a_barrier_is_complete_for_every_thread) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        for (int left = 10; left > 0; --left) (new based)->retire({}, dom);
+      });
+    }
+    (new based)->retire({}, dom);
+    for (std::thread& one : threads) one.join();
+    rcu_barrier(dom);
+    ASSERT_EQ(counted::living, 0);
+  }
+}
+
+TEST_P(rcu_reclamation, by_barriers_of_many_threads_is_complete_for_each) {
+  std::atomic<int> missed{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) {
+        std::atomic<int> gone{0};
+        for (int left = 3; left > 0; --left) retire_with(dom, [&gone] { ++gone; });
+        rcu_barrier(dom);
+        if (gone != 3) ++missed;
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  EXPECT_EQ(missed, 0);
+}
+
+TEST_P(rcu_reclamation, outlives_the_thread_that_retired) {
+  helper_thread reader;
+  reader.call([&] { return dom.lock(), 0; });
+  for (int i = 0; i < 20; ++i) {
+    std::thread([&] {
+      for (int left = 5; left > 0; --left) (new based)->retire({}, dom);
+    }).join();
+  }
+  EXPECT_EQ(counted::living, 100);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting, 100U);
+  reader.call([&] { return dom.unlock(), 0; });
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+TEST_P(rcu_reclamation, ends_with_the_domain) {
+  std::atomic<int> gone{0};
+  for (int round = 0; round < 20; ++round) {
+    separate_rcu_domain brief;
+    rcu_reclaim_by(GetParam(), brief);
+    for (int left = 10; left > 0; --left) retire_with(brief, [&gone] { ++gone; });
+  }
+  EXPECT_EQ(gone, 200);
+}
+
+TEST_P(rcu_reclamation, statistics_count_what_is_retired_and_reclaimed) {
+  const auto before = rcu_statistics_of(dom);
+  for (int i = 0; i < 100; ++i) (new based)->retire({}, dom);
+  EXPECT_EQ(rcu_statistics_of(dom).retired - before.retired, 100U);
+  rcu_barrier(dom);
+  const auto after = rcu_statistics_of(dom);
+  EXPECT_EQ(after.retired - before.retired, 100U);
+  EXPECT_EQ(after.reclaimed - before.reclaimed, 100U);
+  EXPECT_GT(after.grace_periods, before.grace_periods);
+  EXPECT_EQ(after.waiting, 0U);
+  EXPECT_EQ(after.waiting_bytes, 0U);
+}
+
+TEST_P(rcu_reclamation, statistics_know_the_bytes_that_wait) {
+  struct large : rcu_obj_base<large> {
+    char content[10'000];
+  };
+  helper_thread reader;
+  reader.call([&] { return dom.lock(), 0; });
+  for (int i = 0; i < 10; ++i) (new large)->retire({}, dom);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting_bytes, 10 * sizeof(large));
+  reader.call([&] { return dom.unlock(), 0; });
+  rcu_barrier(dom);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting_bytes, 0U);
+}
+
+// --- What can be a deleter, and what an object ---------------------------------------------------
+
+TEST_P(rcu_reclamation, keeps_the_state_of_a_deleter) {
+  struct noted : rcu_obj_base<noted, std::function<void(noted*)>> {};
+  int sum = 0;
+  (new noted)->retire([&, by = 1](noted* p) { delete p, sum += by; }, dom);
+  rcu_retire(new int(10), std::function<void(int*)>([&](int* p) { sum += *p, delete p; }), dom);
+  rcu_barrier(dom);
+  EXPECT_EQ(sum, 11);
+}
+
+class owning {
+ public:
+  owning() = default;
+  explicit owning(std::shared_ptr<int> sum) : sum_(std::move(sum)) {}
+  owning(owning&&) = default;
+  owning& operator=(owning&&) = default;
+  template <class T>
+  void operator()(T* p) {
+    ++*sum_;
+    delete p;
+  }
+
+ private:
+  std::shared_ptr<int> sum_;
+};
+
+TEST_P(rcu_reclamation, takes_deleters_that_can_only_be_moved) {
+  struct noted : rcu_obj_base<noted, owning> {};
+  const auto sum = std::make_shared<int>(0);
+  (new noted)->retire(owning(sum), dom);
+  rcu_retire(new int, owning(sum), dom);
+  rcu_barrier(dom);
+  EXPECT_EQ(*sum, 2);
+  EXPECT_EQ(sum.use_count(), 1) << "a deleter outlived its use";
+}
+
+// Only to be moved once more, into what is retired: no assignment, no default.
+TEST_P(rcu_reclamation, asks_of_a_free_deleter_no_more_than_to_be_moved) {
+  int& count = *new int(0);
+  rcu_retire(
+      new int, [&count, own = std::make_unique<int>(7)](int* p) { delete p, count += *own; }, dom);
+  rcu_barrier(dom);
+  EXPECT_EQ(count, 7);
+  delete &count;
+}
+
+struct unknown;
+struct by_unknown : rcu_obj_base<unknown> {};  // fine as long as nothing of it is used
+unknown* make_unknown();
+void drop_unknown(unknown* p);
+
+TEST_P(rcu_reclamation, takes_objects_of_a_type_that_only_the_deleter_knows) {
+  rcu_retire(make_unknown(), drop_unknown, dom);
+  rcu_retire(static_cast<void*>(std::malloc(8)), std::free, dom);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+struct unknown : counted {};
+unknown* make_unknown() {
+  return new unknown;
+}
+void drop_unknown(unknown* p) {
+  delete p;
+}
+
+TEST_P(rcu_reclamation, finds_the_object_behind_several_bases) {
+  struct other {
+    virtual ~other() = default;
+    long content = 5;
+  };
+  struct both : other, counted, rcu_obj_base<both> {};
+  (new both)->retire({}, dom);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+TEST_P(rcu_reclamation, does_not_copy_what_is_queued_with_an_object) {
+  struct content : rcu_obj_base<content> {
+    int value = 0;
+  };
+  auto* const old = new content;
+  old->value = 1;
+  old->retire({}, dom);
+  auto* const fresh = new content(*old);
+  EXPECT_EQ(fresh->value, 1);
+  content assigned;
+  assigned = *fresh;
+  fresh->retire({}, dom);
+  rcu_barrier(dom);
+}
+
+TEST_P(rcu_reclamation, does_not_happen_to_what_there_was_no_memory_for) {
+  const auto before = rcu_statistics_of(dom).retired;
+  const auto object = std::make_unique<counted>();
+  memory_is_exhausted = true;
+  bool thrown = false;
+  try {
+    rcu_retire(object.get(), {}, dom);
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  memory_is_exhausted = false;
+  EXPECT_TRUE(thrown);
+  rcu_barrier(dom);
+  EXPECT_EQ(rcu_statistics_of(dom).retired, before);
+  EXPECT_EQ(counted::living, 1);
+}
+
+TEST_P(rcu_reclamation, of_objects_with_a_base_needs_no_memory) {
+  auto* const object = new based;
+  rcu_retire(new counted, {}, dom);  // the reclaiming thread has been started
+  memory_is_exhausted = true;
+  object->retire({}, dom);
+  rcu_barrier(dom);
+  memory_is_exhausted = false;
+  EXPECT_EQ(counted::living, 0);
+}
+
+// --- What a deleter may do -----------------------------------------------------------------------
+
+TEST_P(rcu_reclamation, runs_deleters_that_retire) {
+  static std::atomic<int> left;
+  struct chain {
+    static void link(rcu_domain& dom) {
+      if (left-- > 0) retire_with(dom, [&dom] { link(dom); });
+    }
+  };
+  left = 100;
+  chain::link(dom);
+  EXPECT_TRUE(wait_until([&] { return rcu_barrier(dom), left < 0; }));
+}
+
+TEST_P(rcu_reclamation, runs_deleters_that_wait_for_grace_periods_and_open_sections) {
+  int done = 0;
+  retire_with(dom, [&] {
+    rcu_synchronize(dom);
+    rcu_synchronize();
+    std::scoped_lock sections(dom, rcu_default_domain());
+    ++done;
+  });
+  rcu_barrier(dom);
+  EXPECT_EQ(done, 1);
+}
+
+TEST_P(rcu_reclamation, runs_deleters_that_call_barrier) {
+  std::vector<int> order;
+  for (int i = 0; i < 200; ++i) {
+    retire_with(dom, [&, i] {
+      if (i % 50 == 10) {
+        retire_with(dom, [&] { order.push_back(-1); });
+        rcu_barrier(dom);
+        // All but itself: those behind it as well.
+        EXPECT_EQ(rcu_statistics_of(dom).waiting <= 200, true);
+      }
+      order.push_back(i);
+    });
+  }
+  rcu_barrier(dom);
+  EXPECT_EQ(order.size(), 204U);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting, 0U);
+}
+
+TEST_P(rcu_reclamation, by_a_barrier_in_a_deleter_is_complete_but_for_that) {
+  bool complete = false;
+  retire_with(dom, [&] {
+    int later = 0;
+    for (int i = 0; i < 10; ++i) retire_with(dom, [&later] { ++later; });
+    rcu_barrier(dom);
+    complete = later == 10;
+  });
+  rcu_barrier(dom);
+  EXPECT_TRUE(complete);
+}
+
+TEST_P(rcu_reclamation, runs_deleters_that_make_and_end_domains) {
+  std::atomic<int> done{0};
+  retire_with(dom, [&] {
+    separate_rcu_domain inner;
+    retire_with(inner, [&] { ++done; });
+    rcu_synchronize(inner);
+  });
+  rcu_barrier(dom);
+  EXPECT_EQ(done, 1);
+}
+
+TEST(rcu_reclaimer, runs_deleters_with_all_signals_blocked) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  retire_with(rcu_default_domain(), [&] { pthread_sigmask(SIG_SETMASK, nullptr, &mask); });
+  rcu_barrier();
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGPROF})
+    EXPECT_EQ(sigismember(&mask, signal), 1) << signal;
+}
+
+TEST(rcu_reclaimer, does_not_run_deleters_in_the_threads_that_retire) {
+  const std::thread::id mine = std::this_thread::get_id();
+  std::atomic<int> here{0};
+  for (int i = 0; i < 10'000; ++i)
+    retire_with(rcu_default_domain(), [&] { here += std::this_thread::get_id() == mine; });
+  rcu_barrier();
+  EXPECT_EQ(here, 0);
+}
+
+TEST(rcu_reclaimer, may_take_a_lock_that_the_retiring_thread_holds) {
+  separate_rcu_domain dom;
+  readmost::rcu_limit_backlog({.objects = 128, .bytes = 1 << 20}, dom);
+  std::mutex mutex;
+  int sum = 0;
+  {
+    // Above the limit as well.
+    std::scoped_lock held(mutex);
+    for (int i = 0; i < 300; ++i) {
+      retire_with(dom, [&] {
+        std::scoped_lock inner(mutex);
+        ++sum;
+      });
+    }
+    EXPECT_EQ(sum, 0);
+  }
+  rcu_barrier(dom);
+  EXPECT_EQ(sum, 300);
+}
+
+TEST(rcu_reclaimer, is_not_there_where_deleters_run_in_place) {
+  separate_rcu_domain dom;
+  rcu_reclaim_by(reclaiming::in_place, dom);
+  const std::thread::id mine = std::this_thread::get_id();
+  int here = 0;
+  for (int i = 0; i < 1000; ++i) {
+    std::scoped_lock section(dom);
+    retire_with(dom, [&] { here += std::this_thread::get_id() == mine; });
+  }
+  EXPECT_EQ(here, 0) << "inside a section";
+  for (int i = 0; i < 1000; ++i)
+    retire_with(dom, [&] { here += std::this_thread::get_id() == mine; });
+  EXPECT_GE(here, 1000) << "retiring has reclaimed nothing";
+  rcu_barrier(dom);
+  EXPECT_EQ(here, 2000);
+}
+
+// --- The limit of the backlog --------------------------------------------------------------------
+
+constexpr int limit = 256;
+
+TEST_P(rcu_reclamation, slows_a_flood_down_while_a_reader_stays) {
+  constexpr int flood = 1024;
+  readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30}, dom);
+  helper_thread reader, writer;
+  reader.call([&] { return dom.lock(), 0; });
+  std::atomic<int> retired{0};
+  const auto start = steady_clock::now();
+  writer.begin([&] {
+    for (int i = 0; i < flood; ++i) {
+      (new based)->retire({}, dom);
+      ++retired;
+    }
+    return 1;
+  });
+  EXPECT_TRUE(wait_until([&] {
+    // So much the time allows: 64 objects in 0.1 s.
+    const int count = retired;
+    const auto slices = (steady_clock::now() - start) / milliseconds(100);
+    EXPECT_LE(count, limit + 64 * (slices + 3));
+    return count == flood || testing::Test::HasFailure();
+  })) << "a reader that stays must not stop writers for good";
+  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(counted::living, flood);
+  reader.call([&] { return dom.unlock(), 0; });
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+TEST_P(rcu_reclamation, lets_a_flood_go_on_when_the_reader_has_left) {
+  readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30}, dom);
+  helper_thread reader, writer;
+  reader.call([&] { return dom.lock(), 0; });
+  writer.begin([&] {
+    // With the reader inside it would take half an hour.
+    for (int i = 0; i < 1'000'000 / (in_place() ? 10 : 1); ++i) (new based)->retire({}, dom);
+    return 1;
+  });
+  EXPECT_TRUE(wait_until([] { return counted::living > limit; }));
+  EXPECT_TRUE(writer.in_call());
+  reader.call([&] { return dom.unlock(), 0; });
+  EXPECT_EQ(writer.end(), 1);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+TEST_P(rcu_reclamation, keeps_to_the_limit_of_bytes) {
+  struct large : counted, rcu_obj_base<large> {
+    char content[100'000];
+  };
+  readmost::rcu_limit_backlog({.objects = 1 << 20, .bytes = 1 << 20}, dom);
+  helper_thread reader, writer;
+  reader.call([&] { return dom.lock(), 0; });
+  writer.begin([&] {
+    for (int i = 0; i < 1000; ++i) (new large)->retire({}, dom);
+    return 1;
+  });
+  EXPECT_TRUE(writer.falls_asleep() || in_place());
+  EXPECT_LT(counted::living, 100);
+  reader.call([&] { return dom.unlock(), 0; });
+  EXPECT_EQ(writer.end(), 1);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+TEST_P(rcu_reclamation, does_not_slow_down_who_is_inside_a_section_or_a_deleter) {
+  constexpr int flood = 20'000;  // else half a minute
+  readmost::rcu_limit_backlog({.objects = 64, .bytes = 1 << 30}, dom);
+  const auto start = steady_clock::now();
+  {
+    std::scoped_lock section(dom);
+    for (int i = 0; i < flood; ++i) (new based)->retire({}, dom);
+  }
+  EXPECT_LT(steady_clock::now() - start, contract::generous);
+  retire_with(dom, [&] {
+    for (int i = 0; i < flood; ++i) (new based)->retire({}, dom);
+  });
+  rcu_barrier(dom);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+  EXPECT_LT(steady_clock::now() - start, 2 * contract::generous);
+}
+
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_P(rcu_reclamation, of_a_flood_keeps_memory_bounded) {
+#if defined(READMOST_THREAD_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+  constexpr int flood = 300'000;
+  constexpr std::size_t bound = 1U << 30;
+#else
+  constexpr int flood = 10'000'000;
+  constexpr std::size_t bound = 64U << 20;
+#endif
+  struct node : rcu_obj_base<node> {
+    char content[64];
+  };
+  constexpr int writers = 2;
+  const std::size_t before = resident_bytes();
+  std::size_t most_bytes = 0;
+  std::uint64_t most_waiting = 0;
+  std::atomic<int> busy{writers};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < writers; ++i) {
+    threads.emplace_back([&] {
+      for (int left = flood / writers; left > 0; --left) {
+        if (left % 16 == 0) std::scoped_lock section(dom);
+        (new node)->retire({}, dom);
+      }
+      --busy;
+    });
+  }
+  while (busy != 0) {
+    most_bytes = std::max(most_bytes, resident_bytes());
+    most_waiting = std::max(most_waiting, rcu_statistics_of(dom).waiting);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  for (std::thread& one : threads) one.join();
+  EXPECT_LT(most_bytes - before, bound);
+  // The counts of two threads and of the reclaimer are read one after another.
+  EXPECT_LE(most_waiting, readmost::backlog_limit{}.objects + 64U * (writers + 2) + 1000);
+  rcu_barrier(dom);
+  EXPECT_EQ(rcu_statistics_of(dom).waiting, 0U);
+}
+
+// --- Haste, and life without a thread ------------------------------------------------------------
+
+TEST_P(rcu_reclamation, in_a_hurry_needs_no_barrier) {
+  for (int round = 0; round < 100; ++round) {
+    (new based)->retire({}, dom);
+    EXPECT_TRUE(wait_until([&] { return readmost::rcu_hurry(dom), counted::living == 0; }));
+  }
+}
+
+TEST(rcu_reclaimer, deletes_without_being_asked) {
+  for (int round = 0; round < 100; ++round) {
+    (new based)->retire();
+    EXPECT_TRUE(wait_until([] { return counted::living == 0; }));
+  }
+}
+
+TEST(rcu_reclaimer, is_not_started_against_the_environment) {
+  contract::in_a_child([] {
+    setenv("READMOST_RCU_THREAD", "0", 1);
+    const auto mine = std::this_thread::get_id();
+    int here = 0;
+    for (int i = 0; i < 1000; ++i)
+      retire_with(rcu_default_domain(), [&] { here += std::this_thread::get_id() == mine; });
+    EXPECT_GE(here, 500) << "retiring has reclaimed nothing";
+    rcu_barrier();
+    EXPECT_EQ(here, 1000);
+  });
+}
+
+}  // namespace

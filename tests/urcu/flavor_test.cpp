@@ -1,0 +1,296 @@
+// The flavor as liburcu's code sees it: the layout of its structures, each member of the flavor's,
+// and that it has the process's readers in common with the rest of the library.
+#include <gtest/gtest.h>
+#include <readmost/urcu_flavor.h>
+#include <readmost_rcu.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <readmost/domain.hpp>
+#include <string>
+
+#include "helper_thread.hpp"
+#include "inline_sections.hpp"
+#include "processes.hpp"
+#include "urcu_flavor.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::in_a_child;
+using readmost::urcu::flavor;
+
+// Of the headers that are installed, whichever version they are.
+#define EXPECT_SAME_PLACE(member) \
+  static_assert(offsetof(rcu_flavor_struct, member) == offsetof(flavor, member))
+EXPECT_SAME_PLACE(read_lock);
+EXPECT_SAME_PLACE(read_unlock);
+EXPECT_SAME_PLACE(read_ongoing);
+EXPECT_SAME_PLACE(read_quiescent_state);
+EXPECT_SAME_PLACE(update_call_rcu);
+EXPECT_SAME_PLACE(update_synchronize_rcu);
+EXPECT_SAME_PLACE(update_defer_rcu);
+EXPECT_SAME_PLACE(thread_offline);
+EXPECT_SAME_PLACE(thread_online);
+EXPECT_SAME_PLACE(register_thread);
+EXPECT_SAME_PLACE(unregister_thread);
+EXPECT_SAME_PLACE(barrier);
+EXPECT_SAME_PLACE(register_rculfhash_atfork);
+EXPECT_SAME_PLACE(unregister_rculfhash_atfork);
+static_assert(sizeof(flavor) == 16 * sizeof(void*));
+static_assert(sizeof(rcu_flavor_struct) == 14 * sizeof(void*) ||
+              sizeof(rcu_flavor_struct) == sizeof(flavor));
+
+static_assert(sizeof(rcu_head) == sizeof(readmost::urcu::head));
+static_assert(offsetof(rcu_head, next) == offsetof(readmost::urcu::head, next));
+static_assert(offsetof(rcu_head, func) == offsetof(readmost::urcu::head, func));
+
+static_assert(sizeof(urcu_atfork) == sizeof(readmost::urcu::atfork));
+static_assert(offsetof(urcu_atfork, priv) == offsetof(readmost::urcu::atfork, priv));
+static_assert(sizeof(urcu_gp_poll_state) == sizeof(readmost::urcu::poll_state));
+
+// The same object with the members of liburcu 0.14, whichever version is installed.
+extern "C" const flavor whole_flavor asm("urcu_readmost_flavor");
+
+// A section of another thread, by way of the flavor's members.
+class section_elsewhere {
+ public:
+  section_elsewhere() {
+    thread_.call([] {
+      urcu_readmost_flavor.register_thread();
+      urcu_readmost_flavor.read_lock();
+      return 0;
+    });
+  }
+  section_elsewhere(const section_elsewhere&) = delete;
+  section_elsewhere& operator=(const section_elsewhere&) = delete;
+  ~section_elsewhere() {
+    thread_.call([] {
+      urcu_readmost_flavor.read_unlock();
+      urcu_readmost_flavor.unregister_thread();
+      return 0;
+    });
+  }
+
+ private:
+  helper_thread thread_;
+};
+
+std::atomic<int> called;
+
+// Its content is nobody's business.
+rcu_head* new_head() {
+  void* const memory = std::malloc(sizeof(rcu_head));
+  std::memset(memory, 0xAA, sizeof(rcu_head));
+  return static_cast<rcu_head*>(memory);
+}
+
+constexpr int polls = 1000;
+
+}  // namespace
+
+void count_call(rcu_head* head) {
+  std::free(head);
+  ++called;
+}
+
+namespace {
+
+TEST(flavor, read_members_open_and_close_sections) {
+  const rcu_flavor_struct& f = urcu_readmost_flavor;
+  EXPECT_EQ(f.read_ongoing(), 0);
+  f.read_lock();
+  f.read_lock();
+  f.read_unlock();
+  EXPECT_NE(f.read_ongoing(), 0);
+  f.read_quiescent_state();
+  EXPECT_NE(f.read_ongoing(), 0) << "it is no end of a section";
+  f.read_unlock();
+  EXPECT_EQ(f.read_ongoing(), 0);
+  f.read_quiescent_state();
+}
+
+TEST(flavor, thread_members_tell_whether_the_thread_is_online) {
+  const auto is_online = [] {
+    return readmost::participation_of(readmost::my_record().mode) ==
+           readmost::participation::online;
+  };
+  helper_thread thread;
+  thread.call([&] {
+    urcu_readmost_flavor.register_thread();
+    EXPECT_NE(&readmost::my_record(), &readmost::unregistered);
+    urcu_readmost_flavor.thread_online();
+    EXPECT_TRUE(is_online());
+    urcu_readmost_flavor.thread_offline();
+    EXPECT_FALSE(is_online());
+    urcu_readmost_flavor.read_lock();
+    EXPECT_TRUE(is_online()) << "whatever was said before";
+    urcu_readmost_flavor.read_unlock();
+    urcu_readmost_flavor.unregister_thread();
+    EXPECT_FALSE(is_online());
+    return 0;
+  });
+}
+
+TEST(flavor, a_grace_period_waits_for_the_readers_of_other_threads) {
+  urcu_gp_poll_state state{};
+  helper_thread writer;
+  std::atomic<bool> done{false};
+  {
+    const section_elsewhere reader;
+    state = urcu_readmost_start_poll_synchronize_rcu();
+    writer.begin([&] {
+      urcu_readmost_flavor.update_synchronize_rcu();
+      done = true;
+      return 0;
+    });
+    EXPECT_TRUE(writer.falls_asleep());
+    EXPECT_FALSE(done);
+    for (int i = 0; i < polls; ++i) EXPECT_FALSE(urcu_readmost_poll_state_synchronize_rcu(state));
+  }
+  EXPECT_EQ(writer.end(), 0);
+  EXPECT_TRUE(done);
+  EXPECT_TRUE(
+      contract::wait_until([&] { return urcu_readmost_poll_state_synchronize_rcu(state); }));
+}
+
+TEST(flavor, the_last_members_are_those_of_current_versions) {
+  readmost::urcu::poll_state state{};
+  {
+    const section_elsewhere reader;
+    state = whole_flavor.update_start_poll_synchronize_rcu();
+    for (int i = 0; i < polls; ++i)
+      EXPECT_FALSE(whole_flavor.update_poll_state_synchronize_rcu(state));
+  }
+  EXPECT_TRUE(
+      contract::wait_until([&] { return whole_flavor.update_poll_state_synchronize_rcu(state); }));
+}
+
+TEST(flavor, callbacks_wait_for_the_readers_and_the_barrier_for_callbacks) {
+  called = 0;
+  static std::atomic<int> deferred;
+  deferred = 0;
+  {
+    const section_elsewhere reader;
+    for (int i = 0; i < 100; ++i) {
+      urcu_readmost_flavor.update_call_rcu(new_head(), count_call);
+      urcu_readmost_flavor.update_defer_rcu(
+          [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &deferred);
+    }
+    const readmost_rcu_ticket_t ticket = readmost_rcu_start_poll(nullptr);
+    for (int i = 0; i < polls; ++i) EXPECT_EQ(readmost_rcu_poll(nullptr, ticket), 0);
+    EXPECT_EQ(called, 0);
+    EXPECT_EQ(deferred, 0);
+  }
+  urcu_readmost_flavor.barrier();
+  EXPECT_EQ(called, 100);
+  EXPECT_EQ(deferred, 100);
+}
+
+TEST(flavor, functions_at_any_address_are_called_as_they_are) {
+  // As with -Os, which aligns nothing.
+  called = 0;
+  urcu_readmost_call_rcu(new_head(), unaligned_callback());
+  urcu_readmost_barrier();
+  EXPECT_EQ(called, 1);
+}
+
+TEST(flavor, atfork_members_keep_the_hook_while_anybody_uses_it) {
+  static std::string told;
+  urcu_atfork hook{[](void*) { told += 'b'; }, [](void*) { told += 'p'; },
+                   [](void* priv) { told += *static_cast<const char*>(priv); },
+                   const_cast<char*>("c")};
+  const auto fork_by_turns = [](void (*after)()) {
+    told.clear();
+    urcu_readmost_call_rcu_before_fork();
+    after();
+    return told;
+  };
+  urcu_readmost_flavor.register_rculfhash_atfork(&hook);
+  urcu_readmost_flavor.register_rculfhash_atfork(&hook);
+  EXPECT_EQ(fork_by_turns(urcu_readmost_call_rcu_after_fork_parent), "bp");
+  urcu_readmost_flavor.unregister_rculfhash_atfork(&hook);
+  EXPECT_EQ(fork_by_turns(urcu_readmost_call_rcu_after_fork_child), "bc");
+  urcu_readmost_flavor.unregister_rculfhash_atfork(&hook);
+  EXPECT_EQ(fork_by_turns(urcu_readmost_call_rcu_after_fork_parent), "");
+}
+
+TEST(flavor, callbacks_that_waited_at_a_fork_are_called_in_both_processes) {
+#if defined(READMOST_THREAD_SANITIZER)
+  GTEST_SKIP() << "ThreadSanitizer lets no thread start in the child";
+#endif
+  called = 0;
+  auto reader = std::make_unique<section_elsewhere>();
+  for (int i = 0; i < 100; ++i) urcu_readmost_call_rcu(new_head(), count_call);
+  EXPECT_EQ(called, 0);
+  in_a_child([] {
+    // The reader is no more.
+    EXPECT_EQ(called, 0);
+    urcu_readmost_barrier();
+    EXPECT_EQ(called, 100);
+    urcu_readmost_call_rcu(new_head(), count_call);
+    urcu_readmost_synchronize_rcu();
+    urcu_readmost_barrier();
+    EXPECT_EQ(called, 101);
+  });
+  EXPECT_EQ(called, 0);
+  reader.reset();
+  urcu_readmost_barrier();
+  EXPECT_EQ(called, 100);
+}
+
+TEST(flavor, a_section_of_the_forking_thread_goes_on_in_the_child) {
+  called = 0;
+  urcu_readmost_read_lock();
+  urcu_readmost_call_rcu(new_head(), count_call);
+  in_a_child([] {
+    const urcu_gp_poll_state state = urcu_readmost_start_poll_synchronize_rcu();
+    for (int i = 0; i < polls; ++i) EXPECT_FALSE(urcu_readmost_poll_state_synchronize_rcu(state));
+    EXPECT_EQ(called, 0);
+    urcu_readmost_read_unlock();
+    urcu_readmost_barrier();
+    EXPECT_EQ(called, 1);
+  });
+  urcu_readmost_read_unlock();
+  urcu_readmost_barrier();
+  EXPECT_EQ(called, 1);
+}
+
+TEST(flavor, the_reclaiming_thread_is_told_but_in_a_section) {
+  static pthread_t caller;
+  urcu_readmost_call_rcu(new_head(), [](rcu_head* head) {
+    caller = pthread_self();
+    std::free(head);
+  });
+  urcu_readmost_barrier();
+  const auto told = [] {
+    return urcu_readmost_get_call_rcu_thread(urcu_readmost_get_default_call_rcu_data());
+  };
+  EXPECT_TRUE(pthread_equal(told(), caller));
+  EXPECT_FALSE(pthread_equal(caller, pthread_self()));
+  urcu_readmost_read_lock();
+  EXPECT_EQ(told(), pthread_t{});
+  urcu_readmost_read_unlock();
+}
+
+TEST(flavor, is_one_with_the_domain_of_the_process) {
+  urcu_readmost_read_lock();
+  EXPECT_EQ(readmost_rcu_read_ongoing(nullptr), 1);
+  readmost_rcu_read_unlock(nullptr);
+  EXPECT_EQ(urcu_readmost_read_ongoing(), 0);
+}
+
+TEST(flavor, has_its_sections_inline_in_cxx20) {
+  inline_lock();
+  EXPECT_NE(urcu_readmost_read_ongoing(), 0);
+  urcu_readmost_read_lock();
+  inline_unlock();
+  EXPECT_NE(urcu_readmost_read_ongoing(), 0);
+  urcu_readmost_read_unlock();
+  EXPECT_EQ(urcu_readmost_read_ongoing(), 0);
+}
+
+}  // namespace

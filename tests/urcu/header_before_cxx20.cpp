@@ -1,0 +1,22 @@
+// The headers in the C++ of liburcu's users.
+#include <readmost/urcu.h>
+// They must not mind to be included again, nor what they stand in for.
+#include <readmost/urcu.h>
+#include <readmost/urcu_flavor.h>
+#include <urcu-bp.h>
+#include <urcu.h>
+#include <urcu/rculfhash.h>
+
+extern cds_lfht* table;
+cds_lfht* table = nullptr;
+
+int read_it(int* const& current) {
+  rcu_read_lock();
+  const int value = *rcu_dereference(current);
+  rcu_read_unlock();
+  return value;
+}
+
+void make_table() {
+  table = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE, nullptr);
+}
