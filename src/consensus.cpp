@@ -189,9 +189,8 @@ void retire_if_idle(thread_record& record) noexcept {
   }
   record.idle_rounds.store(0, platform::relaxed);
   // Only who retires a record changes its mode now. (T4) Behind (T3), so that its thread can enter
-  // the index again. Pairs with (Z2) in registry.cpp.
-  record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::seq_cst));
-  if (next == participation::offline) give_back_if_abandoned(record);
+  // the index again. Pairs with (L1), (L3), (T1) as (Q) does, which it is read in place of.
+  record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
 void retire_idle_records(domain& d, const thread_record* me) noexcept {
@@ -315,15 +314,17 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
   return holds;
 }
 
-void erase_passive_holds(domain& d, const void* lock) noexcept {
+std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
+  std::int64_t erased = 0;
   for_each_present(d, [&](thread_record& record) {
     for (auto& slot : record.held) {
       std::uintptr_t expected = wanted;
-      slot.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed);
+      if (slot.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed)) ++erased;
     }
     return true;
   });
+  return erased;
 }
 
 drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {

@@ -213,9 +213,10 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   r.objects.fetch_sub(objects, platform::relaxed);
   r.bytes.fetch_sub(static_cast<std::int64_t>(bytes), platform::relaxed);
   r.reclaimed.fetch_add(static_cast<std::uint64_t>(objects), platform::relaxed);
-  // (Y16) Pairs with (Y17): who sleeps on the new number has seen the account.
-  r.reclaimed_some.fetch_add(1, at(letter::Y16, platform::release));
-  // (Y7) The account before the look for sleepers. Pairs with (Y14).
+  // (Y15) Pairs with (Y16): who sleeps on the new number has seen the account.
+  r.reclaimed_some.fetch_add(1, at(letter::Y15, platform::release));
+  // (Y7) The number before the look for sleepers: either this thread sees that one is announced, or
+  // its futex call sees the new number.
   platform::full_fence_after_rmw(letter::Y7);
   if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
     platform::futex_wake(platform::futex_of(r.reclaimed_some), INT32_MAX, ~0U);
@@ -414,8 +415,8 @@ std::uint32_t take_barrier(reclamation& r) noexcept {
   // (Y9) Pairs with (Y8).
   const std::uint32_t barrier =
       r.barriers_wanted.fetch_add(1, at(letter::Y9, platform::release)) + 1;
-  // (Y15) The number before the look at the reclaimer. Pairs with (Y12).
-  platform::full_fence_after_rmw(letter::Y15);
+  // (Y14) The number before the look at the reclaimer. Pairs with (Y12).
+  platform::full_fence_after_rmw(letter::Y14);
   wake_reclaimer(r);
   return barrier;
 }
@@ -521,11 +522,10 @@ void throttle(domain& d, reclamation& r) noexcept {
     }
   }
   r.throttled.fetch_add(1, platform::relaxed);
-  // (Y14) Pairs with (Y7).
-  platform::full_fence_after_rmw(letter::Y14);
+  // Announced before the futex call looks at the number, behind a full fence of its own: see (Y7).
   for (;;) {
-    // (Y17) Before the look at the account. Pairs with (Y16).
-    const std::uint32_t some = r.reclaimed_some.load(at(letter::Y17, platform::acquire));
+    // (Y16) Before the look at the account. Pairs with (Y15).
+    const std::uint32_t some = r.reclaimed_some.load(at(letter::Y16, platform::acquire));
     wake_reclaimer(r);
     if (is_well_below_limit(r)) break;
     go_offline();

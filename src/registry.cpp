@@ -74,36 +74,31 @@ thread_record* take_record(unsigned domain) noexcept {
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
   record.elsewhere.store(0, platform::relaxed);
-  record.abandoned.store(0, platform::relaxed);
   // (R7) Pairs with (R6): the next owner finds the record as it is left.
   record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
                               at(letter::R7, platform::release));
 }
 
-// Takes back what the calling thread has noted for itself alone; whether it holds anything
-// passively.
-bool forget_notes(thread_record& me) noexcept {
-  bool holds = false;
+// Counts the passive holds of the calling thread, which exits, in their locks, where another thread
+// can release them, and takes its notes back.
+void count_holds(thread_record& me) noexcept {
   for (auto& slot : me.held) {
-    const std::uintptr_t held = slot.load(platform::relaxed);
+    std::uintptr_t held = slot.load(platform::relaxed);
     if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
-      holds = true;
+      // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees it in
+      // one place at least. The compare-and-swap fails if another thread has released the hold, as
+      // a debt, and a writer has settled that: then there was nothing to count.
+      auto& lock = *reinterpret_cast<rwlock*>(held);
+      lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
+      if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
+                                        platform::relaxed) &&
+          !is_mutant(mutant::counts_settled_holds)) {
+        release_counted_hold(lock);
+      }
     } else if (!is_free(held)) {
       // (A6) As (A1) in rwlock.hpp.
       slot.store(0, at(letter::A6, platform::release));
     }
-  }
-  return holds;
-}
-
-// Leaves the record of a thread that exits to the rounds, with what it holds: another thread may
-// release that, and the lock's memory may then be put to another use at any time.
-void abandon(thread_record& me) noexcept {
-  me.abandoned.store(1, at(letter::Z1, platform::seq_cst));
-  // Or a round has just taken the record out of the index, and missed that. (Z1), (Z2) pair with
-  // (T4), (Z3).
-  if (participation_of(me.mode.load(at(letter::Z2, platform::seq_cst))) == participation::offline) {
-    give_back_if_abandoned(me);
   }
 }
 
@@ -114,17 +109,15 @@ void enter_index(thread_record& me) noexcept {
 void on_thread_exit() noexcept {
   departed = true;
   for_each_own_record([](thread_record& me) {
-    const bool holds = forget_notes(me);
+    count_holds(me);
     abandon_sections(me);
     if (auto* at_exit = reclamation_hooks.at_exit.load(platform::relaxed)) at_exit(me);
     go_offline(me);
+    // A writer may be asleep over one of the passive holds; it shall count again.
+    if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
     own_records[me.home->domain] = &unregistered;
     if (lock_statistics_on()) flush_tallies(me);
-    if (holds) {
-      abandon(me);
-    } else {
-      give_back(me);
-    }
+    give_back(me);
   });
   memberships = 0;
 }
@@ -204,16 +197,6 @@ void in_child() noexcept {
 }
 
 }  // namespace
-
-void give_back_if_abandoned(thread_record& record) noexcept {
-  // (Z3) Pairs with (Z1): the thread is done with the record. One of the two sees the other's
-  // store.
-  std::uint32_t abandoned = 1;
-  if (record.abandoned.compare_exchange_strong(abandoned, 0, at(letter::Z3, platform::seq_cst),
-                                               at(letter::Z3, platform::seq_cst))) {
-    give_back(record);
-  }
-}
 
 READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,

@@ -43,8 +43,9 @@ bool passive_possible() noexcept;
 // From now on none may come online: the heavy fence failed.
 void forbid_passive() noexcept;
 
-// Gives back the record of a thread that exited with holds, once nothing of it is in the index.
-void give_back_if_abandoned(thread_record& record) noexcept;
+// Takes one hold out of the lock's count, whatever is noted in the records. Below zero it is a
+// debt; false where there can be none.
+bool release_counted_hold(rwlock& lock) noexcept;
 
 // What the calling thread's sections, left open at its exit, have to say is over.
 void abandon_sections(thread_record& me) noexcept;

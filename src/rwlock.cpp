@@ -477,16 +477,8 @@ void take_off_any_record(domain& d, const rwlock& lock) noexcept {
 
 }  // namespace
 
-bool unlock_shared_slow(rwlock& lock) noexcept {
-  thread_record& me = my_record(lock.domain);
+bool release_counted_hold(rwlock& lock) noexcept {
   domain& d = domains[lock.domain];
-  const found hold = &me != &unregistered ? take_off_record(me, lock) : found::nothing;
-  if (hold == found::passive) return true;
-  if (hold == found::nothing && rwlock::readers(lock.state.load(platform::relaxed)) > 0 &&
-      !is_mutant(mutant::stale_notes)) {
-    take_off_any_record(d, lock);
-  }
-
   const platform::futex_word word = sleep_word(lock);
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
@@ -516,6 +508,17 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
     if (debt) wake_drain_sleepers(d);
     return true;
   }
+}
+
+bool unlock_shared_slow(rwlock& lock) noexcept {
+  thread_record& me = my_record(lock.domain);
+  const found hold = &me != &unregistered ? take_off_record(me, lock) : found::nothing;
+  if (hold == found::passive) return true;
+  if (hold == found::nothing && rwlock::readers(lock.state.load(platform::relaxed)) > 0 &&
+      !is_mutant(mutant::stale_notes)) {
+    take_off_any_record(domains[lock.domain], lock);
+  }
+  return release_counted_hold(lock);
 }
 
 // --- Writers -----------------------------------------------------------------------------------
@@ -698,17 +701,26 @@ class candidate {
     const std::int64_t readers = rwlock::readers(now);
     if (nobody_else_inside(passive, readers)) {
       take_off_own_hold();
-      if (passive != (own_ == own_hold::passive ? 1 : 0)) erase_passive_holds(d, &lock_);
-      if (readers != 0) {
-        lock_.state.fetch_sub(static_cast<std::uint64_t>(readers) << rwlock::readers_shift,
-                              platform::relaxed);
-      }
+      settle(d, passive - (own_ == own_hold::passive ? 1 : 0), readers);
       enter(lock_, revoking ? rwlock::granted_by_revocation : rwlock::granted);
       count_write(me_, lock_);
       return claim_result::entered;
     }
     back_out(revoking, passive);
     return claim_result::backed_out;
+  }
+
+  // Nobody else is inside: takes debts and the holds they are for out of the count and the slots.
+  // A hold that was in a slot when it was seen may be in the count by now: its thread has exited.
+  void settle(domain& d, std::int64_t passive, std::int64_t readers) noexcept {
+    if (passive != 0) {
+      const std::int64_t erased = erase_passive_holds(d, &lock_);
+      if (!is_mutant(mutant::settles_what_was_seen)) readers += passive - erased;
+    }
+    if (readers != 0) {
+      lock_.state.fetch_sub(static_cast<std::uint64_t>(readers) << rwlock::readers_shift,
+                            platform::relaxed);
+    }
   }
 
   // Reaches consensus on the bias being gone, and keeps the account.

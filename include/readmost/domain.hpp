@@ -168,9 +168,9 @@ std::uint64_t patience_for_reports() noexcept;
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept;
 
-// Takes the remaining passive holds of `lock` out of all slots. Only when their owners cannot be
-// unlocking it: see "a debt" in rwlock.hpp.
-void erase_passive_holds(domain& d, const void* lock) noexcept;
+// Takes the remaining passive holds of `lock` out of all slots; how many there were. Only when
+// their owners cannot be unlocking it: see "a debt" in rwlock.hpp.
+std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept;
 
 // Sleep until some passive reader leaves: from the constructor on, every passive unlock wakes.
 //   drain_sleep sleep(d);

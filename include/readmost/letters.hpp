@@ -19,7 +19,8 @@
   X(A3, "note_active_hold: release store, the note of an active hold", "as A1")                  \
   X(A4, "take_off_record: release store that takes the note off", "as A1")                       \
   X(A5, "upgrade_at_once: release store that takes the note off", "as A1")                       \
-  X(A6, "forget_notes: release store that takes the note off at a thread's exit", "as A1")       \
+  X(A6, "count_holds: release store that takes the note off at a thread's exit", "as A1")        \
+  X(Z1, "count_holds: release compare-and-swap that clears the slot of an exiting thread", "L")  \
   X(B, "publish_and_look: light fence, A before C", "whatever makes it a full one: H, E or F")   \
   X(C, "publish_and_look: acquire load of the state, then load of the own mode",                 \
     "M, M1, by way of M3 where a reader gave the bias")                                          \
@@ -43,7 +44,7 @@
   X(K2, "claim: acquire load of the state, active readers after slots", "P, P1")                 \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
-  X(L, "passive_holds: acquire load of a slot", "D, A, D2, U3")                                  \
+  X(L, "passive_holds: acquire load of a slot", "D, A, D2, U3, Z1")                              \
   X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
   X(L3, "reach_consensus: acquire load of a mode, whether anybody is online", "Q; H")            \
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
@@ -61,7 +62,7 @@
     "K of the next claim, which relies on this writer's consensus")                              \
   X(M3, "give_bias: release compare-and-swap, bias set after the grant is taken back",           \
     "V3, V4, which then look at the grant")                                                      \
-  X(P, "unlock_shared_slow: release compare-and-swap, one active reader less",                   \
+  X(P, "release_counted_hold: release compare-and-swap, one active reader less",                 \
     "K, K2, J3, J4, U1")                                                                         \
   X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",            \
     "K, K2, J3, J4, U1")                                                                         \
@@ -87,7 +88,9 @@
   X(T2, "retire_if_idle: acquire load of a slot", "D")                                           \
   X(T5, "retire_if_idle: acquire load of the section", "G2, G10")                                \
   X(T3, "retire_if_idle: release read-modify-write, out of the index", "R8")                     \
-  X(T4, "retire_if_idle: seq_cst store of the mode, after T3", "Z1, Z2")                         \
+  X(T4, "retire_if_idle: release store of the mode, after T3",                                   \
+    "L1, L3, T1, when they read this instead of the Q before it; the thread that enters the "    \
+    "index")                                                                                     \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
   X(G1,                                                                                          \
     "enter_section: light fence, the section before the load of the own mode and of all "        \
@@ -121,19 +124,19 @@
   X(Y4, "stop_executing: release exchange", "Y3")                                                \
   X(Y5, "collect: acquire exchange of the marks of queues", "Y6")                                \
   X(Y6, "schedule: release read-modify-write, the queue is marked", "Y5")                        \
-  X(Y7, "tell_reclaimed: full fence, the account before the look for throttled threads", "Y14")  \
+  X(Y7, "tell_reclaimed: full fence, the number before the look for throttled threads",          \
+    "the futex call in throttle")                                                                \
   X(Y8, "reclaim_all: acquire load of the barriers' number, before the queues", "Y9")            \
   X(Y9, "take_barrier: release read-modify-write, a barrier's number", "Y8")                     \
   X(Y10, "reclaim_all: release store, barriers that are done", "Y11")                            \
   X(Y11, "await_barrier: acquire load of the barriers that are done", "Y10")                     \
   X(Y12, "sleep_unless_needed: full fence, asleep before the look at queues and barriers",       \
-    "Y13, Y15")                                                                                  \
+    "Y13, Y14")                                                                                  \
   X(Y13, "schedule_as: full fence, the object in its queue before the look at the reclaimer",    \
     "Y12")                                                                                       \
-  X(Y15, "take_barrier: full fence, the number before the look at the reclaimer", "Y12")         \
-  X(Y14, "throttle: full fence, the announcement before the look at the account", "Y7")          \
-  X(Y16, "tell_reclaimed: release read-modify-write, something is reclaimed", "Y17")             \
-  X(Y17, "throttle: acquire load of that, before the look at the account", "Y16")                \
+  X(Y14, "take_barrier: full fence, the number before the look at the reclaimer", "Y12")         \
+  X(Y15, "tell_reclaimed: release read-modify-write, something is reclaimed", "Y16")             \
+  X(Y16, "throttle: acquire load of that, before the look at the account", "Y15")                \
   /* Hazard pointers. */                                                                         \
   X(HP1, "publish: release store of what is protected into the hazard slot",                     \
     "HP7, when it reads this instead of the HP4 before it")                                      \
@@ -162,11 +165,7 @@
     "L")                                                                                         \
   /* Those who wait. */                                                                          \
   X(V3, "lock_shared_slow: acquire load of the state", "M, M2, M3")                              \
-  X(V4, "acquire: acquire load of the state", "M, M2, M3")                                       \
-  /* A thread exits with passive holds. */                                                       \
-  X(Z1, "abandon: seq_cst store, the thread leaves its record with what it holds", "Z3, T4")     \
-  X(Z2, "abandon: seq_cst load of the mode, whether a round has missed Z1", "T4")                \
-  X(Z3, "give_back_if_abandoned: seq_cst compare-and-swap", "Z1")
+  X(V4, "acquire: acquire load of the state", "M, M2, M3")
 
 namespace readmost {
 

@@ -40,6 +40,8 @@
   X(unzips_at_once, "a hash map that grows does not wait for readers between two steps")           \
   X(hazards_forgotten, "what is retired is reclaimed whether a hazard pointer protects it or not") \
   /* The rest is for the checker alone: no test could hit it by chance. */                         \
+  X(counts_settled_holds, "an exiting thread counts a hold that was released for it meanwhile")    \
+  X(settles_what_was_seen, "a writer settles debts by a count of holds that may have moved")       \
   X(mode_not_rechecked, "the passive reader does not look at its own mode after publishing")       \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")                \
   X(section_after_mode, "a read section is published after the look at the own mode")              \

@@ -128,9 +128,6 @@ struct alignas(platform::cache_line) thread_record {
   // slots, latest first: a signal handler releases its own hold of a lock, not the one of the
   // operation that it interrupted.
   platform::atomic<std::uint32_t> elsewhere{};
-  // The owner has exited and left passive holds, which other threads may release. The round that
-  // takes the record out of the index gives it back.
-  platform::atomic<std::uint32_t> abandoned{};
   // Rounds in a row that found it dormant and holding nothing. Written by rounds and by the
   // owner when it comes online; a hint.
   platform::atomic<std::uint32_t> idle_rounds{};

@@ -65,6 +65,10 @@ class scenario {
       if (has.started != nullptr) has.started(has.started_with);
     });
   }
+  // Nanoseconds between two readings by one thread: so many fit into what it waits for.
+  void clock_step(std::uint64_t nanoseconds) noexcept {
+    run_.simulated_machine().clock_step = nanoseconds;
+  }
   void without_membarrier() noexcept { run_.simulated_machine().membarrier = false; }
 
   execution& run() noexcept { return run_; }

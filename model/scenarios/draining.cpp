@@ -206,6 +206,24 @@ SCENARIO(drain_exit_against_release_by_another,
   s.finally([&] { expect_all_given_back(lock); });
 }
 
+SCENARIO(drain_exit_after_release_by_another,
+         "a hold that was released before its owner exits keeps no writer out", effort::large) {
+  s.turns(0);
+  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& data = s.make<guarded>("data");
+  s.thread(
+       "reader",
+       [&] {
+         hold_while_dormant(lock);
+         make_draining(lock);
+       },
+       [] {})
+      .exits_at_once();
+  s.thread("writer", [&] { unit::unlock_shared(lock); }, [&] { write_under(lock, data); });
+  s.thread("other writer", be_known, [&] { write_under(lock, data); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
 SCENARIO(drain_over_in_time,
          "a writer that gives up over a passive reader leaves a lock that others get",
          effort::small) {

@@ -5,6 +5,9 @@ namespace readmost::model {
 
 namespace {
 
+// Some polls are over before reports are due.
+constexpr std::uint64_t clock_of_polls = 1000;
+
 // Asks `times` times at most; true if the grace period was over.
 bool poll(std::uint64_t grace_period, unsigned times) {
   for (; times != 0; --times) {
@@ -186,6 +189,20 @@ SCENARIO(ticket_taken_while_one_is_in_progress, "the same of a ticket that is wa
   s.finally(expect_no_sections_left);
 }
 
+SCENARIO(ticket_taken_just_before_one_begins,
+         "who takes a ticket before a grace period begins has unlinked before that as well",
+         effort::medium) {
+  begin_rcu(s);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_dormant, [versions] { read_in_section(versions.current); });
+  s.thread("first updater", be_known, wait_for_readers);
+  s.thread("second updater", be_known, [versions] {
+    guarded& old = versions.current.replace(versions.second);
+    if (is_over(default_domain, grace_period_from_now(default_domain))) old.write();
+  });
+  s.finally(expect_no_sections_left);
+}
+
 SCENARIO(asleep_on_the_leaders_word,
          "who sleeps until another leads no more is woken, and gets a grace period", effort::medium) {
   begin_rcu(s);
@@ -240,6 +257,17 @@ SCENARIO(polled_grace_period, "a grace period that is polled waits for the reade
   s.finally(expect_no_sections_left);
 }
 
+SCENARIO(polled_before_reports_are_due,
+         "a grace period that is polled again and again waits for the reader", effort::medium) {
+  begin_rcu(s);
+  s.clock_step(clock_of_polls);
+  const two_versions versions = publish(s);
+  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  s.thread("updater", be_known,
+           [versions] { replace_and_poll(versions.current, versions.second, 2); });
+  s.finally(expect_no_sections_left);
+}
+
 SCENARIO(polled_against_section_begun_before, "the same of a reader that is inside already",
          effort::small) {
   begin_rcu(s);
@@ -272,6 +300,7 @@ SCENARIO(polled_inside_a_section, "who polls in a section of its own is waited f
 SCENARIO(poll_taken_over_by_a_waiter,
          "who goes on with a grace period that was polled waits for the reader", effort::large) {
   begin_rcu(s);
+  s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
   auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
   s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
@@ -291,6 +320,7 @@ SCENARIO(poll_taken_over_by_a_waiter,
 SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait for the reader",
          effort::large) {
   begin_rcu(s);
+  s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
   auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
   s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
@@ -308,6 +338,7 @@ SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait fo
 SCENARIO(poller_reads_between_its_polls,
          "a reader that polls the grace period of another is waited for", effort::large) {
   begin_rcu(s);
+  s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
   s.thread("updater", be_online,
            [versions] { replace_and_write(versions.current, versions.second); });
@@ -325,6 +356,7 @@ SCENARIO(poller_reads_between_its_polls,
 SCENARIO(waiter_while_another_polls,
          "who sleeps while another polls is woken when that stops or ends it", effort::medium) {
   begin_rcu(s);
+  s.clock_step(clock_of_polls);
   s.thread("polls", be_known, [] { poll(start_poll(), 1); });
   s.thread("waits", be_known, wait_for_readers);
   s.finally(expect_no_sections_left);

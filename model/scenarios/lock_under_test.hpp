@@ -46,7 +46,7 @@ void run_round();
 rwlock& biased_lock_in_slot_of(scenario& s, const rwlock& other, const char* name);
 
 // When all threads are over nobody may be inside or counted as waiting, and no record may be left
-// to a thread that is no more, unless that exited with holds. Call it in `finally`, after what the scenario itself has to say.
+// to a thread that is no more. Call it in `finally`, after what the scenario itself has to say.
 void expect_all_given_back(const rwlock& lock);
 
 }  // namespace readmost::model

@@ -159,6 +159,26 @@ SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters
   s.finally(expect_no_sections_left);
 }
 
+SCENARIO(barrier_served_by_another,
+         "a barrier that another thread serves waits for what a third has retired before",
+         effort::medium) {
+  begin_in_place(s);
+  auto& data = s.make<guarded>("data");
+  auto& object = s.make<retiree>("object", data);
+  auto& retired_it = s.make<platform::atomic<std::uint32_t>>("retired", 0U);
+  s.thread("serves", be_known, [] { barrier(default_domain); });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    retired_it.store(1, platform::release);
+  });
+  s.thread("waits", be_known, [&] {
+    if (retired_it.load(platform::acquire) == 0) return;
+    barrier(default_domain);
+    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+  });
+  s.finally(expect_no_sections_left);
+}
+
 SCENARIO(retire_in_a_deleter, "what a deleter retires is reclaimed by the next barrier",
          effort::small) {
   begin_in_place(s);

@@ -1,5 +1,4 @@
 // Threads that exit, holding or not, while others write or register.
-#include "registry.hpp"
 #include "scenarios/lock_under_test.hpp"
 
 namespace readmost::model {
@@ -82,39 +81,6 @@ SCENARIO(exit_of_a_record_and_its_next_owner,
   s.thread("reader", [&] { try_read_under(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
-}
-
-SCENARIO(abandoned_record_is_given_back,
-         "the record of a thread that exited with holds is given back once they are released",
-         effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  s.thread(
-      "holder",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-        go_offline(my_record());
-        my_record().idle_rounds.store(100, platform::relaxed);
-      },
-      [] {});
-  s.exits_at_once();
-  s.thread(
-      "releaser",
-      [&] {
-        be_known();
-        unit::unlock_shared(lock);
-      },
-      [&] {
-        settle_before_reuse(lock);
-        run_round();
-      });
-  s.finally([&] {
-    for (int round = 0; round < 10; ++round) run_round();
-    for_each_record(default_domain, [](const thread_record& record, bool used) {
-      expect(!used || &record == &my_record(), "a record is never given back");
-    });
-  });
 }
 
 }  // namespace readmost::model

@@ -1,5 +1,6 @@
 // Every class and what of it is compiled only where it is used: all of it has to link with the
 // shared library.
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -70,6 +71,11 @@ void all_of_rcu(readmost::rcu_domain& domain) {
 }
 
 }  // namespace
+
+void every_template_of_hazard_pointers() {
+  const std::atomic<element*> source{nullptr};
+  all_of_hazard_pointers(source);
+}
 
 void every_template_of_rcu() {
   all_of_rcu(readmost::rcu_default_domain());

@@ -1,7 +1,9 @@
 // What a thread's slots say when nothing is held in them: the lock that was, tagged as free.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -130,6 +132,25 @@ TEST(held_slots, are_empty_when_the_thread_has_exited) {
   EXPECT_EQ(unit::try_lock(active), unit::acquired);
   unit::unlock(passive);
   unit::unlock(active);
+}
+
+// The thread exits while the memory is still that of the lock it holds.
+TEST(held_slots, of_a_lock_that_was_freed_while_held_do_not_block_the_next_one_there) {
+  alignas(rwlock) std::byte memory[sizeof(rwlock)];
+  auto* lock = new (memory) rwlock;
+  ASSERT_TRUE(unit::earn_bias(*lock));
+  bool passive = false;
+  std::thread([&] {
+    unit::lock_shared(*lock);
+    passive = unit::holds_passively(*lock);
+  }).join();
+  ASSERT_TRUE(passive);
+
+  lock = new (memory) rwlock;
+  ASSERT_TRUE(unit::earn_bias(*lock));
+  const unit::hasty_rules how({}, 1'000'000'000);
+  ASSERT_EQ(unit::lock(*lock, how), unit::acquired);
+  unit::unlock(*lock);
 }
 
 TEST(held_slots, of_other_threads_count_for_nothing_in_a_child_when_they_are_free) {
