@@ -33,13 +33,13 @@
   X(idle_for_ever, "no record is taken out of the index")                                          \
   X(fork_keeps_waiters, "threads that are no more go on waiting in a fork's child")                \
   X(no_grace_period, "rcu_synchronize waits for nobody")                                           \
-  X(one_version_too_few, "a report of the version before the present one is taken for one of it")  \
   X(grace_period_of_past, "a grace period that began before the call counts for the caller")       \
   X(forgets_a_queue, "whoever collects what was retired leaves the last queue for later")          \
   X(forgets_nesting, "an inner unlock ends the outer section")                                     \
   X(unzips_at_once, "a hash map that grows does not wait for readers between two steps")           \
   X(hazards_forgotten, "what is retired is reclaimed whether a hazard pointer protects it or not") \
   /* The rest is for the checker alone: no test could hit it by chance. */                         \
+  X(one_version_too_few, "a report of the version before the present one is taken for one of it")  \
   X(counts_settled_holds, "an exiting thread counts a hold that was released for it meanwhile")    \
   X(settles_what_was_seen, "a writer settles debts by a count of holds that may have moved")       \
   X(mode_not_rechecked, "the passive reader does not look at its own mode after publishing")       \

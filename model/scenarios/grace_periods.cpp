@@ -204,7 +204,8 @@ SCENARIO(ticket_taken_just_before_one_begins,
 }
 
 SCENARIO(asleep_on_the_leaders_word,
-         "who sleeps until another leads no more is woken, and gets a grace period", effort::medium) {
+         "who sleeps until another leads no more is woken, and gets a grace period",
+         effort::medium) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   const auto wait = [] { wait_for_readers(); };
@@ -231,8 +232,7 @@ SCENARIO(served_by_another,
   s.finally(expect_no_sections_left);
 }
 
-SCENARIO(ticket_over_by_another, "who finds a ticket over is behind the sections",
-         effort::small) {
+SCENARIO(ticket_over_by_another, "who finds a ticket over is behind the sections", effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   s.thread("reader", be_inside, [versions] {

@@ -86,10 +86,8 @@ constexpr member record_members[] = {
 };
 
 constexpr member chunk_members[] = {
-    READMOST_MEMBER(chunk, present),
-    READMOST_MEMBER(chunk, used),
-    READMOST_MEMBER(chunk, retiring),
-    READMOST_MEMBER(chunk, next),
+    READMOST_MEMBER(chunk, present),  READMOST_MEMBER(chunk, used),
+    READMOST_MEMBER(chunk, retiring), READMOST_MEMBER(chunk, next),
     READMOST_MEMBER(chunk, domain),
 };
 

@@ -8,14 +8,13 @@ namespace {
 
 constexpr std::uint32_t last_idle_round = 7;
 
-constexpr retired_kind kind_of_retiree{
-    [](retired* object) noexcept {
-      auto& self = *static_cast<retiree*>(object);
-      self.then();
-      self.data.write();
-      ++self.reclaimed;
-    },
-    sizeof(retiree)};
+constexpr retired_kind kind_of_retiree{[](retired* object) noexcept {
+                                         auto& self = *static_cast<retiree*>(object);
+                                         self.then();
+                                         self.data.write();
+                                         ++self.reclaimed;
+                                       },
+                                       sizeof(retiree)};
 
 }  // namespace
 
@@ -79,8 +78,7 @@ void expect_no_sections_left() {
   for (const auto& count : d.counted_sections) {
     expect(count.load(platform::relaxed) == 0, "a section is counted and nobody is inside");
   }
-  expect(d.drain_sleepers.load(platform::relaxed) == 0,
-         "a domain has sleepers and nobody sleeps");
+  expect(d.drain_sleepers.load(platform::relaxed) == 0, "a domain has sleepers and nobody sleeps");
   unsigned looked_at = 0;
   for_each_record(default_domain, [&](const thread_record& record, bool used) {
     if (++looked_at > max_threads || &record == &my_record()) return;

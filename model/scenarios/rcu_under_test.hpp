@@ -51,8 +51,8 @@ void read_in_section(const published& what);
 void replace_and_write(published& what, guarded& fresh);
 
 // In `before` functions.
-void be_inside();         // online, in a section
-void be_long_idle();      // dormant, and one more round takes it out of the index
+void be_inside();     // online, in a section
+void be_long_idle();  // dormant, and one more round takes it out of the index
 void be_long_idle_inside();
 void be_being_retired();  // for ever: as while the thread of a round does not run
 void be_departed();       // past its exit: never has a record again

@@ -127,8 +127,7 @@ SCENARIO(section_of_dormant_reader_begun_before,
 }
 
 SCENARIO(counted_section_begun_before,
-         "a reader whose section is counted is waited for, and wakes the updater",
-         effort::small) {
+         "a reader whose section is counted is waited for, and wakes the updater", effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   const auto be_counted = [] {
@@ -161,8 +160,7 @@ SCENARIO(unrecorded_section_begun_before, "the same of a thread that is past its
   s.finally(expect_no_sections_left);
 }
 
-SCENARIO(nested_sections, "the end of an inner section does not end the outer one",
-         effort::small) {
+SCENARIO(nested_sections, "the end of an inner section does not end the outer one", effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   s.thread("reader", be_online, [versions] {
@@ -234,7 +232,8 @@ SCENARIO(counted_inside_a_noted_section,
 }
 
 SCENARIO(two_sections_against_grace_period,
-         "a reader that leaves and enters again is not taken for one that has left", effort::small) {
+         "a reader that leaves and enters again is not taken for one that has left",
+         effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   s.thread("reader", be_online, [versions] {

@@ -1,9 +1,8 @@
 // What is retired, who reclaims it, and who waits for that.
-#include "reclamation.hpp"
-
 #include <mutex>
 #include <readmost/rcu.hpp>
 
+#include "reclamation.hpp"
 #include "registry.hpp"
 #include "scenarios/rcu_under_test.hpp"
 
@@ -66,8 +65,8 @@ SCENARIO(retired_while_read, "what a reader found is not reclaimed before its se
   s.finally(expect_no_sections_left);
 }
 
-SCENARIO(reclaimed_by_who_retires, "who retires reclaims in place what a grace period has passed for",
-         effort::medium) {
+SCENARIO(reclaimed_by_who_retires,
+         "who retires reclaims in place what a grace period has passed for", effort::medium) {
   begin_in_place(s);
   const two_versions versions = publish(s);
   auto& object = s.make<retiree>("object", versions.first);
@@ -96,7 +95,8 @@ SCENARIO(barrier_waits_for_what_another_retired,
   s.thread("waits", be_known, [&] {
     const bool before = retired_it.load(platform::acquire) != 0;
     barrier(default_domain);
-    if (before) expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    if (before)
+      expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
   });
   s.finally(expect_no_sections_left);
 }
@@ -250,7 +250,8 @@ SCENARIO(exit_with_queued_objects, "what a thread has retired that exits is recl
   s.thread("waits", be_known, [&] {
     const bool before = retired_it.load(platform::acquire) != 0;
     barrier(default_domain);
-    if (before) expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    if (before)
+      expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
   });
   s.finally([&] {
     barrier(default_domain);
@@ -308,18 +309,20 @@ SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed 
   auto& first = s.make<object>("first object", data);
   auto& next = s.make<object>("next object", next_data);
   auto& current = s.make<platform::atomic<object*>>("current", &first);
-  s.thread("reader", [&domain] { be_online_in(domain); },
-           [&] {
-             const std::scoped_lock section(static_cast<rcu_domain&>(domain));
-             current.load(platform::acquire)->data.read();
-           });
-  s.thread("updater", [&domain] { enlist(number_of(domain.core())); },
-           [&] {
-             object* const old = current.load(platform::relaxed);
-             current.store(&next, platform::release);
-             old->retire({}, domain);
-             rcu_barrier(domain);
-           });
+  s.thread(
+      "reader", [&domain] { be_online_in(domain); },
+      [&] {
+        const std::scoped_lock section(static_cast<rcu_domain&>(domain));
+        current.load(platform::acquire)->data.read();
+      });
+  s.thread(
+      "updater", [&domain] { enlist(number_of(domain.core())); },
+      [&] {
+        object* const old = current.load(platform::relaxed);
+        current.store(&next, platform::release);
+        old->retire({}, domain);
+        rcu_barrier(domain);
+      });
   s.finally([&] { destroy(domain); });
 }
 
@@ -357,8 +360,8 @@ SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
   s.finally(expect_no_sections_left);
 }
 
-SCENARIO(reclaimer_falls_asleep_against_barrier,
-         "a barrier wakes the reclaimer and is woken by it", effort::large) {
+SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer and is woken by it",
+         effort::large) {
   begin_with_reclaimer(s);
   s.thread("waits", be_known, end_reclaimer);
   s.finally(expect_no_sections_left);

@@ -29,13 +29,9 @@ function(readmost_mutant_test name)
   set_tests_properties(mutant.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2)
 endfunction()
 
-# readmost_rcu_mutant_test(<name> SCENARIOS a b c [ROUNDS n]): the same for RCU, as
-# mutant.rcu.<name>.
+# readmost_rcu_mutant_test(<name> SCENARIOS a b c): the same for RCU, as mutant.rcu.<name>.
 function(readmost_rcu_mutant_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ROUNDS" "SCENARIOS")
-  if(NOT arg_ROUNDS)
-    set(arg_ROUNDS 3)
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCENARIOS")
   if(NOT TARGET readmost-mutant-${name})
     readmost_add_mutant(${name})
   endif()
@@ -46,7 +42,7 @@ function(readmost_rcu_mutant_test name)
   list(TRANSFORM scenarios PREPEND "--scenario=")
   add_test(NAME mutant.rcu.${name}
     COMMAND torture-rcu-mutant-${name} --lock rcu --expect-failure --seconds 2 --stall 3
-      --rounds ${arg_ROUNDS} ${scenarios})
+      ${scenarios})
   set_tests_properties(mutant.rcu.${name} PROPERTIES LABELS "mutant" TIMEOUT 120 PROCESSORS 2)
 endfunction()
 

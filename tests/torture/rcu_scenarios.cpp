@@ -323,7 +323,7 @@ void nested(session& run) {
 // publish it becomes visible long after the loads that follow.
 template <way How>
 void delayed_stores(session& run) {
-  constexpr unsigned lines = 1U << 21;
+  constexpr unsigned lines = 1U << 19;
   struct alignas(64) line {
     std::atomic<std::uint64_t> value{0};
   };

@@ -477,9 +477,9 @@ class rcu_hash_map_in_resize : public testing::Test {
  protected:
   rcu_hash_map_in_resize() {
     const stopping_map small, large(2 * fewest);
-    for (int key = 1; key < hash_by_remainder::distinct && b == 0; ++key) {
-      if (small.bucket(key) == small.bucket(a) && large.bucket(key) != large.bucket(a)) b = key;
-    }
+    while (small.bucket(a) == 0) ++a;
+    while (small.bucket(front) != 0) ++front;
+    while (small.bucket(b) != small.bucket(a) || large.bucket(b) == large.bucket(a)) ++b;
     map.automatic_resizing(false);
   }
 
@@ -494,8 +494,8 @@ class rcu_hash_map_in_resize : public testing::Test {
            resizer.falls_asleep();
   }
 
-  // Two keys of one bucket among 16 that belong to different ones among 32.
-  int a = 0, b = 0;
+  // Two keys of one bucket among 16 that belong to different ones among 32; and one of an earlier.
+  int a = 0, b = 0, front = 0;
   stopping_map map;
   helper_thread resizer, reader;
 };
@@ -519,11 +519,13 @@ TEST_F(rcu_hash_map_in_resize, readers_of_the_old_table_find_all) {
 }
 
 TEST_F(rcu_hash_map_in_resize, writers_go_on_meanwhile) {
+  map.try_emplace(front, 0);
   for (int i = 0; i < 8; ++i) map.try_emplace(i % 2 == 0 ? a + 2'000 * i : b + 2'000 * i, i);
   const auto key = [&](int i) { return (i % 2 == 0 ? a : b) + 2'000 * i; };
   {
     const rcu_reader section;
-    auto old = map.begin();
+    auto old = map.begin();  // stands before the bucket that is written to
+    ASSERT_EQ(old->first, front);
     ASSERT_TRUE(starts_to_grow());
     helper_thread writer;
     EXPECT_EQ(writer.call([&] {
@@ -534,7 +536,7 @@ TEST_F(rcu_hash_map_in_resize, writers_go_on_meanwhile) {
       map.try_emplace(key(0), 0);
       return static_cast<int>(map.size());
     }),
-              9);
+              10);
     // Reads the old table to its end: what stays is there once.
     int met_of_those_that_stay = 0;
     for (; old != map.end(); ++old) {
@@ -583,6 +585,11 @@ TEST_F(rcu_hash_map_in_resize, unzipping_waits_for_readers_between_two_steps) {
   // The readers of the old table are gone, and the first step is taken.
   EXPECT_TRUE(wait_until([&] { return grace_periods() != before; }));
   EXPECT_TRUE(resizer.falls_asleep());
+  // Half unzipped: the chain of b ends in that of a.
+  EXPECT_EQ(sorted_keys(map).size(), 3U);
+  int asked = 0;
+  map.erase_if([&](const auto&) { return ++asked > 3; });
+  EXPECT_EQ(asked, 3);
   stop.go_on = true;
   EXPECT_EQ(reader.end(), 1);
   EXPECT_EQ(resizer.end(), 0);

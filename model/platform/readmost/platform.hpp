@@ -228,7 +228,8 @@ std::uint64_t now() noexcept;
 unsigned usable_cpus() noexcept;
 unsigned current_cpu() noexcept;
 void watch_thread_exit(void (*on_exit)()) noexcept;
-// Where a scenario lets the library have a thread, it says when that runs: scenario::starts_thread().
+// Where a scenario lets the library have a thread, it says when that runs:
+// scenario::starts_thread().
 bool start_thread(void (*body)(void*), void* argument) noexcept;
 inline std::int32_t thread_id() noexcept {
   return 1;
