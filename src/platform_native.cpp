@@ -226,9 +226,9 @@ bool at_process_exit(void (*at_exit)()) noexcept {
   return std::atexit(at_exit) == 0;
 }
 
-void watch_fork(void (*in_child)()) noexcept {
+void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
   errno_kept kept;
-  pthread_atfork(nullptr, nullptr, in_child);
+  pthread_atfork(before, in_parent, in_child);
 }
 
 void* map_pages(std::size_t bytes) noexcept {

@@ -124,8 +124,8 @@ void abandon_sections(thread_record& me) noexcept {
   }
   // (G10) As (G2).
   me.section.store(0, at(letter::G10, platform::release));
+  // Who sleeps over it is woken by the caller.
   if (is_counted(section)) uncount(domain_of(me), section);
-  if (!is_mutant(mutant::silent_exit)) report_if_left(me);
 }
 
 void recount_sections(unsigned domain) noexcept {

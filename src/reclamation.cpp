@@ -223,9 +223,23 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   }
 }
 
+class moving_lists {
+ public:
+  explicit moving_lists(reclamation& r) noexcept : r_(r) {
+    while (!r_.moving.try_close()) {
+    }
+  }
+  ~moving_lists() { r_.moving.open(); }
+  moving_lists(const moving_lists&) = delete;
+  moving_lists& operator=(const moving_lists&) = delete;
+
+ private:
+  reclamation& r_;
+};
+
 // next to current.
 void collect(domain& d, reclamation& r) noexcept {
-  retired* oldest = nullptr;
+  const moving_lists moving(r);
   platform::variable<retired*> first{};
   auto* tail = append_oldest_first(r.unrecorded_latest, &first);
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
@@ -241,18 +255,19 @@ void collect(domain& d, reclamation& r) noexcept {
       tail = append_oldest_first(c->records[__builtin_ctzll(left)].retired_latest, tail);
     }
   }
-  oldest = first;
-  r.current = oldest;
-  if (oldest != nullptr) r.current_grace_period = grace_period_from_now(d);
+  r.current = first;
+  if (r.current != nullptr) r.current_grace_period = grace_period_from_now(d);
 }
 
 // Reclaims what is done. A deleter may get here again, and then goes on with the rest.
-void reclaim_done(reclamation& r) noexcept {
+// False when the process ends and the thread has to stop.
+bool reclaim_done(reclamation& r) noexcept {
   constexpr std::int64_t objects_until_told = 64;
   const bool checks = checks_misuse();
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
   while (retired* const object = r.done) {
+    if (reclaims != nullptr && r.reclaimer.load(platform::relaxed) == over) return false;
     r.done = object->next;
     const retired_kind* const kind = object->kind;
     if (checks) object->kind = nullptr;  // not queued any more: a deleter may keep it for later
@@ -265,6 +280,7 @@ void reclaim_done(reclamation& r) noexcept {
     }
   }
   if (objects != 0) tell_reclaimed(r, objects, bytes);
+  return true;
 }
 
 // current to done, and on. False when its grace period is not over and it is not to wait.
@@ -276,12 +292,12 @@ bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
     } else if (!try_advance(d, r.current_grace_period)) {
       return false;
     }
+    const moving_lists moving(r);
     retired* const done = r.current;
     r.current = nullptr;
     r.done = done;
   }
-  reclaim_done(r);
-  return true;
+  return reclaim_done(r);
 }
 
 class nested_call {
@@ -338,8 +354,7 @@ void sleep_unless_needed(domain& d, reclamation& r) noexcept {
   // Again when what woke it was meant for an earlier sleep.
   do {
     platform::futex_wait(platform::futex_of(r.reclaimer), asleep, ~0U, nullptr);
-  } while (r.reclaimer.load(platform::relaxed) == asleep &&
-           !is_mutant(mutant::woken_is_awake));
+  } while (r.reclaimer.load(platform::relaxed) == asleep && !is_mutant(mutant::woken_is_awake));
 }
 
 void run_reclaimer(void* of_domain) noexcept {
@@ -438,10 +453,9 @@ bool await_barrier(reclamation& r, std::uint32_t barrier,
 }
 
 // Reclaims what there is, and then the thread must not disturb the destructors of static objects.
-void finish_at_process_exit(domain& d) noexcept {
+void finish_at_process_exit(domain& d, const platform::deadline& until) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_executor(d)) return;
-  const platform::deadline until = platform::in(longest_exit);
   if (!runs(r)) {
     reclaim_in_place_until(d, r, until);
     return;
@@ -485,15 +499,38 @@ void go_on_in_child(domain& d) noexcept {
   recount(r, r.done);
 }
 
-void watch_lives() noexcept {
-  if (reclamation_hooks.at_exit.load(platform::relaxed) != nullptr) return;
-  reclamation_hooks.in_child.store([] { for_each_domain(go_on_in_child); }, platform::relaxed);
-  reclamation_hooks.at_exit.store(count_at_thread_exit, platform::relaxed);
-  watch_forks();
-  static platform::atomic<std::uint32_t> watching_process_exit{0};
-  if (watching_process_exit.exchange(1, platform::relaxed) == 0) {
-    platform::at_process_exit([] { for_each_domain(finish_at_process_exit); });
+// The domains whose lists the calling thread keeps still while it forks.
+READMOST_THREAD_LOCAL std::uint32_t stopped;
+
+void stop_moving() noexcept {
+  stopped = 0;
+  for (unsigned number = 0; number < max_domains; ++number) {
+    if (all_reclamation[number].moving.try_close()) stopped |= 1U << number;
   }
+}
+
+void go_on_moving(std::uint32_t domains_stopped) noexcept {
+  for (unsigned number = 0; number < max_domains; ++number) {
+    if ((domains_stopped >> number & 1) != 0) all_reclamation[number].moving.open();
+  }
+}
+
+void watch_lives() noexcept {
+  if (at_exit_of_retirer.load(platform::relaxed) != nullptr) return;
+  at_exit_of_retirer.store(count_at_thread_exit, platform::relaxed);
+  static platform::atomic<std::uint32_t> watching{0};
+  if (watching.exchange(1, platform::relaxed) != 0) return;
+  watch_forks();  // first: it puts the records in order
+  platform::watch_fork(
+      stop_moving, [] { go_on_moving(stopped); },
+      [] {
+        go_on_moving(~0U);
+        for_each_domain(go_on_in_child);
+      });
+  platform::at_process_exit([] {
+    const platform::deadline until = platform::in(longest_exit);
+    for (domain& d : domains) finish_at_process_exit(d, until);
+  });
 }
 
 void start_reclaimer(domain& d, reclamation& r) noexcept {

@@ -111,9 +111,10 @@ void on_thread_exit() noexcept {
   for_each_own_record([](thread_record& me) {
     count_holds(me);
     abandon_sections(me);
-    if (auto* at_exit = reclamation_hooks.at_exit.load(platform::relaxed)) at_exit(me);
+    if (auto* at_exit = at_exit_of_retirer.load(platform::relaxed)) at_exit(me);
     go_offline(me);
-    // A writer may be asleep over one of the passive holds; it shall count again.
+    // A writer may be asleep over one of the passive holds, or a grace period over a section; they
+    // shall look again.
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
     own_records[me.home->domain] = &unregistered;
     if (lock_statistics_on()) flush_tallies(me);
@@ -178,6 +179,7 @@ void keep_only_own_record(domain& d) noexcept {
     c->present.store(0, platform::relaxed);
   }
   if (mine != &unregistered) {
+    mine->thread.store(platform::thread_id(), platform::relaxed);
     mine->mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
     mine->home->present.store(std::uint64_t{1} << mine->number, platform::relaxed);
   }
@@ -193,7 +195,6 @@ void in_child() noexcept {
   passive_state.store(passive_undecided, platform::relaxed);
   forget_statistics();
   abandon_scans();
-  if (auto* in_child = reclamation_hooks.in_child.load(platform::relaxed)) in_child();
 }
 
 }  // namespace
@@ -208,7 +209,7 @@ constinit thread_record unregistered{.held = {never_free, never_free, never_free
                                               never_free, never_free, never_free, never_free},
                                      .section = section_of_nobody};
 
-constinit life_hooks reclamation_hooks;
+constinit platform::atomic<void (*)(thread_record&)> at_exit_of_retirer{};
 
 constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 
@@ -226,7 +227,9 @@ void forbid_passive() noexcept {
 }
 
 void watch_forks() noexcept {
-  if (watching_fork.exchange(1, platform::relaxed) == 0) platform::watch_fork(in_child);
+  if (watching_fork.exchange(1, platform::relaxed) == 0) {
+    platform::watch_fork(nullptr, nullptr, in_child);
+  }
 }
 
 thread_record* enlist(unsigned domain) noexcept {

@@ -50,13 +50,8 @@ bool release_counted_hold(rwlock& lock) noexcept;
 // What the calling thread's sections, left open at its exit, have to say is over.
 void abandon_sections(thread_record& me) noexcept;
 
-// What other parts do at a thread's exit with its record, and in a fork's child. Null where nothing
-// of them has been used.
-struct life_hooks {
-  platform::atomic<void (*)(thread_record& me)> at_exit{};
-  platform::atomic<void (*)()> in_child{};
-};
-extern life_hooks reclamation_hooks;
+// What is done about an exiting thread's account of what it has retired; null while nothing has been.
+extern platform::atomic<void (*)(thread_record& me)> at_exit_of_retirer;
 
 // In a fork's child: only the forking thread's read sections count.
 void recount_sections(unsigned domain) noexcept;

@@ -46,7 +46,6 @@
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")                \
   X(section_after_mode, "a read section is published after the look at the own mode")              \
   X(retires_sections, "a round takes a record out of the index that is inside a read section")     \
-  X(silent_exit, "who exits inside a read section does not wake who sleeps over it")               \
   X(one_phase, "a grace period waits for the counted sections of the present phase only")          \
   X(counted_is_enough, "a section that is counted at a deeper nesting is not looked at")           \
   X(taken_for_reached, "who takes over a polled grace period takes its consensus for reached")     \

@@ -191,8 +191,9 @@ std::int32_t thread_id() noexcept;
 // not.
 bool at_process_exit(void (*at_exit)()) noexcept;
 
-// Calls `in_child` in the child of every fork(2) of this process. To be called once.
-void watch_fork(void (*in_child)()) noexcept;
+// At every fork(2) from now on: calls `before` and, in the parent, `in_parent`, each unless null, and
+// `in_child` in the child. Several may watch; in the child the first is called first.
+void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 // Zeroed memory that is never given back, or null.
 void* map_pages(std::size_t bytes) noexcept;

@@ -7,11 +7,17 @@
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/lock_domain.hpp>
 #include <readmost/rcu.hpp>
+#include <readmost/rcu_hash_map.hpp>
+#include <readmost/rcu_list.hpp>
+#include <readmost/rcu_pointer.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 
 template class readmost::basic_shared_timed_mutex<readmost::in_default_domain>;
 template class readmost::basic_shared_timed_mutex<readmost::in_own_domain>;
+template class readmost::rcu_hash_map<int, int>;
+template class readmost::rcu_list<readmost::rcu_list_hook>;
+template class readmost::rcu_pointer<int>;
 
 namespace {
 

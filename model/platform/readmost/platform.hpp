@@ -238,7 +238,7 @@ inline bool at_process_exit(void (*)()) noexcept {
   return false;
 }
 // Processes are not simulated.
-inline void watch_fork(void (*)()) noexcept {}
+inline void watch_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 void* map_pages(std::size_t bytes) noexcept;
 enum class mapping_kind { private_memory, shared_memory, unknown };
 inline mapping_kind kind_of_mapping(const void*) noexcept {
