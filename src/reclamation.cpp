@@ -343,8 +343,8 @@ bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from, std::uin
 
 void sleep_unless_needed(domain& d, reclamation& r) noexcept {
   if (!change(r.reclaimer, awake, asleep)) return;
-  // (Y12) Asleep before the look at the queues. Pairs with (Y13): either this thread sees what was
-  // queued, or who queued it sees that it has to be woken.
+  // (Y12) Asleep before the look at the queues. Pairs with (Y13), (Y14): either this thread sees
+  // what was queued or wanted, or who did that sees that it has to be woken.
   platform::full_fence_after_rmw(letter::Y12);
   if (is_anything_queued(d, r) || is_barrier_wanted(r)) {
     change(r.reclaimer, asleep, awake);

@@ -48,7 +48,7 @@ SCENARIO(two_grace_periods, "two grace periods in a row each wait for the reader
 }
 
 SCENARIO(two_grace_periods_against_two_sections,
-         "two grace periods in a row wait for either section of a reader", effort::medium) {
+         "two grace periods in a row wait for either section of a reader", effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   auto& third = s.make<guarded>("third version");
@@ -64,7 +64,7 @@ SCENARIO(two_grace_periods_against_two_sections,
 }
 
 SCENARIO(two_grace_periods_against_counted_sections,
-         "the same of sections that are counted, in whichever phase", effort::medium) {
+         "the same of sections that are counted, in whichever phase", effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   auto& third = s.make<guarded>("third version");
@@ -219,7 +219,8 @@ SCENARIO(asleep_on_the_leaders_word,
 }
 
 SCENARIO(served_by_another,
-         "who is served by a grace period that another led is behind the sections", effort::large) {
+         "who is served by a grace period that another led is behind the sections",
+         effort::medium) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   s.thread("reader", be_inside, [versions] {
@@ -258,7 +259,7 @@ SCENARIO(polled_grace_period, "a grace period that is polled waits for the reade
 }
 
 SCENARIO(polled_before_reports_are_due,
-         "a grace period that is polled again and again waits for the reader", effort::medium) {
+         "a grace period that is polled again and again waits for the reader", effort::small) {
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
@@ -298,7 +299,7 @@ SCENARIO(polled_inside_a_section, "who polls in a section of its own is waited f
 }
 
 SCENARIO(poll_taken_over_by_a_waiter,
-         "who goes on with a grace period that was polled waits for the reader", effort::large) {
+         "who goes on with a grace period that was polled waits for the reader", effort::medium) {
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
@@ -318,7 +319,7 @@ SCENARIO(poll_taken_over_by_a_waiter,
 }
 
 SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait for the reader",
-         effort::large) {
+         effort::small) {
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
@@ -354,7 +355,7 @@ SCENARIO(poller_reads_between_its_polls,
 }
 
 SCENARIO(waiter_while_another_polls,
-         "who sleeps while another polls is woken when that stops or ends it", effort::medium) {
+         "who sleeps while another polls is woken when that stops or ends it", effort::small) {
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   s.thread("polls", be_known, [] { poll(start_poll(), 1); });

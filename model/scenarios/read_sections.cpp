@@ -357,7 +357,7 @@ SCENARIO(counted_section_left_open_at_exit,
 
 SCENARIO(record_retired_after_its_section,
          "who does not find a record in the index is behind the sections of its thread",
-         effort::medium) {
+         effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   s.thread("updater", be_known,
@@ -371,7 +371,7 @@ SCENARIO(record_retired_after_its_section,
 }
 
 SCENARIO(section_without_membarrier_while_retired,
-         "without membarrier no record is retired while its thread is inside", effort::medium) {
+         "without membarrier no record is retired while its thread is inside", effort::large) {
   s.without_membarrier();
   begin_rcu(s);
   const two_versions versions = publish(s);

@@ -102,7 +102,7 @@ SCENARIO(barrier_waits_for_what_another_retired,
 }
 
 SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads have retired",
-         effort::medium) {
+         effort::small) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& other_data = s.make<guarded>("other data");
@@ -125,7 +125,7 @@ SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads h
 }
 
 SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its object reclaimed",
-         effort::large) {
+         effort::small) {
   begin_in_place(s);
   const auto retire_and_wait = [](retiree& object) {
     return [&object] {
@@ -142,7 +142,7 @@ SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its
   s.finally(expect_no_sections_left);
 }
 
-SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters", effort::medium) {
+SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters", effort::small) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& object = s.make<retiree>("object", data);
@@ -161,7 +161,7 @@ SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters
 
 SCENARIO(barrier_served_by_another,
          "a barrier that another thread serves waits for what a third has retired before",
-         effort::medium) {
+         effort::small) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& object = s.make<retiree>("object", data);
@@ -198,7 +198,7 @@ SCENARIO(retire_in_a_deleter, "what a deleter retires is reclaimed by the next b
 }
 
 SCENARIO(barrier_in_a_deleter, "a barrier in a deleter waits for all but what is being reclaimed",
-         effort::medium) {
+         effort::small) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& object = s.make<retiree>("object", data);
@@ -218,7 +218,7 @@ SCENARIO(barrier_in_a_deleter, "a barrier in a deleter waits for all but what is
 }
 
 SCENARIO(barrier_against_a_deleters_barrier,
-         "a barrier does not return while a deleter waits in one of its own", effort::medium) {
+         "a barrier does not return while a deleter waits in one of its own", effort::small) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& object = s.make<retiree>("object", data);
@@ -261,7 +261,7 @@ SCENARIO(exit_with_queued_objects, "what a thread has retired that exits is recl
 }
 
 SCENARIO(queue_passes_to_new_thread,
-         "what two threads have retired that had the same record is reclaimed", effort::medium) {
+         "what two threads have retired that had the same record is reclaimed", effort::small) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& other_data = s.make<guarded>("other data");
@@ -279,7 +279,7 @@ SCENARIO(queue_passes_to_new_thread,
 }
 
 SCENARIO(retired_past_its_exit, "what a thread without a record retires is reclaimed",
-         effort::small) {
+         effort::medium) {
   begin_in_place(s);
   auto& data = s.make<guarded>("data");
   auto& other_data = s.make<guarded>("other data");
@@ -295,7 +295,7 @@ SCENARIO(retired_past_its_exit, "what a thread without a record retires is recla
 }
 
 SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed behind the reader",
-         effort::medium) {
+         effort::small) {
   begin_in_place(s);
   struct object : rcu_obj_base<object, deleter_of<object>> {
     explicit object(guarded& of) : data(of) {}
@@ -329,7 +329,7 @@ SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed 
 // --- With a thread of the library's own
 
 SCENARIO(reclaimer_falls_asleep, "what is retired while the reclaimer falls asleep is reclaimed",
-         effort::large) {
+         effort::medium) {
   begin_with_reclaimer(s);
   auto& data = s.make<guarded>("data");
   auto& object = s.make<retiree>("object", data);
@@ -361,7 +361,7 @@ SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
 }
 
 SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer and is woken by it",
-         effort::large) {
+         effort::small) {
   begin_with_reclaimer(s);
   s.thread("waits", be_known, end_reclaimer);
   s.finally(expect_no_sections_left);
