@@ -69,7 +69,7 @@ void enter_section_slow(unsigned domain) noexcept {
   if (is_counted(section)) return;  // no grace period can miss it
   // As (G1).
   platform::light_fence(letter::G1);
-  if (participation_of(me.mode.load(platform::relaxed)) != participation::online) {
+  if (!is_online(me)) {
     confirm_section(me);
   }
   if (section == section_checked) note_entry(me, __builtin_return_address(0));

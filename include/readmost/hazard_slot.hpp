@@ -47,8 +47,7 @@ inline void publish(hazard_slot& slot, const retired* object) noexcept {
   // a full one by the heavy fence (H) in consensus.cpp, by a report (E1, E2) or by coming online
   // (F), whichever the scan relied on.
   platform::light_fence(letter::HP2);
-  const bool online = participation_of(me.mode.load(platform::relaxed)) == participation::online ||
-                      is_mutant(mutant::hazard_without_mode);
+  const bool online = is_online(me) || is_mutant(mutant::hazard_without_mode);
   // Reported, be it while holding something.
   const bool reported =
       (default_domain.version.load(platform::relaxed) ^ me.seen.load(platform::relaxed)) <= 1;

@@ -92,7 +92,8 @@ class process_domain final : public rcu_domain {
  public:
   constexpr process_domain() noexcept : rcu_domain(0) {}
 };
-inline constinit process_domain the_process_domain;
+// Constant, so that compilers know its number.
+inline constexpr process_domain the_process_domain;
 
 // 0 where only the deleter knows the type.
 template <class T>
@@ -126,7 +127,7 @@ class retired_pointer : public retired {
 }  // namespace rcu_detail
 
 inline rcu_domain& rcu_default_domain() noexcept {
-  return rcu_detail::the_process_domain;
+  return const_cast<rcu_detail::process_domain&>(rcu_detail::the_process_domain);
 }
 
 // Extension: a domain of one's own, whose grace periods do not wait for the readers of others (and
@@ -147,14 +148,18 @@ class separate_rcu_domain : private lock_domain, public rcu_domain {
   using lock_domain::is_separate;
 };
 
-// A section in scope, as std::scoped_lock; without an argument a little faster than that, since the
-// domain is known at compile time. Extension.
+// A section of the default domain in scope, as std::scoped_lock and a little faster, since it
+// remembers where the thread notes its sections: it is to be destroyed before the thread's end.
+// Extension.
 class [[nodiscard]] rcu_reader {
  public:
-  rcu_reader() noexcept { enter_section(my_record(), 0); }
-  ~rcu_reader() { leave_section(my_record(), 0); }
+  rcu_reader() noexcept : me_(my_record()) { enter_section(me_, 0); }
+  ~rcu_reader() { leave_section(me_, 0); }
   rcu_reader(const rcu_reader&) = delete;
   rcu_reader& operator=(const rcu_reader&) = delete;
+
+ private:
+  thread_record& me_;
 };
 
 // --- Grace periods -------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ bool is_in_section(unsigned domain) noexcept;
 inline void enter_section(thread_record& me, unsigned domain) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
   const bool late = is_mutant(mutant::section_after_mode);
-  bool online = late && participation_of(me.mode.load(platform::relaxed)) == participation::online;
+  bool online = late && is_online(me);
   if (section == 0) [[likely]] {
     me.section.store(1, platform::relaxed);  // a constant: no wait for the load
   } else if (section < section_nesting) {
@@ -52,7 +52,7 @@ inline void enter_section(thread_record& me, unsigned domain) noexcept {
   // (E1, E2) or by coming online (F), whichever the grace period relied on.
   platform::light_fence(letter::G1);
   if (!late) {
-    online = participation_of(me.mode.load(platform::relaxed)) == participation::online;
+    online = is_online(me);
   }
   // Also when it is nested: this may be a signal handler that interrupted the outer one just here.
   if (!online) [[unlikely]] {

@@ -212,8 +212,8 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
   // that published after that fence must find out here, or a later round would not wait for it.
   const bool open =
       (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0 || publishes_late();
-  const bool online = participation_of(me.mode.load(platform::relaxed)) == participation::online ||
-                      publishes_late() || is_mutant(mutant::online_without_fence) ||
+  const bool online = is_online(me) || publishes_late() ||
+                      is_mutant(mutant::online_without_fence) ||
                       is_mutant(mutant::mode_not_rechecked);
   return open && online;
 }

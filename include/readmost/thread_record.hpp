@@ -18,10 +18,10 @@ using platform::at;
 // came online, so that a compare-and-swap cannot mistake one period online for another.
 enum class participation : std::uint32_t {
   offline = 0,   // not in the domain's index: rounds do not look here
-  online = 1,    // may lock passively at any instant: a round needs its report or a membarrier
+  retiring = 1,  // a round is taking it out of the index
   leaving = 2,   // told to stop by a round whose membarrier is still on its way
   dormant = 3,   // cannot lock passively; what it still holds is visible: a round only looks
-  retiring = 4,  // a round is taking it out of the index
+  online = 4,    // may lock passively at any instant: a round needs its report or a membarrier
 };
 inline constexpr std::uint32_t participation_mask = 7;
 inline constexpr std::uint32_t participation_period = 8;
@@ -180,6 +180,12 @@ struct alignas(platform::cache_line) thread_record {
   // When and where the section was entered; made once misuse is looked for (src/misuse.cpp).
   platform::atomic<section_notes*> notes{};
 };
+
+// One bit of the mode tells.
+inline bool is_online(const thread_record& record) noexcept {
+  return (record.mode.load(platform::relaxed) &
+          static_cast<std::uint32_t>(participation::online)) != 0;
+}
 
 // How many domains can have records of their own at a time: see lock_domain.hpp.
 inline constexpr unsigned max_domains = 16;

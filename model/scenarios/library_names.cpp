@@ -259,7 +259,7 @@ std::string hold_in_words(std::uintptr_t held) {
 }
 
 std::string mode_in_words(std::uint32_t mode) {
-  constexpr const char* names[] = {"offline", "online", "leaving", "dormant", "retiring"};
+  constexpr const char* names[] = {"offline", "retiring", "leaving", "dormant", "online"};
   const auto which = static_cast<std::size_t>(participation_of(mode));
   return fmt::format("{}, period {}", which < std::size(names) ? names[which] : "?",
                      mode / participation_period);
