@@ -156,7 +156,10 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
 void retire_if_idle(thread_record& record) noexcept {
   std::uint32_t mode = record.mode.load(platform::relaxed);
   if (participation_of(mode) != participation::dormant) {
-    record.idle_rounds.store(0, platform::relaxed);
+    // No store for nothing: its owner reads this line in every section.
+    if (record.idle_rounds.load(platform::relaxed) != 0) {
+      record.idle_rounds.store(0, platform::relaxed);
+    }
     return;
   }
   const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;

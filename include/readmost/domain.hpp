@@ -33,20 +33,22 @@ struct domain {
   // Even. Read by every passive read unlock, so nothing else lives on its line.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
 
-  // Line 2: rounds.
-  // Writers asleep until a passive reader leaves, and the word they sleep on.
+  // Line 2: read by everybody who reports. Writers asleep until a passive reader leaves, and the word
+  // they sleep on.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> drain_sleepers{};
   platform::atomic<std::uint32_t> drain_epoch{};
+
+  // Line 3: rounds, for those who run them.
   // What a round cost of late, in nanoseconds.
-  platform::atomic<std::uint32_t> round_cost{1000};
+  alignas(platform::cache_line) platform::atomic<std::uint32_t> round_cost{1000};
   platform::atomic<std::uint64_t> rounds_by_reports{};
   platform::atomic<std::uint64_t> rounds_by_membarrier{};
 
-  // Line 3: membership. Never empty once the domain is in use, never shrinks.
+  // Line 4: membership. Never empty once the domain is in use, never shrinks.
   alignas(platform::cache_line) platform::atomic<chunk*> chunks{};
   platform::atomic<std::uint64_t> locks_met{};
 
-  // Line 4: grace periods of RCU (src/grace_period.cpp). How many are over, times
+  // Line 5: grace periods of RCU (src/grace_period.cpp). How many are over, times
   // `one_grace_period`, and flags.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> grace_periods{};
   // Of the one in progress; for who leads it.
@@ -58,7 +60,7 @@ struct domain {
   platform::atomic<std::uint64_t> grace_periods_by_membarrier{};
   platform::atomic<std::uint64_t> grace_periods_asleep{};
 
-  // Line 5: read sections of threads that have no record to note them in, by phase.
+  // Line 6: read sections of threads that have no record to note them in, by phase.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> counted_sections[2]{};
   platform::atomic<std::uint32_t> counting_phase{};
 };
