@@ -2,9 +2,7 @@
 // construction to its destruction.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstddef>
 #include <latch>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "holder.hpp"
+#include "sleep_rounds.hpp"
 
 namespace bench {
 
@@ -86,48 +85,29 @@ class idle_readers {
 template <class Lock>
 class sleeping_readers {
  public:
-  sleeping_readers(Lock& lock, int count)
-      : phase_(count + 1), left_(static_cast<std::size_t>(count)) {
-    for (auto& left : left_) {
-      threads_.emplace_back([this, &lock, &left] {
+  sleeping_readers(Lock& lock, int count) : rounds_(static_cast<std::size_t>(count)) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      threads_.emplace_back([this, &lock, i] {
         holder<Lock> mine(lock);
-        for (;;) {
-          phase_.arrive_and_wait();
-          if (over_) return;
+        while (rounds_.begin()) {
           read(mine, 200);
           mine.lock_shared();
-          phase_.arrive_and_wait();
-          std::this_thread::sleep_for(std::chrono::microseconds(200));
-          left.store(clock::now(), std::memory_order_relaxed);
+          rounds_.sleep(i);
           mine.unlock_shared();
         }
       });
     }
   }
   ~sleeping_readers() {
-    over_ = true;
-    phase_.arrive_and_wait();
+    rounds_.end();
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // Returns when all are inside and about to sleep; to be called once the last round is over.
-  void fall_asleep() {
-    phase_.arrive_and_wait();
-    phase_.arrive_and_wait();
-  }
-
-  // When the last of them began to leave; to be called by a writer that is inside.
-  clock::time_point last_left() const {
-    clock::time_point last;
-    for (const auto& left : left_) last = std::max(last, left.load(std::memory_order_relaxed));
-    return last;
-  }
+  void fall_asleep() { rounds_.fall_asleep(); }
+  clock::time_point last_left() const { return rounds_.last_left(); }
 
  private:
-  std::barrier<> phase_;
-  bool over_ = false;
-  // Atomic for the sake of no_lock, which lets the writer in at once.
-  std::vector<std::atomic<clock::time_point>> left_;
+  sleep_rounds rounds_;
   std::vector<std::thread> threads_;
 };
 

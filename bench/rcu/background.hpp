@@ -2,9 +2,7 @@
 // construction to its destruction.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <latch>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "sides.hpp"
+#include "sleep_rounds.hpp"
 
 namespace bench {
 
@@ -141,52 +140,33 @@ class drowsy_readers {
 // Threads that, in rounds, read for a while and then fall asleep inside the section, all at once.
 class sleepers {
  public:
-  sleepers(rcu_flavor& rcu, const shared_cell& from, unsigned count)
-      : phase_(static_cast<std::ptrdiff_t>(count) + 1), left_(count) {
-    for (auto& left : left_) {
-      threads_.emplace_back([this, &rcu, &from, &left] {
+  sleepers(rcu_flavor& rcu, const shared_cell& from, unsigned count) : rounds_(count) {
+    for (unsigned i = 0; i < count; ++i) {
+      threads_.emplace_back([this, &rcu, &from, i] {
         const user_of member(rcu);
         for (;;) {
           rcu.pause();
-          phase_.arrive_and_wait();
+          const bool another = rounds_.begin();
           rcu.resume();
-          if (over_) return;
+          if (!another) return;
           rcu.read(from, 200);
-          rcu.hold(from, [&] {
-            phase_.arrive_and_wait();
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
-            left.store(clock::now(), std::memory_order_relaxed);
-          });
+          rcu.hold(from, [&] { rounds_.sleep(i); });
         }
       });
     }
   }
   ~sleepers() {
-    over_ = true;
-    phase_.arrive_and_wait();
+    rounds_.end();
     for (std::thread& thread : threads_) thread.join();
   }
   sleepers(const sleepers&) = delete;
   sleepers& operator=(const sleepers&) = delete;
 
-  // Returns when all are inside and about to sleep; to be called once the last round is over.
-  void fall_asleep() {
-    phase_.arrive_and_wait();
-    phase_.arrive_and_wait();
-  }
-
-  // When the last of them began to leave; to be called after a grace period.
-  clock::time_point last_left() const {
-    clock::time_point last;
-    for (const auto& left : left_) last = std::max(last, left.load(std::memory_order_relaxed));
-    return last;
-  }
+  void fall_asleep() { rounds_.fall_asleep(); }
+  clock::time_point last_left() const { return rounds_.last_left(); }
 
  private:
-  std::barrier<> phase_;
-  bool over_ = false;
-  // Atomic for the sake of a grace period that does not wait.
-  std::vector<std::atomic<clock::time_point>> left_;
+  sleep_rounds rounds_;
   std::vector<std::thread> threads_;
 };
 
