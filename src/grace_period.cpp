@@ -83,9 +83,20 @@ bool counted_sections_are_over(domain& d) noexcept {
 void begin(domain& d, const thread_record* me) noexcept {
   // The read-modify-write before (K1) is that of try_lead().
   d.progress.version = begin_round(d, me);
-  d.progress.begun = platform::now();
+  d.progress.begun = 0;
   d.progress.consensus = false;
   d.progress.empty_phases = 0;
+}
+
+// Since when it has been in progress, as far as anybody needed to know: the clock costs as much as
+// half a grace period without readers.
+std::uint64_t begun_at(domain& d) noexcept {
+  if (d.progress.begun == 0) d.progress.begun = platform::now();
+  return d.progress.begun;
+}
+std::uint64_t nanoseconds_in_progress(domain& d) noexcept {
+  const std::uint64_t begun = begun_at(d);
+  return platform::now() - begun;
 }
 
 void reach_consensus_for(domain& d, thread_record* me, bool patient) noexcept {
@@ -105,7 +116,7 @@ bool sections_are_over(domain& d) noexcept {
   const std::int32_t thread = inside->thread.load(platform::relaxed);
   if (d.waits_for.load(platform::relaxed) != thread) {
     d.waits_for.store(thread, platform::relaxed);
-    d.waits_since.store(d.progress.begun, platform::relaxed);
+    d.waits_since.store(begun_at(d), platform::relaxed);
   }
   return false;
 }
@@ -265,7 +276,7 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
     auto& progress = d.progress;
     if (!progress.consensus && progress.version != 0 &&
         !has_been_reported(d, me, progress.version) &&
-        platform::now() - progress.begun < patience_for_reports()) {
+        nanoseconds_in_progress(d) < patience_for_reports()) {
       stop_leading(d);
       return false;
     }
@@ -274,7 +285,7 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
     }
     if (!sections_are_over(d)) {
       const std::uint64_t limit = section_limit();
-      if (limit != 0 && platform::now() - progress.begun >= limit) tell_of_long_sections(d);
+      if (limit != 0 && nanoseconds_in_progress(d) >= limit) tell_of_long_sections(d);
       stop_leading(d);
       return false;
     }

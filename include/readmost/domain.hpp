@@ -22,7 +22,7 @@ struct chunk {
 // How far a grace period has come.
 struct grace_period_progress {
   platform::variable<std::uint64_t> version{};  // to be reported; 0 when nobody was online
-  platform::variable<std::uint64_t> begun{};    // nanoseconds
+  platform::variable<std::uint64_t> begun{};    // nanoseconds; 0: nobody has asked
   // Reached: everybody has seen what the initiator wrote.
   platform::variable<bool> consensus{};
   // Of counted sections, as bits: those found empty since.
@@ -33,8 +33,8 @@ struct domain {
   // Even. Read by every passive read unlock, so nothing else lives on its line.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
 
-  // Line 2: read by everybody who reports. Writers asleep until a passive reader leaves, and the word
-  // they sleep on.
+  // Line 2: read by everybody who reports. Writers asleep until a passive reader leaves, and the
+  // word they sleep on.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> drain_sleepers{};
   platform::atomic<std::uint32_t> drain_epoch{};
 
