@@ -237,7 +237,7 @@ void hand_back::operator()(pooled* object) const {
   ++handed_back;
   object->is_retired = false;
 }
-pooled pool[4096];
+pooled pool[32768];
 
 // However the reclaimer was moving them.
 TEST(rcu_fork, child_loses_at_most_what_a_thread_had_in_hand) {
