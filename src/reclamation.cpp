@@ -122,6 +122,7 @@ platform::variable<retired*>* append_oldest_first(platform::atomic<retired*>& la
 
 bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
   if (r.unrecorded_latest.load(platform::relaxed) != nullptr) return true;
+  if (platform::forks && r.has_early.load(platform::relaxed)) return true;
   for (const chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(at(letter::R3, platform::acquire))) {
     if (c->retiring.load(platform::relaxed) != 0) return true;
@@ -237,11 +238,38 @@ class moving_lists {
   reclamation& r_;
 };
 
+platform::variable<retired*>* end_of(platform::variable<retired*>& list) noexcept {
+  auto* tail = &list;
+  while (retired* const object = *tail) tail = &object->next;
+  return tail;
+}
+
+// The oldest of those that are done; null when there is none. A child must not find in the list
+// what has been reclaimed while its memory was being copied.
+retired* take_done(reclamation& r) noexcept {
+  if (r.done == nullptr) return nullptr;
+  const auto take = [&] {
+    retired* const object = r.done;
+    r.done = object->next;
+    return object;
+  };
+  if constexpr (!platform::forks) return take();
+  const moving_lists moving(r);
+  return take();
+}
+
 // next to current.
 void collect(domain& d, reclamation& r) noexcept {
   const moving_lists moving(r);
   platform::variable<retired*> first{};
-  auto* tail = append_oldest_first(r.unrecorded_latest, &first);
+  auto* tail = &first;
+  if constexpr (platform::forks) {
+    first = r.early;
+    r.early = nullptr;
+    r.has_early.store(false, platform::relaxed);
+    tail = end_of(first);
+  }
+  tail = append_oldest_first(r.unrecorded_latest, tail);
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(at(letter::R3, platform::acquire))) {
     if (c->retiring.load(platform::relaxed) == 0) continue;
@@ -266,9 +294,11 @@ bool reclaim_done(reclamation& r) noexcept {
   const bool checks = checks_misuse();
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
-  while (retired* const object = r.done) {
-    if (reclaims != nullptr && r.reclaimer.load(platform::relaxed) == over) return false;
-    r.done = object->next;
+  while (true) {
+    if (reclaims != nullptr && r.reclaimer.load(platform::relaxed) == over)
+      return r.done == nullptr;
+    retired* const object = take_done(r);
+    if (object == nullptr) break;
     const retired_kind* const kind = object->kind;
     if (checks) object->kind = nullptr;  // not queued any more: a deleter may keep it for later
     bytes += bytes_of(kind);
@@ -471,6 +501,9 @@ void recount(reclamation& r, const retired* list) noexcept {
   }
 }
 
+// The domains whose lists the calling thread keeps still while it forks.
+READMOST_THREAD_LOCAL std::uint32_t stopped;
+
 // The reclaimer is not in the child, unless it is who forks; what waits is, but for what it was
 // just reclaiming.
 void go_on_in_child(domain& d) noexcept {
@@ -487,6 +520,9 @@ void go_on_in_child(domain& d) noexcept {
   for_each_record(d, [&](thread_record& record, bool) {
     record.uncounted_objects.store(0, platform::relaxed);
     record.uncounted_bytes.store(0, platform::relaxed);
+    const bool is_copy_torn =
+        (stopped >> number_of(d) & 1) != 0 && &record != &my_record(number_of(d));
+    if (is_copy_torn) record.retired_latest.store(nullptr, platform::relaxed);
     const retired* const queue = record.retired_latest.load(platform::relaxed);
     recount(r, queue);
     // Its thread may have been about to, or a collector may have been on its way.
@@ -494,18 +530,26 @@ void go_on_in_child(domain& d) noexcept {
       record.home->retiring.fetch_or(std::uint64_t{1} << record.number, platform::relaxed);
     }
   });
+  if ((stopped >> number_of(d) & 1) != 0) r.unrecorded_latest.store(nullptr, platform::relaxed);
   recount(r, r.unrecorded_latest.load(platform::relaxed));
+  recount(r, r.early);
   recount(r, r.current);
   recount(r, r.done);
 }
 
-// The domains whose lists the calling thread keeps still while it forks.
-READMOST_THREAD_LOCAL std::uint32_t stopped;
-
 void stop_moving() noexcept {
   stopped = 0;
   for (unsigned number = 0; number < max_domains; ++number) {
-    if (all_reclamation[number].moving.try_close()) stopped |= 1U << number;
+    reclamation& r = all_reclamation[number];
+    if (!r.moving.try_close()) continue;
+    stopped |= 1U << number;
+    // While the child's memory is being copied, threads may go on retiring, and the copy of a queue
+    // and those of its objects would not be of the same moment.
+    auto* tail = append_oldest_first(r.unrecorded_latest, end_of(r.early));
+    for_each_record(domains[number], [&](thread_record& record, bool) {
+      tail = append_oldest_first(record.retired_latest, tail);
+    });
+    r.has_early.store(r.early != nullptr, platform::relaxed);
   }
 }
 

@@ -49,6 +49,10 @@ struct reclamation {
 
   gate moving;
 
+  // Taken out of the queues by a thread that forked, for the next collection.
+  platform::variable<retired*> early{};
+  platform::atomic<bool> has_early{};
+
   // For the executor.
   platform::variable<retired*> current{};
   platform::variable<std::uint64_t> current_grace_period{};

@@ -191,8 +191,11 @@ std::int32_t thread_id() noexcept;
 // not.
 bool at_process_exit(void (*at_exit)()) noexcept;
 
-// At every fork(2) from now on: calls `before` and, in the parent, `in_parent`, each unless null, and
-// `in_child` in the child. Several may watch; in the child the first is called first.
+// Whether there are processes at all; the checker simulates none.
+inline constexpr bool forks = true;
+
+// At every fork(2) from now on: calls `before` and, in the parent, `in_parent`, each unless null,
+// and `in_child` in the child. Several may watch; in the child the first is called first.
 void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 // Zeroed memory that is never given back, or null.

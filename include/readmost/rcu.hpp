@@ -30,7 +30,8 @@
 // happens in place: see rcu_reclaim_by(). A deleter that takes a lock which retiring threads hold
 // is thus safe. At the process's end, by exit() or the return of main(), what was retired before is
 // reclaimed, but for what a reader keeps longer than a second. In a fork's child all that waited
-// waits on; of what a deleter was just reclaiming in the parent, nothing more is done in the child.
+// waits on; of what a deleter was just reclaiming in the parent, nothing more is done in the child,
+// nor of what other threads retired while the fork was under way.
 //
 // Bounded backlog. Above a limit (65,536 objects or 32 MiB of sizeof, each over all threads, and at
 // most 64 objects or 64 KiB more for each thread) a thread that retires waits until the backlog is

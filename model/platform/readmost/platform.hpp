@@ -237,6 +237,7 @@ inline std::int32_t thread_id() noexcept {
 inline bool at_process_exit(void (*)()) noexcept {
   return false;
 }
+inline constexpr bool forks = false;
 // Processes are not simulated.
 inline void watch_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 void* map_pages(std::size_t bytes) noexcept;
