@@ -291,8 +291,12 @@ TEST_P(rcu_reclamation, does_not_copy_what_is_queued_with_an_object) {
   };
   auto* const old = new content;
   old->value = 1;
-  old->retire({}, dom);
-  auto* const fresh = new content(*old);
+  auto* fresh = static_cast<content*>(nullptr);
+  {
+    const std::scoped_lock section(dom);
+    old->retire({}, dom);
+    fresh = new content(*old);
+  }
   EXPECT_EQ(fresh->value, 1);
   content assigned;
   assigned = *fresh;
