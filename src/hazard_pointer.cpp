@@ -199,15 +199,80 @@ retired* take_lists(thread_record* me, bool of_everybody) noexcept {
     unrecorded_since.store(0, platform::relaxed);
     all = take_list(unrecorded, all);
   }
-  for (chunk* c = default_domain.chunks.load(platform::relaxed); c != nullptr;
-       c = c->next.load(at(letter::R3, platform::acquire))) {
-    std::uint64_t left = c->hazardous.load(platform::relaxed);
-    if (!of_everybody) left &= ~c->used.load(platform::relaxed);
+  for_each_chunk(default_domain, [&](chunk& c) {
+    std::uint64_t left = c.hazardous.load(platform::relaxed);
+    if (!of_everybody) left &= ~c.used.load(platform::relaxed);
     for (; left != 0; left &= left - 1) {
-      all = take_list(c->records[__builtin_ctzll(left)].hazards.latest, all);
+      all = take_list(c.records[__builtin_ctzll(left)].hazards.latest, all);
     }
-  }
+    return true;
+  });
   return all;
+}
+
+// --- Forks ---------------------------------------------------------------------------------------
+
+// While a child's memory is copied, other threads may go on retiring, and the copies of a list and
+// of its objects would not be of the same moment. So who forks takes the lists before; and scans,
+// which do not give up theirs, stand still.
+
+// What the calling thread took before its fork; its address says whom a scan waits for.
+READMOST_THREAD_LOCAL retired* taken_for_fork = nullptr;
+
+template <class Visit>
+void for_each_other_store(Visit visit) noexcept {
+  for_each_record(default_domain, [&](thread_record& record, bool) {
+    if (&record != &my_record()) visit(record.hazards);
+  });
+}
+
+void stop_scans() noexcept {
+  for_each_other_store([](hazard_store& store) {
+    if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
+  });
+  taken_for_fork = take_lists(own_record(), true);
+}
+
+bool is_stopped_by_me(const hazard_store& store) noexcept {
+  return store.stopped_by.load(platform::relaxed) == &taken_for_fork;
+}
+
+void put_back_what_was_taken() noexcept {
+  thread_record* const me = own_record();
+  while (retired* const object = taken_for_fork) {
+    taken_for_fork = object->next;
+    keep(me, *object);
+  }
+}
+
+void go_on_scanning() noexcept {
+  for_each_other_store([](hazard_store& store) {
+    if (!is_stopped_by_me(store)) return;
+    store.stopped_by.store(nullptr, platform::relaxed);
+    store.moving.open();
+  });
+  put_back_what_was_taken();
+}
+
+void go_on_in_child() noexcept {
+  for_each_other_store([](hazard_store& store) {
+    if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
+    store.examined = nullptr;
+    store.latest.store(nullptr, platform::relaxed);
+    store.stopped_by.store(nullptr, platform::relaxed);
+    store.moving.open();
+  });
+  unrecorded.store(nullptr, platform::relaxed);
+  put_back_what_was_taken();
+}
+
+// Before anything is on a list.
+void watch_forks_of_lists() noexcept {
+  static platform::atomic<std::uint32_t> watching{0};
+  if (!platform::forks || watching.load(platform::relaxed) != 0) return;
+  if (watching.exchange(1, platform::relaxed) != 0) return;
+  watch_forks();  // first: it puts the records in order
+  platform::watch_fork(stop_scans, go_on_scanning, go_on_in_child);
 }
 
 // --- The scan ------------------------------------------------------------------------------------
@@ -288,6 +353,18 @@ class protected_objects {
 // In a scan. Deleters retire without scanning, so they do not recurse.
 READMOST_THREAD_LOCAL bool scanning = false;
 
+// Calls move() while no thread forks.
+template <class Move>
+auto move_lists(thread_record* me, Move move) noexcept {
+  if constexpr (platform::forks) {
+    if (me != nullptr) {
+      const closed_gate moving(me->hazards.moving);
+      return move();
+    }
+  }
+  return move();
+}
+
 void scan(thread_record* me, bool of_everybody) noexcept {
   if (scanning) return;
   scanning = true;
@@ -296,12 +373,16 @@ void scan(thread_record* me, bool of_everybody) noexcept {
   // In the record, where a fork's child finds it.
   platform::variable<retired*> own{};
   platform::variable<retired*>& left = me != nullptr ? me->hazards.examined : own;
-  left = take_lists(me, of_everybody);
+  move_lists(me, [&] { left = take_lists(me, of_everybody); });
   if (left != nullptr) {
     if (!early) make_protected_visible(me);
     protected_objects is_protected(me);
-    while (retired* const object = left) {
-      left = object->next;
+    const auto next = [&] {
+      retired* const object = left;
+      if (object != nullptr) left = object->next;
+      return object;
+    };
+    while (retired* const object = move_lists(me, next)) {
       if (is_protected.contains(object)) {
         keep(me, *object);
       } else {
@@ -352,23 +433,13 @@ void confirm_protection() noexcept {
 void retire_hazardous(retired& object, const retired_kind& kind) noexcept {
   object.kind = &kind;
   thread_record* const me = enlist();
+  watch_forks_of_lists();
   if (me != nullptr) mark(*me);
   if (keep(me, object) >= list_to_scan()) scan(me, false);
 }
 
 void hazard_pointer_clean_up() noexcept {
   scan(enlist(), true);
-}
-
-void abandon_scans() noexcept {
-  for_each_record(default_domain, [](thread_record& record, bool) {
-    if (&record == &my_record()) return;
-    hazard_store& store = record.hazards;
-    store.in_use = false;
-    store.latest.store(joined(store.examined, store.latest.load(platform::relaxed)),
-                       platform::relaxed);
-    store.examined = nullptr;
-  });
 }
 
 }  // namespace readmost

@@ -123,11 +123,7 @@ platform::variable<retired*>* append_oldest_first(platform::atomic<retired*>& la
 bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
   if (r.unrecorded_latest.load(platform::relaxed) != nullptr) return true;
   if (platform::forks && r.has_early.load(platform::relaxed)) return true;
-  for (const chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
-       c = c->next.load(at(letter::R3, platform::acquire))) {
-    if (c->retiring.load(platform::relaxed) != 0) return true;
-  }
-  return false;
+  return !for_each_chunk(d, [](const chunk& c) { return c.retiring.load(platform::relaxed) == 0; });
 }
 
 // --- The account of what waits -----------------------------------------------------------------
@@ -224,20 +220,6 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   }
 }
 
-class moving_lists {
- public:
-  explicit moving_lists(reclamation& r) noexcept : r_(r) {
-    while (!r_.moving.try_close()) {
-    }
-  }
-  ~moving_lists() { r_.moving.open(); }
-  moving_lists(const moving_lists&) = delete;
-  moving_lists& operator=(const moving_lists&) = delete;
-
- private:
-  reclamation& r_;
-};
-
 platform::variable<retired*>* end_of(platform::variable<retired*>& list) noexcept {
   auto* tail = &list;
   while (retired* const object = *tail) tail = &object->next;
@@ -254,13 +236,13 @@ retired* take_done(reclamation& r) noexcept {
     return object;
   };
   if constexpr (!platform::forks) return take();
-  const moving_lists moving(r);
+  const closed_gate moving(r.moving);
   return take();
 }
 
 // next to current.
 void collect(domain& d, reclamation& r) noexcept {
-  const moving_lists moving(r);
+  const closed_gate moving(r.moving);
   platform::variable<retired*> first{};
   auto* tail = &first;
   if constexpr (platform::forks) {
@@ -270,19 +252,19 @@ void collect(domain& d, reclamation& r) noexcept {
     tail = end_of(first);
   }
   tail = append_oldest_first(r.unrecorded_latest, tail);
-  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
-       c = c->next.load(at(letter::R3, platform::acquire))) {
-    if (c->retiring.load(platform::relaxed) == 0) continue;
+  for_each_chunk(d, [&](chunk& c) {
+    if (c.retiring.load(platform::relaxed) == 0) return true;
     // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
-    for (std::uint64_t left = c->retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
+    for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
          left &= left - 1) {
       if (is_mutant(mutant::forgets_a_queue) && (left & (left - 1)) == 0 && tail != &first) {
-        c->retiring.fetch_or(left, platform::relaxed);
+        c.retiring.fetch_or(left, platform::relaxed);
         break;
       }
-      tail = append_oldest_first(c->records[__builtin_ctzll(left)].retired_latest, tail);
+      tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
     }
-  }
+    return true;
+  });
   r.current = first;
   if (r.current != nullptr) r.current_grace_period = grace_period_from_now(d);
 }
@@ -322,7 +304,7 @@ bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
     } else if (!try_advance(d, r.current_grace_period)) {
       return false;
     }
-    const moving_lists moving(r);
+    const closed_gate moving(r.moving);
     retired* const done = r.current;
     r.current = nullptr;
     r.done = done;

@@ -1,29 +1,10 @@
 // What a domain keeps for reclamation, for reclamation.cpp and for who looks at it from outside.
 #pragma once
 
+#include <readmost/gate.hpp>
 #include <readmost/retired.hpp>
 
 namespace readmost {
-
-// Closed while an executor moves lists, and while a thread forks: a child must not find them half
-// moved. Its orders have no letters, for the checker simulates no processes.
-class gate {
- public:
-  // False when it has been closed for too long: the caller may be a signal handler that forks and
-  // has interrupted who closed it.
-  bool try_close() noexcept {
-    for (std::uint32_t turn = 0; turn < most_turns; ++turn) {
-      if (closed_.exchange(1, platform::acquire) == 0) return true;
-      platform::yield();
-    }
-    return false;
-  }
-  void open() noexcept { closed_.store(0, platform::release); }
-
- private:
-  static constexpr std::uint32_t most_turns = 10'000;
-  platform::atomic<std::uint32_t> closed_{};
-};
 
 struct reclamation {
   // Those who retire look here.

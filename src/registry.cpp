@@ -170,6 +170,7 @@ void keep_only_own_record(domain& d) noexcept {
       undo_waiting(record);
       make_holds_active(record);
       record.section.store(0, platform::relaxed);
+      record.hazards.in_use = false;
       give_back(record);
     }
     record.mode.store(0, platform::relaxed);
@@ -194,7 +195,6 @@ void in_child() noexcept {
   forget_fences();
   passive_state.store(passive_undecided, platform::relaxed);
   forget_statistics();
-  abandon_scans();
 }
 
 }  // namespace

@@ -38,7 +38,8 @@
 //
 // Signal handlers may make, use and destroy hazard pointers of their own, but not retire. In a
 // fork's child, what was protected by any thread of the parent remains so, and what any thread had
-// retired is reclaimed by the child, but for what threads were just reclaiming.
+// retired before is reclaimed by the child, but for the object that a thread was just reclaiming.
+// What other threads retire during the fork is the parent's alone.
 #pragma once
 
 #include <cstddef>

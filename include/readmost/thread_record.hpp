@@ -8,6 +8,7 @@
 // lock needs no memory per thread.)
 #pragma once
 
+#include <readmost/gate.hpp>
 #include <readmost/platform.hpp>
 
 namespace readmost {
@@ -105,6 +106,9 @@ struct hazard_store {
   platform::variable<hazard_slot*> spare[most_spares]{};
   // What the scan in progress has yet to look at.
   platform::variable<retired*> examined{};
+  // Closed while the owner moves that, or another thread forks: that one, by a variable of its own.
+  gate moving;
+  platform::atomic<const void*> stopped_by{};
   // Where a scan notes what is protected.
   platform::variable<std::uintptr_t*> table{};
   platform::variable<std::size_t> table_entries{};
