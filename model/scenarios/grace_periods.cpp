@@ -39,12 +39,11 @@ SCENARIO(two_grace_periods, "two grace periods in a row each wait for the reader
   begin_rcu(s);
   const two_versions versions = publish(s);
   auto& third = s.make<guarded>("third version");
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_known, [versions, &third] {
     replace_and_write(versions.current, versions.second);
     replace_and_write(versions.current, third);
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_grace_periods_against_two_sections,
@@ -52,15 +51,11 @@ SCENARIO(two_grace_periods_against_two_sections,
   begin_rcu(s);
   const two_versions versions = publish(s);
   auto& third = s.make<guarded>("third version");
-  s.thread("reader", be_online, [versions] {
-    read_in_section(versions.current);
-    read_in_section(versions.current);
-  });
+  versions.add_reader("reader", be_online, 2);
   s.thread("updater", be_known, [versions, &third] {
     replace_and_write(versions.current, versions.second);
     replace_and_write(versions.current, third);
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_grace_periods_against_counted_sections,
@@ -68,15 +63,11 @@ SCENARIO(two_grace_periods_against_counted_sections,
   begin_rcu(s);
   const two_versions versions = publish(s);
   auto& third = s.make<guarded>("third version");
-  s.thread("reader", be_being_retired, [versions] {
-    read_in_section(versions.current);
-    read_in_section(versions.current);
-  });
+  versions.add_reader("reader", be_being_retired, 2);
   s.thread("updater", be_known, [versions, &third] {
     replace_and_write(versions.current, versions.second);
     replace_and_write(versions.current, third);
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(counted_section_in_the_second_phase,
@@ -89,13 +80,8 @@ SCENARIO(counted_section_in_the_second_phase,
     enter();
     default_domain.counting_phase.store(1, platform::relaxed);
   };
-  s.thread("reader", be_counted, [versions] {
-    versions.first.read();
-    leave();
-  });
-  s.thread("updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
-  s.finally(expect_no_sections_left);
+  versions.add_reader_inside("reader", be_counted);
+  versions.add_updater("updater");
 }
 
 SCENARIO(counted_sections_one_after_the_other,
@@ -103,12 +89,8 @@ SCENARIO(counted_sections_one_after_the_other,
          effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  const auto be_counted = [] {
-    be_departed();
-    enter();
-  };
   auto& entered = s.make<signal>("entered");
-  s.thread("first reader", be_counted, [versions, &entered] {
+  s.thread("first reader", be_departed_inside, [versions, &entered] {
     entered.await();
     versions.first.read();
     leave();
@@ -119,22 +101,19 @@ SCENARIO(counted_sections_one_after_the_other,
     versions.current.find().read();
     leave();
   });
-  s.thread("updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
-  s.finally(expect_no_sections_left);
+  versions.add_updater("updater");
 }
 
 SCENARIO(expedited_grace_period, "one that does not wait for reports waits for the reader",
          effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_known, [versions] {
     guarded& old = versions.current.replace(versions.second);
     synchronize(default_domain, urgency::hurry);
     old.write();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_updaters, "two threads that wait for readers at once both go on", effort::small) {
@@ -142,7 +121,6 @@ SCENARIO(two_updaters, "two threads that wait for readers at once both go on", e
   const auto wait = [] { wait_for_readers(); };
   s.thread("first updater", be_known, wait);
   s.thread("second updater", be_known, wait);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_updaters_and_reader,
@@ -151,8 +129,7 @@ SCENARIO(two_updaters_and_reader,
   begin_rcu(s);
   const two_versions versions = publish(s, "first pointer");
   const two_versions others = publish(s, "second pointer");
-  s.thread("first updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
+  versions.add_updater("first updater");
   s.thread("reader", be_online, [versions, others] {
     enter();
     versions.current.find().read();
@@ -161,18 +138,15 @@ SCENARIO(two_updaters_and_reader,
   });
   s.thread("second updater", be_known,
            [others] { replace_and_write(others.current, others.second); });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(unlinked_while_one_is_in_progress,
          "a grace period that has begun does not serve who comes later", effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("second updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
+  versions.add_updater("second updater");
   s.thread("first updater", be_known, wait_for_readers);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
-  s.finally(expect_no_sections_left);
+  versions.add_reader("reader", be_online);
 }
 
 SCENARIO(ticket_taken_while_one_is_in_progress, "the same of a ticket that is waited for later",
@@ -185,8 +159,7 @@ SCENARIO(ticket_taken_while_one_is_in_progress, "the same of a ticket that is wa
     old.write();
   });
   s.thread("first updater", be_known, wait_for_readers);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
-  s.finally(expect_no_sections_left);
+  versions.add_reader("reader", be_online);
 }
 
 SCENARIO(ticket_taken_just_before_one_begins,
@@ -194,13 +167,12 @@ SCENARIO(ticket_taken_just_before_one_begins,
          effort::medium) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_dormant, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_dormant);
   s.thread("first updater", be_known, wait_for_readers);
   s.thread("second updater", be_known, [versions] {
     guarded& old = versions.current.replace(versions.second);
     if (is_over(default_domain, grace_period_from_now(default_domain))) old.write();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(asleep_on_the_leaders_word,
@@ -209,13 +181,9 @@ SCENARIO(asleep_on_the_leaders_word,
   begin_rcu(s);
   const two_versions versions = publish(s);
   const auto wait = [] { wait_for_readers(); };
-  s.thread("reader", be_inside, [versions] {
-    versions.first.read();
-    leave();
-  });
+  versions.add_reader_inside("reader", be_inside);
   s.thread("first updater", be_known, wait);
   s.thread("second updater", be_known, wait);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(served_by_another,
@@ -223,39 +191,29 @@ SCENARIO(served_by_another,
          effort::medium) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_inside, [versions] {
-    versions.first.read();
-    leave();
-  });
-  s.thread("first updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
+  versions.add_reader_inside("reader", be_inside);
+  versions.add_updater("first updater");
   s.thread("second updater", be_known, wait_for_readers);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(ticket_over_by_another, "who finds a ticket over is behind the sections", effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_inside, [versions] {
-    versions.first.read();
-    leave();
-  });
+  versions.add_reader_inside("reader", be_inside);
   auto& ticket = s.make<platform::variable<std::uint64_t>>("ticket");
   ticket = grace_period_from_now(default_domain);
   s.thread("first updater", be_known, wait_for_readers);
   s.thread("second updater", be_known, [versions, &ticket] {
     if (is_over(default_domain, ticket)) versions.first.write();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(polled_grace_period, "a grace period that is polled waits for the reader", effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_known,
            [versions] { replace_and_poll(versions.current, versions.second, 2); });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(polled_before_reports_are_due,
@@ -263,30 +221,25 @@ SCENARIO(polled_before_reports_are_due,
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_known,
            [versions] { replace_and_poll(versions.current, versions.second, 2); });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(polled_against_section_begun_before, "the same of a reader that is inside already",
          effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_inside, [versions] {
-    versions.first.read();
-    leave();
-  });
+  versions.add_reader_inside("reader", be_inside);
   s.thread("updater", be_known,
            [versions] { replace_and_poll(versions.current, versions.second, 2); });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(polled_inside_a_section, "who polls in a section of its own is waited for as well",
          effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_online, [versions] {
     enter();
     guarded& old = versions.current.replace(versions.second);
@@ -295,7 +248,6 @@ SCENARIO(polled_inside_a_section, "who polls in a section of its own is waited f
     leave();
     if (poll(ticket, 2)) old.write();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(poll_taken_over_by_a_waiter,
@@ -304,7 +256,7 @@ SCENARIO(poll_taken_over_by_a_waiter,
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
   auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("polls", be_known, [versions, &begun] {
     versions.current.replace(versions.second);
     begun.store(start_poll(), platform::release);
@@ -315,7 +267,6 @@ SCENARIO(poll_taken_over_by_a_waiter,
     await_grace_period(default_domain, ticket, urgency::normal);
     versions.first.write();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait for the reader",
@@ -324,7 +275,7 @@ SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait fo
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
   auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("first poller", be_online, [versions, &begun] {
     versions.current.replace(versions.second);
     begun.store(start_poll(), platform::release);
@@ -333,7 +284,6 @@ SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait fo
     const std::uint64_t ticket = begun.load(platform::acquire);
     if (ticket != 0 && poll(ticket, 2)) versions.first.write();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(poller_reads_between_its_polls,
@@ -351,7 +301,6 @@ SCENARIO(poller_reads_between_its_polls,
     leave();
     read_in_section(versions.current);
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(waiter_while_another_polls,
@@ -360,7 +309,6 @@ SCENARIO(waiter_while_another_polls,
   s.clock_step(clock_of_polls);
   s.thread("polls", be_known, [] { poll(start_poll(), 1); });
   s.thread("waits", be_known, wait_for_readers);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(grace_period_and_lock_writer,
@@ -371,8 +319,7 @@ SCENARIO(grace_period_and_lock_writer,
   auto& data = s.make<guarded>("data");
   const two_versions versions = publish(s);
   s.thread("writer", be_known, [&lock, &data] { try_write_under(lock, data); });
-  s.thread("updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
+  versions.add_updater("updater");
   s.thread("reader", be_online, [versions, &lock, &data] {
     read_in_section(versions.current);
     if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
@@ -388,11 +335,9 @@ SCENARIO(lock_writer_before_grace_period,
          effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_updater("updater");
+  versions.add_reader("reader", be_online);
   s.thread("writer", be_known, run_round);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(membarrier_fails_for_a_grace_period,
@@ -401,10 +346,8 @@ SCENARIO(membarrier_fails_for_a_grace_period,
   begin_rcu(s);
   const two_versions versions = publish(s);
   s.without_membarrier();  // only now: the process has registered for it
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
-  s.thread("updater", be_known,
-           [versions] { replace_and_write(versions.current, versions.second); });
-  s.finally(expect_no_sections_left);
+  versions.add_reader("reader", be_online);
+  versions.add_updater("updater");
 }
 
 }  // namespace readmost::model

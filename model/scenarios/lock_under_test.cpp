@@ -8,6 +8,7 @@ namespace readmost::model {
 namespace {
 
 constexpr std::int16_t rich = 20'000;
+constexpr std::uint32_t last_idle_round = 7;
 
 // Each by itself, so that reports can say what their values mean.
 void name_members(scenario& s, const rwlock& lock, const std::string& name) {
@@ -56,6 +57,15 @@ void be_known() {
 void be_dormant() {
   come_online(*enlist());
   go_offline(my_record());
+}
+
+void be_long_idle() {
+  be_dormant();
+  seem_long_idle();
+}
+
+void seem_long_idle() {
+  my_record().idle_rounds.store(last_idle_round, platform::relaxed);
 }
 
 void read_under(rwlock& lock, const guarded& data, rules how) {

@@ -16,9 +16,11 @@ rwlock& unbiased_lock(scenario& s, const char* name = "lock");
 rwlock& biased_lock(scenario& s, const char* name = "lock");
 
 // What a thread does before the others start, where the scenario is not about that.
-void be_online();   // registered, and able to lock passively
-void be_known();    // registered
-void be_dormant();  // registered, in the index, not able to lock passively
+void be_online();       // registered, and able to lock passively
+void be_known();        // registered
+void be_dormant();      // registered, in the index, not able to lock passively
+void be_long_idle();    // dormant, and one more round takes it out of the index
+void seem_long_idle();  // one more round does, if it finds the thread dormant
 
 // Reads and writes of what a lock protects: two of them at once, one a write, are found.
 class guarded {

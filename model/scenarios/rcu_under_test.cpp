@@ -6,8 +6,6 @@ namespace readmost::model {
 
 namespace {
 
-constexpr std::uint32_t last_idle_round = 7;
-
 constexpr retired_kind kind_of_retiree{[](retired* object) noexcept {
                                          auto& self = *static_cast<retiree*>(object);
                                          self.then();
@@ -22,12 +20,13 @@ void begin_rcu(scenario& s) {
   s.turns(0);
   passive_possible();
   watch_forks();
+  s.finally(expect_no_sections_left);
 }
 
 two_versions publish(scenario& s, const char* name) {
   auto& first = s.make<guarded>("first version");
   auto& second = s.make<guarded>("second version");
-  return {first, second, s.make<published>(name, first)};
+  return {s, first, second, s.make<published>(name, first)};
 }
 
 void read_in_section(const published& what) {
@@ -36,10 +35,31 @@ void read_in_section(const published& what) {
   leave();
 }
 
-void replace_and_write(published& what, guarded& fresh) {
+void read_and_leave(const guarded& found) {
+  found.read();
+  leave();
+}
+
+void replace_and_write(published& what, guarded& fresh, void (*wait)()) {
   guarded& old = what.replace(fresh);
-  wait_for_readers();
+  wait();
   old.write();
+}
+
+void two_versions::add_reader(const char* name, void (*before)(), unsigned sections) const {
+  in.thread(name, before, [&current = current, sections] {
+    for (unsigned left = sections; left != 0; --left) read_in_section(current);
+  });
+}
+
+void two_versions::add_reader_inside(const char* name, void (*before)()) const {
+  in.thread(name, before, [&first = first] { read_and_leave(first); });
+}
+
+void two_versions::add_updater(const char* name, void (*wait)()) const {
+  in.thread(name, be_known, [versions = *this, wait] {
+    replace_and_write(versions.current, versions.second, wait);
+  });
 }
 
 void be_inside() {
@@ -47,15 +67,14 @@ void be_inside() {
   enter();
 }
 
-void be_long_idle() {
-  be_dormant();
-  my_record().idle_rounds.store(last_idle_round, platform::relaxed);
+void be_dormant_inside() {
+  be_inside();
+  go_offline(my_record());
 }
 
 void be_long_idle_inside() {
-  be_inside();
-  go_offline(my_record());
-  my_record().idle_rounds.store(last_idle_round, platform::relaxed);
+  be_dormant_inside();
+  seem_long_idle();
 }
 
 void be_being_retired() {
@@ -66,9 +85,19 @@ void be_being_retired() {
              platform::relaxed);
 }
 
+void be_counted_inside() {
+  be_being_retired();
+  enter();
+}
+
 void be_departed() {
   be_known();
   execution::current()->self().on_exit();
+}
+
+void be_departed_inside() {
+  be_departed();
+  enter();
 }
 
 void expect_no_sections_left() {

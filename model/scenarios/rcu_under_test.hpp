@@ -8,7 +8,8 @@
 
 namespace readmost::model {
 
-// To be called before anything else of RCU: what the library finds out once, at its first use.
+// To be called before anything else of RCU: what the library finds out once, at its first use. The
+// scenario then ends with expect_no_sections_left(), unless it has a `finally` of its own.
 void begin_rcu(scenario& s);
 
 inline void enter() {
@@ -38,24 +39,37 @@ class published {
   platform::atomic<guarded*> now_;
 };
 
-// Two versions of something published: the first is to be found.
+void read_in_section(const published& what);
+// The second half of a section that began, and found that, in `before`.
+void read_and_leave(const guarded& found);
+// Writes the old version after `wait`, which is the same to readers as taking it to pieces.
+void replace_and_write(published& what, guarded& fresh, void (*wait)() = wait_for_readers);
+
+// Two versions of something published, of which the first is to be found, and threads in their
+// usual parts.
 struct two_versions {
+  scenario& in;
   guarded& first;
   guarded& second;
   published& current;
+
+  // Looks for it in sections one after the other.
+  void add_reader(const char* name, void (*before)(), unsigned sections = 1) const;
+  // Is in a section, by `before`, that has found the first version.
+  void add_reader_inside(const char* name, void (*before)()) const;
+  // Puts the second version into the place of the first.
+  void add_updater(const char* name, void (*wait)() = wait_for_readers) const;
 };
 two_versions publish(scenario& s, const char* name = "current");
 
-void read_in_section(const published& what);
-// Writes the old version, which is the same to readers as taking it to pieces.
-void replace_and_write(published& what, guarded& fresh);
-
 // In `before` functions.
-void be_inside();     // online, in a section
-void be_long_idle();  // dormant, and one more round takes it out of the index
+void be_inside();          // online, in a section
+void be_dormant_inside();  // dormant since it entered
 void be_long_idle_inside();
-void be_being_retired();  // for ever: as while the thread of a round does not run
-void be_departed();       // past its exit: never has a record again
+void be_being_retired();   // for ever: as while the thread of a round does not run
+void be_counted_inside();  // its section is counted, because its record is being retired
+void be_departed();        // past its exit: never has a record again
+void be_departed_inside();
 
 // Ends the grace periods' and the readers' part of a scenario.
 void expect_no_sections_left();

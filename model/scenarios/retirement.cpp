@@ -6,12 +6,6 @@ namespace readmost::model {
 
 namespace {
 
-// One more round retires the calling thread's record.
-void be_long_idle() {
-  be_dormant();
-  my_record().idle_rounds.store(7, platform::relaxed);
-}
-
 bool is_present(const thread_record& record) {
   return (record.home->present.load() >> record.number & 1) != 0;
 }
@@ -85,7 +79,7 @@ SCENARIO(long_idle_holder, "a record is not taken out of the index while it hold
         be_online();
         unit::lock_shared(lock);
         go_offline();
-        my_record().idle_rounds.store(7, platform::relaxed);
+        seem_long_idle();
       },
       [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
@@ -105,7 +99,7 @@ SCENARIO(retired_after_its_section,
         be_online();
         unit::lock_shared(lock);
         go_offline();
-        my_record().idle_rounds.store(7, platform::relaxed);
+        seem_long_idle();
       },
       [&] { finish_reading(lock, data); });
   s.thread("first writer", be_known, run_round);
@@ -122,7 +116,7 @@ SCENARIO(goes_idle_holding,
       "reader",
       [&] {
         be_online();
-        my_record().idle_rounds.store(7, platform::relaxed);
+        seem_long_idle();
       },
       [&] {
         if (!try_lock_shared_passive(lock, my_record())) return;
@@ -144,7 +138,7 @@ SCENARIO(idle_holder_left_in_index,
       "reader",
       [&] {
         be_online();
-        my_record().idle_rounds.store(7, platform::relaxed);
+        seem_long_idle();
       },
       [&] {
         if (!try_lock_shared_passive(lock, my_record())) return;
@@ -168,7 +162,7 @@ SCENARIO(goes_idle_holding_after_its_report,
       [&] {
         be_online();
         unit::lock_shared(first);
-        my_record().idle_rounds.store(7, platform::relaxed);
+        seem_long_idle();
       },
       [&] {
         unit::unlock_shared(first);

@@ -55,14 +55,13 @@ SCENARIO(retired_while_read, "what a reader found is not reclaimed before its se
   begin_in_place(s);
   const two_versions versions = publish(s);
   auto& object = s.make<retiree>("object", versions.first);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_known, [versions, &object] {
     versions.current.replace(versions.second);
     retire(object);
     barrier(default_domain);
     expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(reclaimed_by_who_retires,
@@ -72,14 +71,13 @@ SCENARIO(reclaimed_by_who_retires,
   auto& object = s.make<retiree>("object", versions.first);
   auto& other_data = s.make<guarded>("other data");
   auto& other = s.make<retiree>("other object", other_data);
-  s.thread("reader", be_online, [versions] { read_in_section(versions.current); });
+  versions.add_reader("reader", be_online);
   s.thread("updater", be_due, [versions, &object, &other] {
     versions.current.replace(versions.second);
     retire(object);
     my_record().uncounted_objects.store(63, platform::relaxed);
     retire(other);
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(barrier_waits_for_what_another_retired,
@@ -98,7 +96,6 @@ SCENARIO(barrier_waits_for_what_another_retired,
     if (before)
       expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads have retired",
@@ -121,7 +118,6 @@ SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads h
     expect(object.reclaimed == 1 && other.reclaimed == 1,
            "an object is not reclaimed when the barrier returns");
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its object reclaimed",
@@ -139,7 +135,6 @@ SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its
   auto& other_data = s.make<guarded>("other data");
   s.thread("first", be_known, retire_and_wait(s.make<retiree>("object", data)));
   s.thread("second", be_known, retire_and_wait(s.make<retiree>("other object", other_data)));
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters", effort::small) {
@@ -156,7 +151,6 @@ SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters
   };
   s.thread("first", retire_it, wait);
   s.thread("second", be_known, wait);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(barrier_served_by_another,
@@ -176,7 +170,6 @@ SCENARIO(barrier_served_by_another,
     barrier(default_domain);
     expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(retire_in_a_deleter, "what a deleter retires is reclaimed by the next barrier",
@@ -194,7 +187,6 @@ SCENARIO(retire_in_a_deleter, "what a deleter retires is reclaimed by the next b
     expect(next.reclaimed == 1, "an object that a deleter retired is not reclaimed");
   });
   s.thread("waits", be_known, [] { barrier(default_domain); });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(barrier_in_a_deleter, "a barrier in a deleter waits for all but what is being reclaimed",
@@ -214,7 +206,6 @@ SCENARIO(barrier_in_a_deleter, "a barrier in a deleter waits for all but what is
     barrier(default_domain);
   });
   s.thread("waits", be_known, [] { barrier(default_domain); });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(barrier_against_a_deleters_barrier,
@@ -233,7 +224,6 @@ SCENARIO(barrier_against_a_deleters_barrier,
     expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
     data.read();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(exit_with_queued_objects, "what a thread has retired that exits is reclaimed",
@@ -340,7 +330,6 @@ SCENARIO(reclaimer_falls_asleep, "what is retired while the reclaimer falls asle
     reclaimed.await();
     end_reclaimer();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
@@ -357,14 +346,12 @@ SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
     reclaimed.await();
     end_reclaimer();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer and is woken by it",
          effort::small) {
   begin_with_reclaimer(s);
   s.thread("waits", be_known, end_reclaimer);
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(barrier_behind_the_reclaimer,
@@ -378,7 +365,6 @@ SCENARIO(barrier_behind_the_reclaimer,
     expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
     end_reclaimer();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(two_barriers_behind_the_reclaimer,
@@ -403,7 +389,6 @@ SCENARIO(two_barriers_behind_the_reclaimer,
     expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
     done.give();
   });
-  s.finally(expect_no_sections_left);
 }
 
 SCENARIO(throttled_until_reclaimed,
@@ -417,7 +402,6 @@ SCENARIO(throttled_until_reclaimed,
     retire(object);
     end_reclaimer();
   });
-  s.finally(expect_no_sections_left);
 }
 
 }  // namespace readmost::model
