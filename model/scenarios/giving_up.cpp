@@ -19,58 +19,39 @@ void share_in_time(rwlock& lock, rules how) {
 
 SCENARIO(give_up_before_readers, "a writer that gives up lets in the readers that it kept out",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   hold_actively(lock);
   s.thread("writer", be_known, [&] { lock_in_time(lock, in_turns); });
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock, in_turns);
-    unit::unlock_shared(lock);
-  });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  s.thread("reader", be_known, [&] { unit::read(lock, 1, in_turns); });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(give_up_before_impatient_readers,
          "a writer that gives up lets in the readers behind it, however often they looked up",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   hold_actively(lock);
   s.thread("writer", be_known, [&] { lock_in_time(lock, writers_first); });
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock);
-    unit::unlock_shared(lock);
-  });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  s.thread("reader", be_known, [&] { unit::read(lock, 1); });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(give_up_when_woken, "a writer that gives up just when it is woken wakes the next",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread("hasty", be_known, [&] { lock_in_time(lock, readers_first); });
-  s.thread("patient", be_known, [&] {
-    unit::lock(lock, readers_first);
-    unit::unlock(lock, readers_first);
-  });
+  s.thread("patient", be_known, [&] { unit::write(lock, readers_first); });
   s.thread("first", [&] { hold_alone(lock); }, [&] { unit::unlock(lock, readers_first); });
   s.finally([&] { expect_all_given_back(lock); });
 }
 
 SCENARIO(give_up_over_reader,
          "a writer that gives up over an active reader leaves the lock in order", effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread("reader", [&] { hold_actively(lock); }, [&] { unit::unlock_shared(lock); });
   s.thread("writer", be_known, [&] { lock_in_time(lock, writers_first); });
   s.finally([&] { expect_all_given_back(lock); });
@@ -79,27 +60,18 @@ SCENARIO(give_up_over_reader,
 SCENARIO(give_up_over_passive_reader_before_readers,
          "a writer that gives up over a passive reader lets in the readers that it kept out",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(biased_lock(s));
-  hold_while_dormant(lock);
-  make_draining(lock);
+  auto& lock = once_biased_lock(s);
+  hold_while_draining(lock);
   s.thread("writer", be_known, [&] { lock_in_time(lock, in_turns); });
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock, in_turns);
-    unit::unlock_shared(lock);
-  });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  s.thread("reader", be_known, [&] { unit::read(lock, 1, in_turns); });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(give_up_as_reader, "a reader that gives up waits no more, by what the lock counts",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread("writer", [&] { hold_alone(lock); }, [&] { unit::unlock(lock, in_turns); });
   s.thread("reader", be_known, [&] { share_in_time(lock, in_turns); });
   s.finally([&] { expect_all_given_back(lock); });
@@ -108,14 +80,10 @@ SCENARIO(give_up_as_reader, "a reader that gives up waits no more, by what the l
 SCENARIO(give_up_as_last_of_a_turn,
          "a reader that gives up in the readers' turn lets in the writer that the turn kept out",
          effort::large) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread("reader", be_known, [&] { share_in_time(lock, in_turns); });
-  s.thread("second", be_known, [&] {
-    unit::lock(lock, in_turns);
-    unit::unlock(lock, in_turns);
-  });
+  s.thread("second", be_known, [&] { unit::write(lock, in_turns); });
   s.thread("first", [&] { hold_alone(lock); }, [&] { unit::unlock(lock, in_turns); });
   s.finally([&] { expect_all_given_back(lock); });
 }

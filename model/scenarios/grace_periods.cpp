@@ -23,14 +23,32 @@ std::uint64_t start_poll() {
   return grace_period;
 }
 
-// Unlinks, polls and writes if the grace period is over by then.
-void replace_and_poll(published& what, guarded& fresh, unsigned times) {
-  guarded& old = what.replace(fresh);
-  if (poll(start_poll(), times)) old.write();
+// An updater that replaces what is published again as soon as it may.
+void add_updater_of_two(scenario& s, const two_versions& versions) {
+  auto& third = s.make<guarded>("third version");
+  s.thread("updater", be_known, [versions, &third] {
+    replace_and_write(versions.current, versions.second);
+    replace_and_write(versions.current, third);
+  });
 }
 
-void end_begun_grace_period() {
-  await_grace_period(default_domain, grace_period_from_now(default_domain), urgency::normal);
+// An updater that writes only if the grace period is over by its second poll.
+void add_polling_updater(scenario& s, const two_versions& versions) {
+  s.thread("updater", be_known, [versions] {
+    guarded& old = versions.current.replace(versions.second);
+    if (poll(start_poll(), 2)) old.write();
+  });
+}
+
+// A grace period that one thread has begun by a poll, for another to go on with; zero before that.
+using ticket_of_a_poll = platform::atomic<std::uint64_t>;
+ticket_of_a_poll& no_ticket_yet(scenario& s) {
+  return s.make<ticket_of_a_poll>("ticket", std::uint64_t{0});
+}
+
+void replace_and_start_poll(const two_versions& versions, ticket_of_a_poll& begun) {
+  versions.current.replace(versions.second);
+  begun.store(start_poll(), platform::release);
 }
 
 }  // namespace
@@ -38,36 +56,24 @@ void end_begun_grace_period() {
 SCENARIO(two_grace_periods, "two grace periods in a row each wait for the reader", effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  auto& third = s.make<guarded>("third version");
   versions.add_reader("reader", be_online);
-  s.thread("updater", be_known, [versions, &third] {
-    replace_and_write(versions.current, versions.second);
-    replace_and_write(versions.current, third);
-  });
+  add_updater_of_two(s, versions);
 }
 
 SCENARIO(two_grace_periods_against_two_sections,
          "two grace periods in a row wait for either section of a reader", effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  auto& third = s.make<guarded>("third version");
   versions.add_reader("reader", be_online, 2);
-  s.thread("updater", be_known, [versions, &third] {
-    replace_and_write(versions.current, versions.second);
-    replace_and_write(versions.current, third);
-  });
+  add_updater_of_two(s, versions);
 }
 
 SCENARIO(two_grace_periods_against_counted_sections,
          "the same of sections that are counted, in whichever phase", effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  auto& third = s.make<guarded>("third version");
   versions.add_reader("reader", be_being_retired, 2);
-  s.thread("updater", be_known, [versions, &third] {
-    replace_and_write(versions.current, versions.second);
-    replace_and_write(versions.current, third);
-  });
+  add_updater_of_two(s, versions);
 }
 
 SCENARIO(counted_section_in_the_second_phase,
@@ -75,12 +81,11 @@ SCENARIO(counted_section_in_the_second_phase,
          effort::small) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  const auto be_counted = [] {
-    be_being_retired();
-    enter();
+  const auto be_counted_in_the_first = [] {
+    be_counted_inside();
     default_domain.counting_phase.store(1, platform::relaxed);
   };
-  versions.add_reader_inside("reader", be_counted);
+  versions.add_reader_inside("reader", be_counted_in_the_first);
   versions.add_updater("updater");
 }
 
@@ -92,14 +97,12 @@ SCENARIO(counted_sections_one_after_the_other,
   auto& entered = s.make<signal>("entered");
   s.thread("first reader", be_departed_inside, [versions, &entered] {
     entered.await();
-    versions.first.read();
-    leave();
+    read_and_leave(versions.first);
   });
   s.thread("second reader", be_departed, [versions, &entered] {
     enter();
     entered.give();
-    versions.current.find().read();
-    leave();
+    read_and_leave(versions.current.find());
   });
   versions.add_updater("updater");
 }
@@ -109,18 +112,13 @@ SCENARIO(expedited_grace_period, "one that does not wait for reports waits for t
   begin_rcu(s);
   const two_versions versions = publish(s);
   versions.add_reader("reader", be_online);
-  s.thread("updater", be_known, [versions] {
-    guarded& old = versions.current.replace(versions.second);
-    synchronize(default_domain, urgency::hurry);
-    old.write();
-  });
+  versions.add_updater("updater", [] { synchronize(default_domain, urgency::hurry); });
 }
 
 SCENARIO(two_updaters, "two threads that wait for readers at once both go on", effort::small) {
   begin_rcu(s);
-  const auto wait = [] { wait_for_readers(); };
-  s.thread("first updater", be_known, wait);
-  s.thread("second updater", be_known, wait);
+  s.thread("first updater", be_known, wait_for_readers);
+  s.thread("second updater", be_known, wait_for_readers);
 }
 
 SCENARIO(two_updaters_and_reader,
@@ -136,8 +134,7 @@ SCENARIO(two_updaters_and_reader,
     others.current.find().read();
     leave();
   });
-  s.thread("second updater", be_known,
-           [others] { replace_and_write(others.current, others.second); });
+  others.add_updater("second updater");
 }
 
 SCENARIO(unlinked_while_one_is_in_progress,
@@ -153,10 +150,8 @@ SCENARIO(ticket_taken_while_one_is_in_progress, "the same of a ticket that is wa
          effort::large) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  s.thread("second updater", be_known, [versions] {
-    guarded& old = versions.current.replace(versions.second);
-    end_begun_grace_period();
-    old.write();
+  versions.add_updater("second updater", [] {
+    await_grace_period(default_domain, grace_period_from_now(default_domain), urgency::normal);
   });
   s.thread("first updater", be_known, wait_for_readers);
   versions.add_reader("reader", be_online);
@@ -180,10 +175,9 @@ SCENARIO(asleep_on_the_leaders_word,
          effort::medium) {
   begin_rcu(s);
   const two_versions versions = publish(s);
-  const auto wait = [] { wait_for_readers(); };
   versions.add_reader_inside("reader", be_inside);
-  s.thread("first updater", be_known, wait);
-  s.thread("second updater", be_known, wait);
+  s.thread("first updater", be_known, wait_for_readers);
+  s.thread("second updater", be_known, wait_for_readers);
 }
 
 SCENARIO(served_by_another,
@@ -212,8 +206,7 @@ SCENARIO(polled_grace_period, "a grace period that is polled waits for the reade
   begin_rcu(s);
   const two_versions versions = publish(s);
   versions.add_reader("reader", be_online);
-  s.thread("updater", be_known,
-           [versions] { replace_and_poll(versions.current, versions.second, 2); });
+  add_polling_updater(s, versions);
 }
 
 SCENARIO(polled_before_reports_are_due,
@@ -222,8 +215,7 @@ SCENARIO(polled_before_reports_are_due,
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
   versions.add_reader("reader", be_online);
-  s.thread("updater", be_known,
-           [versions] { replace_and_poll(versions.current, versions.second, 2); });
+  add_polling_updater(s, versions);
 }
 
 SCENARIO(polled_against_section_begun_before, "the same of a reader that is inside already",
@@ -231,8 +223,7 @@ SCENARIO(polled_against_section_begun_before, "the same of a reader that is insi
   begin_rcu(s);
   const two_versions versions = publish(s);
   versions.add_reader_inside("reader", be_inside);
-  s.thread("updater", be_known,
-           [versions] { replace_and_poll(versions.current, versions.second, 2); });
+  add_polling_updater(s, versions);
 }
 
 SCENARIO(polled_inside_a_section, "who polls in a section of its own is waited for as well",
@@ -255,12 +246,9 @@ SCENARIO(poll_taken_over_by_a_waiter,
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
-  auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
+  auto& begun = no_ticket_yet(s);
   versions.add_reader("reader", be_online);
-  s.thread("polls", be_known, [versions, &begun] {
-    versions.current.replace(versions.second);
-    begun.store(start_poll(), platform::release);
-  });
+  s.thread("polls", be_known, [versions, &begun] { replace_and_start_poll(versions, begun); });
   s.thread("waits", be_known, [versions, &begun] {
     const std::uint64_t ticket = begun.load(platform::acquire);
     if (ticket == 0) return;
@@ -274,12 +262,10 @@ SCENARIO(polled_by_two, "two threads that poll one grace period in turns wait fo
   begin_rcu(s);
   s.clock_step(clock_of_polls);
   const two_versions versions = publish(s);
-  auto& begun = s.make<platform::atomic<std::uint64_t>>("ticket", std::uint64_t{0});
+  auto& begun = no_ticket_yet(s);
   versions.add_reader("reader", be_online);
-  s.thread("first poller", be_online, [versions, &begun] {
-    versions.current.replace(versions.second);
-    begun.store(start_poll(), platform::release);
-  });
+  s.thread("first poller", be_online,
+           [versions, &begun] { replace_and_start_poll(versions, begun); });
   s.thread("second poller", be_online, [versions, &begun] {
     const std::uint64_t ticket = begun.load(platform::acquire);
     if (ticket != 0 && poll(ticket, 2)) versions.first.write();

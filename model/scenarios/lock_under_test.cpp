@@ -75,8 +75,7 @@ void read_under(rwlock& lock, const guarded& data, rules how) {
 
 void write_under(rwlock& lock, guarded& data, rules how) {
   unit::lock(lock, how);
-  data.write();
-  unit::unlock(lock, how);
+  finish_writing(lock, data, how);
 }
 
 bool try_read_under(rwlock& lock, const guarded& data, rules how) {
@@ -87,14 +86,18 @@ bool try_read_under(rwlock& lock, const guarded& data, rules how) {
 
 bool try_write_under(rwlock& lock, guarded& data, rules how) {
   if (unit::try_lock(lock, how) != unit::acquired) return false;
-  data.write();
-  unit::unlock(lock, how);
+  finish_writing(lock, data, how);
   return true;
 }
 
 void finish_reading(rwlock& lock, const guarded& data) {
   data.read();
   unit::unlock_shared(lock);
+}
+
+void finish_writing(rwlock& lock, guarded& data, rules how) {
+  data.write();
+  unit::unlock(lock, how);
 }
 
 void run_round() {

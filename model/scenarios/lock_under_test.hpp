@@ -38,8 +38,9 @@ void write_under(rwlock& lock, guarded& data, rules how = {});
 bool try_read_under(rwlock& lock, const guarded& data, rules how = {});
 bool try_write_under(rwlock& lock, guarded& data, rules how = {});
 
-// The second half of a read section that began in `before`.
+// The second half of a section that began in `before`.
 void finish_reading(rwlock& lock, const guarded& data);
+void finish_writing(rwlock& lock, guarded& data, rules how = {});
 
 // What a writer does that revokes the bias of some other lock.
 void run_round();

@@ -1,12 +1,11 @@
 // Who goes first when readers and writers wait.
-#include "scenarios/situations.hpp"
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
 SCENARIO(turn_of_readers, "in turns, a reader that waits is passed over by no second writer",
          effort::large) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& waited = s.make<variable<bool>>("waited");
   auto& was_in = s.make<variable<bool>>("was in");
   s.thread("reader", be_known, [&] {
@@ -31,39 +30,25 @@ SCENARIO(turn_of_readers, "in turns, a reader that waits is passed over by no se
 SCENARIO(turn_of_reader_that_starves,
          "a reader passed over by writers takes a turn of its own, and wakes who it kept out",
          effort::large) {
-  s.turns(0);
   s.timeouts(2);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<guarded>("data");
-  s.thread("another", be_known, [&] {
-    unit::lock(lock);
-    data.write();
-    unit::unlock(lock);
-  });
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock);
-    data.read();
-    unit::unlock_shared(lock);
-  });
+  auto& scene = scene_on(s, ordinary_lock(s));
+  scene.add_writer("another");
+  scene.add_reader("reader");
   s.thread(
-      "one", [&] { hold_alone(lock); },
+      "one", [&] { hold_alone(scene.lock); },
       [&] {
-        unit::unlock(lock);
-        unit::lock(lock);
-        data.write();
-        unit::unlock(lock);
+        unit::unlock(scene.lock);
+        write_under(scene.lock, scene.data);
       });
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
-SCENARIO(readers_first_over_waiting_writer,
-         "where readers are preferred, a writer that waits keeps none out, and is woken at last",
-         effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+namespace {
+
+// A reader inside that stays until another has come, whether or not the writer waits by then.
+void readers_first_over_writer(scenario& s, rwlock& lock, void (*hold)(rwlock&)) {
   auto& here = s.make<signal>("here");
   s.thread(
-      "inside", [&] { hold_actively(lock); },
+      "inside", [&lock, hold] { hold(lock); },
       [&] {
         here.await();
         unit::unlock_shared(lock);
@@ -73,39 +58,22 @@ SCENARIO(readers_first_over_waiting_writer,
     here.give();
     unit::unlock_shared(lock);
   });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock, readers_first);
-    unit::unlock(lock, readers_first);
-  });
+  s.thread("writer", be_known, [&] { unit::write(lock, readers_first); });
   s.finally([&] { expect_all_given_back(lock); });
+}
+
+}  // namespace
+
+SCENARIO(readers_first_over_waiting_writer,
+         "where readers are preferred, a writer that waits keeps none out, and is woken at last",
+         effort::small) {
+  readers_first_over_writer(s, ordinary_lock(s), hold_actively);
 }
 
 SCENARIO(readers_first_over_draining_writer,
          "where readers are preferred, a writer that sleeps over a passive reader keeps none out",
          effort::large) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(biased_lock(s));
-  auto& here = s.make<signal>("here");
-  s.thread(
-      "inside",
-      [&] {
-        hold_while_dormant(lock);
-        make_draining(lock);
-      },
-      [&] {
-        here.await();
-        unit::unlock_shared(lock);
-      });
-  s.thread("comes", be_known, [&] {
-    unit::lock_shared(lock, readers_first);
-    here.give();
-    unit::unlock_shared(lock);
-  });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock, readers_first);
-    unit::unlock(lock, readers_first);
-  });
-  s.finally([&] { expect_all_given_back(lock); });
+  readers_first_over_writer(s, once_biased_lock(s), hold_while_draining);
 }
 
 SCENARIO(readers_first_bias_given_over_sleeping_writer,
@@ -118,10 +86,7 @@ SCENARIO(readers_first_bias_given_over_sleeping_writer,
         settle_account(lock, readers_first);
         unit::unlock_shared(lock);
       });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock, readers_first);
-    unit::unlock(lock, readers_first);
-  });
+  s.thread("writer", be_known, [&] { unit::write(lock, readers_first); });
   s.finally([&] { expect_all_given_back(lock); });
 }
 

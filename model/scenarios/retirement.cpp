@@ -10,6 +10,25 @@ bool is_present(const thread_record& record) {
   return (record.home->present.load() >> record.number & 1) != 0;
 }
 
+void be_online_after_long_idleness() {
+  be_online();
+  seem_long_idle();
+}
+
+void hold_while_long_idle(rwlock& lock) {
+  be_online();
+  unit::lock_shared(lock);
+  go_offline();
+  seem_long_idle();
+}
+
+// Goes offline between the two halves of its section, if it gets the first.
+void try_read_offline(rwlock& lock, const guarded& data) {
+  if (!try_lock_shared_passive(lock, my_record())) return;
+  go_offline();
+  finish_reading(lock, data);
+}
+
 }  // namespace
 
 SCENARIO(idle_record_leaves_index, "a record that has long been idle is looked at no more",
@@ -73,15 +92,7 @@ SCENARIO(long_idle_holder, "a record is not taken out of the index while it hold
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-        go_offline();
-        seem_long_idle();
-      },
-      [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_while_long_idle(lock); }, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -93,15 +104,7 @@ SCENARIO(retired_after_its_section,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-        go_offline();
-        seem_long_idle();
-      },
-      [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_while_long_idle(lock); }, [&] { finish_reading(lock, data); });
   s.thread("first writer", be_known, run_round);
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -112,17 +115,7 @@ SCENARIO(goes_idle_holding,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        seem_long_idle();
-      },
-      [&] {
-        if (!try_lock_shared_passive(lock, my_record())) return;
-        go_offline();
-        finish_reading(lock, data);
-      });
+  s.thread("reader", be_online_after_long_idleness, [&] { try_read_offline(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -134,17 +127,7 @@ SCENARIO(idle_holder_left_in_index,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        seem_long_idle();
-      },
-      [&] {
-        if (!try_lock_shared_passive(lock, my_record())) return;
-        go_offline();
-        finish_reading(lock, data);
-      });
+  s.thread("reader", be_online_after_long_idleness, [&] { try_read_offline(lock, data); });
   s.thread("first writer", be_known, run_round);
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -166,9 +149,7 @@ SCENARIO(goes_idle_holding_after_its_report,
       },
       [&] {
         unit::unlock_shared(first);
-        if (!try_lock_shared_passive(lock, my_record())) return;
-        go_offline();
-        finish_reading(lock, data);
+        try_read_offline(lock, data);
       });
   s.thread("first writer", be_known, run_round);
   s.finally([&] { expect_all_given_back(lock); });

@@ -7,8 +7,7 @@
 namespace readmost::model {
 
 SCENARIO(try_two_writers, "of two writers that try at a free lock one gets it", effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& data = s.make<guarded>("data");
   auto& got = s.make<std::array<bool, 2>>("got");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -28,8 +27,7 @@ SCENARIO(try_two_writers, "of two writers that try at a free lock one gets it", 
 SCENARIO(try_two_writers_at_a_biased_lock,
          "of two writers that try at a lock with bias and without readers one gets it",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& lock = once_biased_lock(s);
   auto& data = s.make<guarded>("data");
   auto& got = s.make<std::array<bool, 2>>("got");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -48,10 +46,8 @@ SCENARIO(try_two_writers_at_a_biased_lock,
 
 SCENARIO(try_reader_against_claim,
          "a reader that tries is not refused for a claim that comes to nothing", effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(biased_lock(s));
-  hold_while_dormant(lock);
-  make_draining(lock);
+  auto& lock = once_biased_lock(s);
+  hold_while_draining(lock);
   s.thread("writer", be_known,
            [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
   s.thread("reader", be_known, [&] {
@@ -59,17 +55,13 @@ SCENARIO(try_reader_against_claim,
            "a reader was refused and no writer was inside");
     unit::unlock_shared(lock);
   });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(try_reader_against_revocation,
          "a reader that tries is not refused for a revocation that comes to nothing",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& lock = once_biased_lock(s);
   hold_while_dormant(lock);
   s.thread("writer", be_known,
            [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
@@ -78,10 +70,7 @@ SCENARIO(try_reader_against_revocation,
            "a reader was refused and no writer was inside");
     unit::unlock_shared(lock);
   });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  release_at_the_end(s, lock);
 }
 
 namespace {
@@ -127,10 +116,7 @@ SCENARIO(try_again_inside_claimed_by_giver,
         }
         unit::unlock_shared(lock);
       });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(try_again_inside_claimed_by_third,
@@ -153,10 +139,7 @@ SCENARIO(try_again_inside_claimed_by_third,
         }
         unit::unlock_shared(lock);
       });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(try_upgrade_claimed_by_giver,
@@ -186,8 +169,7 @@ SCENARIO(try_upgrade_claimed_by_giver,
 SCENARIO(try_after_claim_backed_out,
          "a writer that needs no consensus finds the reader whom the one before it has met",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& lock = once_biased_lock(s);
   // Another writer that waits, and plays no part: so the lock stays without bias.
   lock.state.fetch_add(rwlock::one_writer, platform::relaxed);
   auto& data = s.make<guarded>("data");
@@ -219,8 +201,7 @@ SCENARIO(try_after_claim_backed_out,
 SCENARIO(try_again_too_late,
          "a reader that comes too late for its second section has its first one behind it",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(biased_lock(s));
+  auto& lock = once_biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread(
       "reader", [&] { hold_passively(lock); },

@@ -165,10 +165,7 @@ SCENARIO(upgrade_wakes_writer_of_its_passive_hold,
          effort::large) {
   s.turns(0);
   auto& lock = without_bias_to_come(unbiased_lock(s));
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    unit::unlock(lock);
-  });
+  s.thread("writer", be_known, [&] { unit::write(lock); });
   s.thread(
       "upgrader", [&] { hold_passively_and_drain(lock); },
       [&] {
@@ -253,10 +250,7 @@ SCENARIO(upgrade_tried_among_others,
       });
   s.thread("writer", be_known,
            [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(upgrade_over_in_time,
@@ -273,14 +267,8 @@ SCENARIO(upgrade_over_in_time,
         expect(unit::upgrade(lock, how) == unit::timed_out, "an upgrade passed over a reader");
         unit::unlock_shared(lock);
       });
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock, in_turns);
-    unit::unlock_shared(lock);
-  });
-  s.finally([&] {
-    unit::unlock_shared(lock);
-    expect_all_given_back(lock);
-  });
+  s.thread("reader", be_known, [&] { unit::read(lock, 1, in_turns); });
+  release_at_the_end(s, lock);
 }
 
 SCENARIO(downgrade_keeps_writers_out,
@@ -331,14 +319,8 @@ SCENARIO(downgrade_with_reader_and_writer_waiting,
          "a writer that becomes a reader leaves nobody asleep for ever", effort::large) {
   s.turns(0);
   auto& lock = without_bias_to_come(unbiased_lock(s));
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock);
-    unit::unlock_shared(lock);
-  });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    unit::unlock(lock);
-  });
+  s.thread("reader", be_known, [&] { unit::read(lock, 1); });
+  s.thread("writer", be_known, [&] { unit::write(lock); });
   s.thread(
       "downgrader", [&] { hold_alone(lock); },
       [&] {
