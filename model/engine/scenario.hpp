@@ -71,9 +71,7 @@ class scenario {
   }
   void without_membarrier() noexcept { run_.simulated_machine().membarrier = false; }
 
-  execution& run() noexcept { return run_; }
-
- private:
+  // A function as something to be called until the execution is over.
   template <class Function>
   closure keep(Function function) {
     void* const place = run_.memory_for_scenario().take(sizeof(Function), alignof(Function));
@@ -81,6 +79,9 @@ class scenario {
     return {[](void* captured) { (*static_cast<Function*>(captured))(); }, kept};
   }
 
+  execution& run() noexcept { return run_; }
+
+ private:
   execution& run_;
 };
 

@@ -10,13 +10,6 @@ namespace readmost::model {
 
 namespace {
 
-template <class Function>
-closure also(scenario& s, Function function) {
-  void* const place = s.run().memory_for_scenario().take(sizeof(Function), alignof(Function));
-  auto* const kept = new (place) Function(std::move(function));
-  return {[](void* captured) { (*static_cast<Function*>(captured))(); }, kept};
-}
-
 void begin_in_place(scenario& s) {
   begin_rcu(s);
   reclaim_by(default_domain, reclaiming::in_place);
@@ -43,9 +36,48 @@ void be_online_in(const rcu_domain& of) {
 }
 
 // The calling thread's next object is one that it tells the others of.
+void make_due() {
+  my_record().uncounted_objects.store(63, platform::relaxed);
+}
 void be_due() {
   be_known();
-  my_record().uncounted_objects.store(63, platform::relaxed);
+  make_due();
+}
+
+// With data of its own.
+retiree& make_object(scenario& s, const char* name = "object", const char* name_of_data = "data") {
+  return s.make<retiree>(name, s.make<guarded>(name_of_data));
+}
+
+// For `before`.
+auto having_retired(retiree& object) {
+  return [&object] {
+    be_known();
+    retire(object);
+  };
+}
+
+void wait_for_deleters() {
+  barrier(default_domain);
+}
+
+void expect_reclaimed(const retiree& object) {
+  expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+}
+
+void wait_for_deleter_of(const retiree& object) {
+  wait_for_deleters();
+  expect_reclaimed(object);
+}
+
+// By a last barrier, whoever has waited before.
+template <class... Objects>
+void reclaimed_at_the_end(scenario& s, const Objects&... objects) {
+  s.finally([&objects...] {
+    wait_for_deleters();
+    expect((... && (objects.reclaimed == 1)), "an object is never reclaimed");
+    expect_no_sections_left();
+  });
 }
 
 }  // namespace
@@ -59,8 +91,7 @@ SCENARIO(retired_while_read, "what a reader found is not reclaimed before its se
   s.thread("updater", be_known, [versions, &object] {
     versions.current.replace(versions.second);
     retire(object);
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    wait_for_deleter_of(object);
   });
 }
 
@@ -69,13 +100,12 @@ SCENARIO(reclaimed_by_who_retires,
   begin_in_place(s);
   const two_versions versions = publish(s);
   auto& object = s.make<retiree>("object", versions.first);
-  auto& other_data = s.make<guarded>("other data");
-  auto& other = s.make<retiree>("other object", other_data);
+  auto& other = make_object(s, "other object", "other data");
   versions.add_reader("reader", be_online);
   s.thread("updater", be_due, [versions, &object, &other] {
     versions.current.replace(versions.second);
     retire(object);
-    my_record().uncounted_objects.store(63, platform::relaxed);
+    make_due();
     retire(other);
   });
 }
@@ -83,40 +113,29 @@ SCENARIO(reclaimed_by_who_retires,
 SCENARIO(barrier_waits_for_what_another_retired,
          "a barrier waits for what another thread has retired before", effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  auto& retired_it = s.make<platform::atomic<std::uint32_t>>("retired", 0U);
+  auto& object = make_object(s);
+  auto& retired_it = s.make<signal>("retired");
   s.thread("retires", be_known, [&] {
     retire(object);
-    retired_it.store(1, platform::release);
+    retired_it.give();
   });
   s.thread("waits", be_known, [&] {
-    const bool before = retired_it.load(platform::acquire) != 0;
-    barrier(default_domain);
-    if (before)
-      expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    const bool before = retired_it.given();
+    wait_for_deleters();
+    if (before) expect_reclaimed(object);
   });
 }
 
 SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads have retired",
          effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& other_data = s.make<guarded>("other data");
-  auto& object = s.make<retiree>("object", data);
-  auto& other = s.make<retiree>("other object", other_data);
-  const auto retire_it = [](retiree& which) {
-    return [&which] {
-      be_known();
-      retire(which);
-    };
-  };
-  s.thread("first", retire_it(object), [] {});
-  s.thread("second", retire_it(other), [] {});
+  auto& object = make_object(s);
+  auto& other = make_object(s, "other object", "other data");
+  s.thread("first", having_retired(object), [] {});
+  s.thread("second", having_retired(other), [] {});
   s.thread("waits", be_known, [&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1 && other.reclaimed == 1,
-           "an object is not reclaimed when the barrier returns");
+    wait_for_deleter_of(object);
+    expect_reclaimed(other);
   });
 }
 
@@ -126,30 +145,19 @@ SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its
   const auto retire_and_wait = [](retiree& object) {
     return [&object] {
       retire(object);
-      barrier(default_domain);
-      expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+      wait_for_deleter_of(object);
       object.data.read();
     };
   };
-  auto& data = s.make<guarded>("data");
-  auto& other_data = s.make<guarded>("other data");
-  s.thread("first", be_known, retire_and_wait(s.make<retiree>("object", data)));
-  s.thread("second", be_known, retire_and_wait(s.make<retiree>("other object", other_data)));
+  s.thread("first", be_known, retire_and_wait(make_object(s)));
+  s.thread("second", be_known, retire_and_wait(make_object(s, "other object", "other data")));
 }
 
 SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters", effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  const auto retire_it = [&] {
-    be_known();
-    retire(object);
-  };
-  const auto wait = [&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
-  };
-  s.thread("first", retire_it, wait);
+  auto& object = make_object(s);
+  const auto wait = [&] { wait_for_deleter_of(object); };
+  s.thread("first", having_retired(object), wait);
   s.thread("second", be_known, wait);
 }
 
@@ -157,131 +165,100 @@ SCENARIO(barrier_served_by_another,
          "a barrier that another thread serves waits for what a third has retired before",
          effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  auto& retired_it = s.make<platform::atomic<std::uint32_t>>("retired", 0U);
-  s.thread("serves", be_known, [] { barrier(default_domain); });
+  auto& object = make_object(s);
+  auto& retired_it = s.make<signal>("retired");
+  s.thread("serves", be_known, wait_for_deleters);
   s.thread("retires", be_known, [&] {
     retire(object);
-    retired_it.store(1, platform::release);
+    retired_it.give();
   });
   s.thread("waits", be_known, [&] {
-    if (retired_it.load(platform::acquire) == 0) return;
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    if (retired_it.given()) wait_for_deleter_of(object);
   });
 }
 
 SCENARIO(retire_in_a_deleter, "what a deleter retires is reclaimed by the next barrier",
          effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  auto& next_data = s.make<guarded>("next data");
-  auto& next = s.make<retiree>("next object", next_data);
-  object.then = also(s, [&next] { retire(next); });
+  auto& object = make_object(s);
+  auto& next = make_object(s, "next object", "next data");
+  object.then = s.keep([&next] { retire(next); });
   s.thread("retires", be_known, [&] {
     retire(object);
-    barrier(default_domain);
-    barrier(default_domain);
+    wait_for_deleters();
+    wait_for_deleters();
     expect(next.reclaimed == 1, "an object that a deleter retired is not reclaimed");
   });
-  s.thread("waits", be_known, [] { barrier(default_domain); });
+  s.thread("waits", be_known, wait_for_deleters);
 }
 
 SCENARIO(barrier_in_a_deleter, "a barrier in a deleter waits for all but what is being reclaimed",
          effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  auto& next_data = s.make<guarded>("next data");
-  auto& next = s.make<retiree>("next object", next_data);
-  object.then = also(s, [&next] {
+  auto& object = make_object(s);
+  auto& next = make_object(s, "next object", "next data");
+  object.then = s.keep([&next] {
     retire(next);
-    barrier(default_domain);
+    wait_for_deleters();
     expect(next.reclaimed == 1, "a barrier in a deleter has not waited");
   });
   s.thread("retires", be_known, [&] {
     retire(object);
-    barrier(default_domain);
+    wait_for_deleters();
   });
-  s.thread("waits", be_known, [] { barrier(default_domain); });
+  s.thread("waits", be_known, wait_for_deleters);
 }
 
 SCENARIO(barrier_against_a_deleters_barrier,
          "a barrier does not return while a deleter waits in one of its own", effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  object.then = also(s, [] { barrier(default_domain); });
-  const auto retire_it = [&] {
-    be_known();
-    retire(object);
-  };
-  s.thread("reclaims", retire_it, [] { barrier(default_domain); });
+  auto& object = make_object(s);
+  object.then = s.keep(wait_for_deleters);
+  s.thread("reclaims", having_retired(object), wait_for_deleters);
   s.thread("waits", be_known, [&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
-    data.read();
+    wait_for_deleter_of(object);
+    object.data.read();
   });
 }
 
 SCENARIO(exit_with_queued_objects, "what a thread has retired that exits is reclaimed",
          effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  auto& retired_it = s.make<platform::atomic<std::uint32_t>>("retired", 0U);
+  auto& object = make_object(s);
+  auto& retired_it = s.make<signal>("retired");
   s.thread("exits", be_known, [&] {
     retire(object);
-    retired_it.store(1, platform::release);
+    retired_it.give();
   });
   s.exits_at_once();
   s.thread("waits", be_known, [&] {
-    const bool before = retired_it.load(platform::acquire) != 0;
-    barrier(default_domain);
-    if (before)
-      expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    const bool before = retired_it.given();
+    wait_for_deleters();
+    if (before) expect_reclaimed(object);
   });
-  s.finally([&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is never reclaimed");
-    expect_no_sections_left();
-  });
+  reclaimed_at_the_end(s, object);
 }
 
 SCENARIO(queue_passes_to_new_thread,
          "what two threads have retired that had the same record is reclaimed", effort::small) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& other_data = s.make<guarded>("other data");
-  auto& object = s.make<retiree>("object", data);
-  auto& other = s.make<retiree>("other object", other_data);
+  auto& object = make_object(s);
+  auto& other = make_object(s, "other object", "other data");
   s.thread("exits", be_known, [&] { retire(object); });
   s.exits_at_once();
   s.thread("new", [&] { retire(other); });
-  s.thread("waits", be_known, [] { barrier(default_domain); });
-  s.finally([&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1 && other.reclaimed == 1, "an object is never reclaimed");
-    expect_no_sections_left();
-  });
+  s.thread("waits", be_known, wait_for_deleters);
+  reclaimed_at_the_end(s, object, other);
 }
 
 SCENARIO(retired_past_its_exit, "what a thread without a record retires is reclaimed",
          effort::medium) {
   begin_in_place(s);
-  auto& data = s.make<guarded>("data");
-  auto& other_data = s.make<guarded>("other data");
-  auto& object = s.make<retiree>("object", data);
-  auto& other = s.make<retiree>("other object", other_data);
+  auto& object = make_object(s);
+  auto& other = make_object(s, "other object", "other data");
   s.thread("first", be_departed, [&] { retire(object); });
   s.thread("second", be_departed, [&] { retire(other); });
-  s.finally([&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1 && other.reclaimed == 1, "an object is never reclaimed");
-    expect_no_sections_left();
-  });
+  reclaimed_at_the_end(s, object, other);
 }
 
 SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed behind the reader",
@@ -321,10 +298,9 @@ SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed 
 SCENARIO(reclaimer_falls_asleep, "what is retired while the reclaimer falls asleep is reclaimed",
          effort::medium) {
   begin_with_reclaimer(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
+  auto& object = make_object(s);
   auto& reclaimed = s.make<signal>("reclaimed");
-  object.then = also(s, [&reclaimed] { reclaimed.give(); });
+  object.then = s.keep([&reclaimed] { reclaimed.give(); });
   s.thread("retires", be_known, [&] {
     retire(object);
     reclaimed.await();
@@ -335,11 +311,10 @@ SCENARIO(reclaimer_falls_asleep, "what is retired while the reclaimer falls asle
 SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
          "the same of a thread that retires twice in a row", effort::large) {
   begin_with_reclaimer(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
-  auto& other = s.make<retiree>("other object", data);
+  auto& object = make_object(s);
+  auto& other = s.make<retiree>("other object", object.data);
   auto& reclaimed = s.make<signal>("reclaimed");
-  other.then = also(s, [&reclaimed] { reclaimed.give(); });
+  other.then = s.keep([&reclaimed] { reclaimed.give(); });
   s.thread("retires", be_known, [&] {
     retire(object);
     retire(other);
@@ -357,12 +332,10 @@ SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer 
 SCENARIO(barrier_behind_the_reclaimer,
          "a barrier returns behind the deleters that the reclaimer has run", effort::large) {
   begin_with_reclaimer(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
+  auto& object = make_object(s);
   s.thread("retires", be_known, [&] {
     retire(object);
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    wait_for_deleter_of(object);
     end_reclaimer();
   });
 }
@@ -371,22 +344,15 @@ SCENARIO(two_barriers_behind_the_reclaimer,
          "barriers of two threads return behind the deleters that the reclaimer has run",
          effort::large) {
   begin_with_reclaimer(s);
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
+  auto& object = make_object(s);
   auto& done = s.make<signal>("done");
-  const auto retire_it = [&] {
-    be_known();
-    retire(object);
-  };
-  s.thread("first", retire_it, [&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+  s.thread("first", having_retired(object), [&] {
+    wait_for_deleter_of(object);
     done.await();
     end_reclaimer();
   });
   s.thread("second", be_known, [&] {
-    barrier(default_domain);
-    expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+    wait_for_deleter_of(object);
     done.give();
   });
 }
@@ -396,8 +362,7 @@ SCENARIO(throttled_until_reclaimed,
          effort::large) {
   begin_with_reclaimer(s);
   limit_backlog(default_domain, {.objects = 1'000, .bytes = sizeof(retiree) - 1});
-  auto& data = s.make<guarded>("data");
-  auto& object = s.make<retiree>("object", data);
+  auto& object = make_object(s);
   s.thread("retires", be_due, [&] {
     retire(object);
     end_reclaimer();

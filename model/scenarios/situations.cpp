@@ -60,7 +60,7 @@ void release_at_the_end(scenario& s, rwlock& lock) {
 }
 
 void signal::await() const {
-  while (given_.load(platform::acquire) == 0) platform::yield();
+  while (!given()) platform::yield();
 }
 
 }  // namespace readmost::model

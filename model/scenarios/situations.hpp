@@ -38,6 +38,7 @@ void release_at_the_end(scenario& s, rwlock& lock);
 class signal {
  public:
   void give() { given_.store(1, platform::release); }
+  bool given() const { return given_.load(platform::acquire) != 0; }
   void await() const;
 
  private:

@@ -6,17 +6,14 @@
 
 namespace readmost::model {
 
-SCENARIO(try_two_writers, "of two writers that try at a free lock one gets it", effort::small) {
-  auto& lock = ordinary_lock(s);
+namespace {
+
+void two_writers_try(scenario& s, rwlock& lock) {
   auto& data = s.make<guarded>("data");
   auto& got = s.make<std::array<bool, 2>>("got");
   for (std::size_t i = 0; i < 2; ++i) {
-    s.thread(i == 0 ? "one" : "another", be_known, [&, i] {
-      got[i] = unit::try_lock(lock) == unit::acquired;
-      if (!got[i]) return;
-      data.write();
-      unit::unlock(lock);
-    });
+    s.thread(i == 0 ? "one" : "another", be_known,
+             [&, i] { got[i] = try_write_under(lock, data); });
   }
   s.finally([&] {
     expect(got[0] || got[1], "nobody is inside and both were refused");
@@ -24,37 +21,35 @@ SCENARIO(try_two_writers, "of two writers that try at a free lock one gets it", 
   });
 }
 
+// Tries, from outside, while a reader is inside.
+void expect_writer_refused(rwlock& lock) {
+  expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader");
+}
+
+void expect_reader_admitted(rwlock& lock) {
+  expect(unit::try_lock_shared(lock) == unit::acquired,
+         "a reader was refused and no writer was inside");
+  unit::unlock_shared(lock);
+}
+
+}  // namespace
+
+SCENARIO(try_two_writers, "of two writers that try at a free lock one gets it", effort::small) {
+  two_writers_try(s, ordinary_lock(s));
+}
+
 SCENARIO(try_two_writers_at_a_biased_lock,
          "of two writers that try at a lock with bias and without readers one gets it",
          effort::small) {
-  auto& lock = once_biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  auto& got = s.make<std::array<bool, 2>>("got");
-  for (std::size_t i = 0; i < 2; ++i) {
-    s.thread(i == 0 ? "one" : "another", be_known, [&, i] {
-      got[i] = unit::try_lock(lock) == unit::acquired;
-      if (!got[i]) return;
-      data.write();
-      unit::unlock(lock);
-    });
-  }
-  s.finally([&] {
-    expect(got[0] || got[1], "nobody is inside and both were refused");
-    expect_all_given_back(lock);
-  });
+  two_writers_try(s, once_biased_lock(s));
 }
 
 SCENARIO(try_reader_against_claim,
          "a reader that tries is not refused for a claim that comes to nothing", effort::small) {
   auto& lock = once_biased_lock(s);
   hold_while_draining(lock);
-  s.thread("writer", be_known,
-           [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
-  s.thread("reader", be_known, [&] {
-    expect(unit::try_lock_shared(lock) == unit::acquired,
-           "a reader was refused and no writer was inside");
-    unit::unlock_shared(lock);
-  });
+  s.thread("writer", be_known, [&] { expect_writer_refused(lock); });
+  s.thread("reader", be_known, [&] { expect_reader_admitted(lock); });
   release_at_the_end(s, lock);
 }
 
@@ -63,13 +58,8 @@ SCENARIO(try_reader_against_revocation,
          effort::small) {
   auto& lock = once_biased_lock(s);
   hold_while_dormant(lock);
-  s.thread("writer", be_known,
-           [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
-  s.thread("reader", be_dormant, [&] {
-    expect(unit::try_lock_shared(lock) == unit::acquired,
-           "a reader was refused and no writer was inside");
-    unit::unlock_shared(lock);
-  });
+  s.thread("writer", be_known, [&] { expect_writer_refused(lock); });
+  s.thread("reader", be_dormant, [&] { expect_reader_admitted(lock); });
   release_at_the_end(s, lock);
 }
 
@@ -93,6 +83,16 @@ void give_bias_and_leave(rwlock& lock) {
   unit::unlock_shared(lock);
 }
 
+// The same: has another hold meanwhile if a writer is about to know that it cannot get the lock.
+void try_again_if_claimed(rwlock& lock) {
+  if (sees_claim(lock)) {
+    expect(unit::try_lock_shared(lock) == unit::acquired,
+           "a reader inside was refused another hold");
+    unit::unlock_shared(lock);
+  }
+  unit::unlock_shared(lock);
+}
+
 }  // namespace
 
 SCENARIO(try_again_inside_claimed_by_giver,
@@ -104,18 +104,9 @@ SCENARIO(try_again_inside_claimed_by_giver,
       "giver", [&] { hold_actively(lock); },
       [&] {
         give_bias_and_leave(lock);
-        expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader");
+        expect_writer_refused(lock);
       });
-  s.thread(
-      "reader", [&] { hold_actively(lock); },
-      [&] {
-        if (sees_claim(lock)) {
-          expect(unit::try_lock_shared(lock) == unit::acquired,
-                 "a reader inside was refused another hold");
-          unit::unlock_shared(lock);
-        }
-        unit::unlock_shared(lock);
-      });
+  s.thread("reader", [&] { hold_actively(lock); }, [&] { try_again_if_claimed(lock); });
   release_at_the_end(s, lock);
 }
 
@@ -126,19 +117,9 @@ SCENARIO(try_again_inside_claimed_by_third,
   hold_actively(lock);
   s.thread("giver", [&] { hold_actively(lock); }, [&] { give_bias_and_leave(lock); });
   s.thread("writer", be_known, [&] {
-    if (!unit::is_biased(lock)) return;
-    expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader");
+    if (unit::is_biased(lock)) expect_writer_refused(lock);
   });
-  s.thread(
-      "reader", [&] { hold_actively(lock); },
-      [&] {
-        if (sees_claim(lock)) {
-          expect(unit::try_lock_shared(lock) == unit::acquired,
-                 "a reader inside was refused another hold");
-          unit::unlock_shared(lock);
-        }
-        unit::unlock_shared(lock);
-      });
+  s.thread("reader", [&] { hold_actively(lock); }, [&] { try_again_if_claimed(lock); });
   release_at_the_end(s, lock);
 }
 
@@ -175,11 +156,7 @@ SCENARIO(try_after_claim_backed_out,
   auto& data = s.make<guarded>("data");
   auto& tried = s.make<signal>("tried");
   s.thread("second", be_known, [&] {
-    if ((lock.state.load(platform::relaxed) & rwlock::draining) != 0 &&
-        unit::try_lock(lock) == unit::acquired) {
-      data.write();
-      unit::unlock(lock);
-    }
+    if ((lock.state.load(platform::relaxed) & rwlock::draining) != 0) try_write_under(lock, data);
     tried.give();
   });
   s.thread("reader", be_online, [&] {
@@ -206,15 +183,10 @@ SCENARIO(try_again_too_late,
   s.thread(
       "reader", [&] { hold_passively(lock); },
       [&] {
-        data.read();
-        unit::unlock_shared(lock);
+        finish_reading(lock, data);
         if (try_lock_shared_passive(lock, my_record())) unit::unlock_shared(lock);
       });
-  s.thread("writer", be_known, [&] {
-    if (unit::try_lock(lock) != unit::acquired) return;
-    data.write();
-    unit::unlock(lock);
-  });
+  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
 

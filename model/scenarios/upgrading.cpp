@@ -31,95 +31,82 @@ bool add_one_by_upgrade(rwlock& lock, number& data, rules how = {}) {
   return true;
 }
 
-void hold_passively_and_drain(rwlock& lock) {
-  lock.state.fetch_or(rwlock::biased, platform::relaxed);
-  hold_while_dormant(lock);
-  make_draining(lock);
+// Holds the lock as `hold` leaves it, and has no rival.
+void add_upgrader(scenario& s, rwlock& lock, number& data, void (*hold)(rwlock&)) {
+  s.thread(
+      "upgrader", [&lock, hold] { hold(lock); },
+      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
+}
+
+void two_upgraders(scenario& s, void (*hold)(rwlock&)) {
+  auto& lock = ordinary_lock(s);
+  auto& data = s.make<number>("data");
+  auto& done = s.make<std::array<number, 2>>("done");
+  for (std::size_t i = 0; i < 2; ++i) {
+    s.thread(
+        i == 0 ? "one" : "another", [&lock, hold] { hold(lock); },
+        [&, i] { done[i].set(add_one_by_upgrade(lock, data) ? 1 : 0); });
+  }
+  s.finally([&] {
+    expect(data.get() == done[0].get() + done[1].get(), "a change is lost");
+    expect(data.get() >= 1, "no upgrade succeeded");
+    expect_all_given_back(lock);
+  });
+}
+
+void upgrader_and_leaving_reader(scenario& s, void (*hold)(rwlock&)) {
+  auto& lock = ordinary_lock(s);
+  auto& data = s.make<number>("data");
+  add_upgrader(s, lock, data, hold);
+  s.thread(
+      "reader", [&lock, hold] { hold(lock); },
+      [&] {
+        (void)data.get();
+        unit::unlock_shared(lock);
+      });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+void upgrader_and_writer(scenario& s, void (*hold)(rwlock&)) {
+  auto& lock = ordinary_lock(s);
+  auto& data = s.make<number>("data");
+  add_upgrader(s, lock, data, hold);
+  s.thread("writer", be_known, [&] {
+    unit::lock(lock);
+    data.set(7);
+    unit::unlock(lock);
+  });
+  s.finally([&] { expect_all_given_back(lock); });
 }
 
 }  // namespace
 
 SCENARIO(upgrade_against_upgrade, "of two active readers that upgrade one becomes the writer",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<number>("data");
-  auto& done = s.make<std::array<number, 2>>("done");
-  s.thread(
-      "one", [&] { hold_actively(lock); },
-      [&] { done[0].set(add_one_by_upgrade(lock, data) ? 1 : 0); });
-  s.thread(
-      "another", [&] { hold_actively(lock); },
-      [&] { done[1].set(add_one_by_upgrade(lock, data) ? 1 : 0); });
-  s.finally([&] {
-    expect(data.get() == done[0].get() + done[1].get(), "a change is lost");
-    expect(data.get() >= 1, "no upgrade succeeded");
-    expect_all_given_back(lock);
-  });
+  two_upgraders(s, hold_actively);
 }
 
 SCENARIO(upgrade_against_passive_upgrade,
          "of two passive readers that upgrade one becomes the writer", effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<number>("data");
-  auto& done = s.make<std::array<number, 2>>("done");
-  s.thread(
-      "one", [&] { hold_passively_and_drain(lock); },
-      [&] { done[0].set(add_one_by_upgrade(lock, data) ? 1 : 0); });
-  s.thread(
-      "another", [&] { hold_passively_and_drain(lock); },
-      [&] { done[1].set(add_one_by_upgrade(lock, data) ? 1 : 0); });
-  s.finally([&] {
-    expect(data.get() == done[0].get() + done[1].get(), "a change is lost");
-    expect(data.get() >= 1, "no upgrade succeeded");
-    expect_all_given_back(lock);
-  });
+  two_upgraders(s, hold_while_draining);
 }
 
 SCENARIO(upgrade_over_leaving_reader, "an upgrade waits for the other active reader and is woken",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<number>("data");
-  s.thread(
-      "upgrader", [&] { hold_actively(lock); },
-      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
-  s.thread(
-      "reader", [&] { hold_actively(lock); },
-      [&] {
-        (void)data.get();
-        unit::unlock_shared(lock);
-      });
-  s.finally([&] { expect_all_given_back(lock); });
+  upgrader_and_leaving_reader(s, hold_actively);
 }
 
 SCENARIO(upgrade_over_leaving_passive_reader,
          "an upgrade of a passive hold waits for the other passive reader and is woken",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<number>("data");
-  s.thread(
-      "upgrader", [&] { hold_passively_and_drain(lock); },
-      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
-  s.thread(
-      "reader", [&] { hold_passively_and_drain(lock); },
-      [&] {
-        (void)data.get();
-        unit::unlock_shared(lock);
-      });
-  s.finally([&] { expect_all_given_back(lock); });
+  upgrader_and_leaving_reader(s, hold_while_draining);
 }
 
 SCENARIO(upgrade_against_new_reader, "a reader that comes while another upgrades gets in, or waits",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& data = s.make<number>("data");
-  s.thread(
-      "upgrader", [&] { hold_actively(lock); },
-      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
+  add_upgrader(s, lock, data, hold_actively);
   s.thread("reader", be_known, [&] {
     unit::lock_shared(lock);
     (void)data.get();
@@ -130,44 +117,21 @@ SCENARIO(upgrade_against_new_reader, "a reader that comes while another upgrades
 
 SCENARIO(upgrade_against_writer, "an upgrade goes before a writer that waits, and wakes it later",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<number>("data");
-  s.thread(
-      "upgrader", [&] { hold_actively(lock); },
-      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    data.set(7);
-    unit::unlock(lock);
-  });
-  s.finally([&] { expect_all_given_back(lock); });
+  upgrader_and_writer(s, hold_actively);
 }
 
 SCENARIO(upgrade_of_passive_against_writer,
          "an upgrade of a passive hold goes before a writer that sleeps over it", effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  auto& data = s.make<number>("data");
-  s.thread(
-      "upgrader", [&] { hold_passively_and_drain(lock); },
-      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    data.set(7);
-    unit::unlock(lock);
-  });
-  s.finally([&] { expect_all_given_back(lock); });
+  upgrader_and_writer(s, hold_while_draining);
 }
 
 SCENARIO(upgrade_wakes_writer_of_its_passive_hold,
          "an upgrade that counts its passive hold wakes the writer that sleeps over that",
          effort::large) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread("writer", be_known, [&] { unit::write(lock); });
   s.thread(
-      "upgrader", [&] { hold_passively_and_drain(lock); },
+      "upgrader", [&] { hold_while_draining(lock); },
       [&] {
         expect(unit::upgrade(lock) == unit::acquired, "an upgrade failed without a rival");
         unit::unlock(lock);
@@ -179,13 +143,11 @@ SCENARIO(upgrade_wakes_writer_of_its_passive_hold,
 SCENARIO(upgrade_is_never_missed,
          "a writer sees the hold of an upgrade that waits, before and after it is counted",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& data = s.make<number>("data");
+  s.thread("upgrader", [&] { hold_while_draining(lock); }, [&] { add_one_by_upgrade(lock, data); });
   s.thread(
-      "upgrader", [&] { hold_passively_and_drain(lock); }, [&] { add_one_by_upgrade(lock, data); });
-  s.thread(
-      "writer", [&] { hold_passively_and_drain(lock); },
+      "writer", [&] { hold_while_draining(lock); },
       [&] {
         unit::unlock_shared(lock);
         if (unit::try_lock(lock) != unit::acquired) return;
@@ -198,8 +160,7 @@ SCENARIO(upgrade_is_never_missed,
 SCENARIO(upgrades_that_met_a_claim,
          "of two upgrades that sleep while a claim is undecided both go on when it is undone",
          effort::large) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& data = s.make<number>("data");
   const auto upgrade = [&] { add_one_by_upgrade(lock, data, readers_first); };
   s.thread("one", [&] { hold_actively(lock); }, upgrade);
@@ -221,10 +182,9 @@ SCENARIO(upgrades_that_met_a_claim,
 
 SCENARIO(upgrade_tried_alone, "who is the only reader upgrades at the first try, whoever waits",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread(
-      "reader", [&] { hold_passively_and_drain(lock); },
+      "reader", [&] { hold_while_draining(lock); },
       [&] {
         expect(unit::try_upgrade(lock) == unit::acquired,
                "the only reader could not upgrade at once");
@@ -239,11 +199,10 @@ SCENARIO(upgrade_tried_alone, "who is the only reader upgrades at the first try,
 SCENARIO(upgrade_tried_among_others,
          "who is not the only reader gets no upgrade by trying, and keeps its hold",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
-  hold_passively_and_drain(lock);
+  auto& lock = ordinary_lock(s);
+  hold_while_draining(lock);
   s.thread(
-      "reader", [&] { hold_passively_and_drain(lock); },
+      "reader", [&] { hold_while_draining(lock); },
       [&] {
         expect(unit::try_upgrade(lock) == unit::busy, "an upgrade passed over a reader");
         unit::unlock_shared(lock);
@@ -256,9 +215,8 @@ SCENARIO(upgrade_tried_among_others,
 SCENARIO(upgrade_over_in_time,
          "an upgrade that gives up lets those in that it kept out, and keeps its hold",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   hold_actively(lock);
   s.thread(
       "upgrader", [&] { hold_actively(lock); },
@@ -273,8 +231,7 @@ SCENARIO(upgrade_over_in_time,
 
 SCENARIO(downgrade_keeps_writers_out,
          "a writer that becomes a reader has nobody write before it leaves", effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& data = s.make<number>("data");
   s.thread(
       "downgrader", [&] { hold_alone(lock); },
@@ -294,8 +251,7 @@ SCENARIO(downgrade_keeps_writers_out,
 
 SCENARIO(downgrade_wakes_readers, "a writer that becomes a reader lets in readers that wait",
          effort::small) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   auto& data = s.make<number>("data");
   auto& here = s.make<signal>("here");
   s.thread(
@@ -317,8 +273,7 @@ SCENARIO(downgrade_wakes_readers, "a writer that becomes a reader lets in reader
 
 SCENARIO(downgrade_with_reader_and_writer_waiting,
          "a writer that becomes a reader leaves nobody asleep for ever", effort::large) {
-  s.turns(0);
-  auto& lock = without_bias_to_come(unbiased_lock(s));
+  auto& lock = ordinary_lock(s);
   s.thread("reader", be_known, [&] { unit::read(lock, 1); });
   s.thread("writer", be_known, [&] { unit::write(lock); });
   s.thread(
