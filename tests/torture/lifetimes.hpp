@@ -22,26 +22,18 @@ namespace torture {
 template <class Lock>
 void thread_churn(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 2; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        std::thread([&] {
-          const unsigned life = me.random.below(4);
-          const unsigned reads = life == 0 ? me.random.between(100, 2000) : life;
-          for (unsigned left = reads; left > 0; --left) read(me, guarded);
-          if (life == 3) write(me, guarded);
-        }).join();
-      }
-    });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) read(me, guarded);
+  run.repeat(run.threads_but(2), [&](worker& me) {
+    std::thread([&] {
+      const unsigned life = me.random.below(4);
+      const unsigned reads = life == 0 ? me.random.between(100, 2000) : life;
+      for (unsigned left = reads; left > 0; --left) read(me, guarded);
+      if (life == 3) write(me, guarded);
+    }).join();
   });
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      if (!run.read_only()) write(me, guarded);
-      spin(me.random.below(50000));
-    }
+  run.repeat(1, [&](worker& me) { read(me, guarded); });
+  run.repeat(1, [&](worker& me) {
+    if (!run.read_only()) write(me, guarded);
+    spin(me.random.below(50000));
   });
   run.join();
 }
@@ -266,17 +258,13 @@ void signals(session& run) {
 template <class Lock>
 void forks(session& run) {
   cell<Lock> shared;
-  for (unsigned i = 1; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        if (!run.read_only() && me.random.one_in(200)) {
-          write(me, shared);
-        } else {
-          read(me, shared);
-        }
-      }
-    });
-  }
+  run.repeat(run.threads_but(1), [&](worker& me) {
+    if (!run.read_only() && me.random.one_in(200)) {
+      write(me, shared);
+    } else {
+      read(me, shared);
+    }
+  });
   run.spawn([&](worker& me) {
     // No other thread uses this one, so in the child it must work in full.
     cell<Lock> own;

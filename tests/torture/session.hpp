@@ -115,6 +115,19 @@ class session {
   // Called by the scenario's main thread only.
   void spawn(std::function<void(worker&)> work);
   void join();
+  // Starts `count` threads that do the same again and again until they should come to an end.
+  template <class Action>
+  void repeat(unsigned count, Action action) {
+    for (; count > 0; --count) {
+      spawn([this, action](worker& me) {
+        while (running()) action(me);
+      });
+    }
+  }
+  // How many are left for that when `others` do something else.
+  unsigned threads_but(unsigned others) const {
+    return threads() > others ? threads() - others : 0;
+  }
 
   void violation(const char* what, const char* where);
 

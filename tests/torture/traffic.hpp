@@ -16,17 +16,13 @@ namespace torture {
 template <class Lock, unsigned Ratio>
 void mixed(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 0; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        if (!run.read_only() && me.random.one_in(Ratio)) {
-          write(me, guarded);
-        } else {
-          read(me, guarded);
-        }
-      }
-    });
-  }
+  run.repeat(run.threads(), [&](worker& me) {
+    if (!run.read_only() && me.random.one_in(Ratio)) {
+      write(me, guarded);
+    } else {
+      read(me, guarded);
+    }
+  });
   run.join();
 }
 
@@ -53,17 +49,11 @@ void bursts(session& run) {
 template <class Lock>
 void hot_readers_one_writer(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 1; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) read(me, guarded);
-    });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      write(me, guarded);
-      if (me.random.one_in(64)) sleep_microseconds(me.random.below(3000));
-      spin(me.random.below(100000));
-    }
+  run.repeat(run.threads_but(1), [&](worker& me) { read(me, guarded); });
+  run.repeat(1, [&](worker& me) {
+    write(me, guarded);
+    if (me.random.one_in(64)) sleep_microseconds(me.random.below(3000));
+    spin(me.random.below(100000));
   });
   run.join();
 }
@@ -78,26 +68,20 @@ void delayed_stores(session& run) {
     std::atomic<std::uint64_t> value{0};
   };
   std::vector<line> far_away(lines);
-  for (unsigned i = 1; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        // Bare reads, which cost little and let the lock earn its readers' fast path.
-        for (unsigned left = 50; left > 0; --left) {
-          guarded.lock.lock_shared();
-          guarded.lock.unlock_shared();
-        }
-        for (unsigned stores = me.random.below(64); stores > 0; --stores)
-          far_away[me.random.below(lines)].value.store(stores, std::memory_order_relaxed);
-        read(me, guarded, [&me] { spin(me.random.below(400)); });
-      }
-    });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      write(me, guarded);
-      // Time for the readers to win their fast path back, so that each write has to take it away.
-      spin(me.random.below(400000));
+  run.repeat(run.threads_but(1), [&](worker& me) {
+    // Bare reads, which cost little and let the lock earn its readers' fast path.
+    for (unsigned left = 50; left > 0; --left) {
+      guarded.lock.lock_shared();
+      guarded.lock.unlock_shared();
     }
+    for (unsigned stores = me.random.below(64); stores > 0; --stores)
+      far_away[me.random.below(lines)].value.store(stores, std::memory_order_relaxed);
+    read(me, guarded, [&me] { spin(me.random.below(400)); });
+  });
+  run.repeat(1, [&](worker& me) {
+    write(me, guarded);
+    // Time for the readers to win their fast path back, so that each write has to take it away.
+    spin(me.random.below(400000));
   });
   run.join();
 }
@@ -106,22 +90,16 @@ void delayed_stores(session& run) {
 template <class Lock>
 void sleeping_readers(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 1; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        read(me, guarded, [&me] {
-          if (me.random.one_in(500)) sleep_microseconds(me.random.between(20, 500));
-        });
-        // A pause outside as well: where readers are preferred, nothing else lets a writer in.
-        if (!run.read_only() && me.random.one_in(100)) sleep_microseconds(me.random.below(1000));
-      }
+  run.repeat(run.threads_but(1), [&](worker& me) {
+    read(me, guarded, [&me] {
+      if (me.random.one_in(500)) sleep_microseconds(me.random.between(20, 500));
     });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      write(me, guarded);
-      spin(me.random.below(50000));
-    }
+    // A pause outside as well: where readers are preferred, nothing else lets a writer in.
+    if (!run.read_only() && me.random.one_in(100)) sleep_microseconds(me.random.below(1000));
+  });
+  run.repeat(1, [&](worker& me) {
+    write(me, guarded);
+    spin(me.random.below(50000));
   });
   run.join();
 }
@@ -149,42 +127,34 @@ template <class Lock>
 void many_locks(session& run) {
   constexpr unsigned sizes[] = {1, 10, 100, 1000, 10000};
   const auto guarded = std::make_unique<cell<Lock>[]>(10000);
-  for (unsigned i = 0; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        const unsigned size = sizes[(run.tick() / 16) % std::size(sizes)];
-        cell<Lock>& one = guarded[me.random.below(size)];
-        if (!run.read_only() && me.random.one_in(20)) {
-          write(me, one);
-        } else {
-          // Several reads, so that even one lock of many is read often enough to be favoured.
-          for (unsigned left = me.random.between(1, 200); left > 0; --left) read(me, one);
-        }
-      }
-    });
-  }
+  run.repeat(run.threads(), [&](worker& me) {
+    const unsigned size = sizes[(run.tick() / 16) % std::size(sizes)];
+    cell<Lock>& one = guarded[me.random.below(size)];
+    if (!run.read_only() && me.random.one_in(20)) {
+      write(me, one);
+    } else {
+      // Several reads, so that even one lock of many is read often enough to be favoured.
+      for (unsigned left = me.random.between(1, 200); left > 0; --left) read(me, one);
+    }
+  });
   run.join();
 }
 
 template <class Lock>
 void tries(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 0; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        const bool writing = !run.read_only() && me.random.one_in(10);
-        if (me.random.one_in(8)) {
-          writing ? write(me, guarded) : read(me, guarded);
-        } else if (writing) {
-          me.about_to_write();
-          write_if(guarded.lock.try_lock(), me, guarded, [] {});
-        } else {
-          me.about_to_read();
-          read_if(guarded.lock.try_lock_shared(), me, guarded);
-        }
-      }
-    });
-  }
+  run.repeat(run.threads(), [&](worker& me) {
+    const bool writing = !run.read_only() && me.random.one_in(10);
+    if (me.random.one_in(8)) {
+      writing ? write(me, guarded) : read(me, guarded);
+    } else if (writing) {
+      me.about_to_write();
+      write_if(guarded.lock.try_lock(), me, guarded, [] {});
+    } else {
+      me.about_to_read();
+      read_if(guarded.lock.try_lock_shared(), me, guarded);
+    }
+  });
   run.join();
 }
 
@@ -196,50 +166,48 @@ void deadlines(session& run) {
   const auto hold_long = [](worker& me) {
     if (me.random.one_in(50)) sleep_microseconds(me.random.between(20, 400));
   };
-  for (unsigned i = 0; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        const bool writing = !run.read_only() && me.random.one_in(8);
-        const std::chrono::nanoseconds wait(static_cast<int>(me.random.below(300000)) - 50000);
-        const bool wall_clock = me.random.one_in(2);
-        if (me.random.one_in(8)) {
-          writing ? write(me, guarded, [&] { hold_long(me); }) : read(me, guarded);
-        } else if (writing) {
-          me.about_to_write();
-          const bool granted = wall_clock ? guarded.lock.try_lock_by_wall_clock(wait)
-                                          : guarded.lock.try_lock_for(wait);
-          write_if(granted, me, guarded, [&] { hold_long(me); });
-        } else {
-          me.about_to_read();
-          const bool granted = wall_clock ? guarded.lock.try_lock_shared_by_wall_clock(wait)
-                                          : guarded.lock.try_lock_shared_for(wait);
-          read_if(granted, me, guarded);
-        }
-      }
-    });
-  }
+  run.repeat(run.threads(), [&](worker& me) {
+    const bool writing = !run.read_only() && me.random.one_in(8);
+    const std::chrono::nanoseconds wait(static_cast<int>(me.random.below(300000)) - 50000);
+    const bool wall_clock = me.random.one_in(2);
+    if (me.random.one_in(8)) {
+      writing ? write(me, guarded, [&] { hold_long(me); }) : read(me, guarded);
+    } else if (writing) {
+      me.about_to_write();
+      const bool granted =
+          wall_clock ? guarded.lock.try_lock_by_wall_clock(wait) : guarded.lock.try_lock_for(wait);
+      write_if(granted, me, guarded, [&] { hold_long(me); });
+    } else {
+      me.about_to_read();
+      const bool granted = wall_clock ? guarded.lock.try_lock_shared_by_wall_clock(wait)
+                                      : guarded.lock.try_lock_shared_for(wait);
+      read_if(granted, me, guarded);
+    }
+  });
   run.join();
+}
+
+// One section, a write one time in `ratio`, that gives the processor away now and then.
+template <class Lock>
+void share_processor(session& run, worker& me, cell<Lock>& guarded, unsigned ratio,
+                     unsigned reads_for_each_yield) {
+  const auto yield_one_time_in = [&me](unsigned times) {
+    return [&me, times] {
+      if (me.random.one_in(times)) sched_yield();
+    };
+  };
+  if (!run.read_only() && me.random.one_in(ratio)) {
+    write(me, guarded, yield_one_time_in(4));
+  } else {
+    read(me, guarded, yield_one_time_in(reads_for_each_yield));
+  }
 }
 
 // Sections that give the processor away, by many threads.
 template <class Lock>
 void oversubscribed(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 0; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        if (!run.read_only() && me.random.one_in(50)) {
-          write(me, guarded, [&me] {
-            if (me.random.one_in(4)) sched_yield();
-          });
-        } else {
-          read(me, guarded, [&me] {
-            if (me.random.one_in(16)) sched_yield();
-          });
-        }
-      }
-    });
-  }
+  run.repeat(run.threads(), [&](worker& me) { share_processor(run, me, guarded, 50, 16); });
   run.join();
 }
 
@@ -260,17 +228,7 @@ void preempted(session& run) {
   for (unsigned i = 0; i < run.threads(); ++i) {
     run.spawn([&](worker& me) {
       pthread_setaffinity_np(pthread_self(), sizeof only, &only);
-      while (run.running()) {
-        if (!run.read_only() && me.random.one_in(200)) {
-          write(me, guarded, [&me] {
-            if (me.random.one_in(4)) sched_yield();
-          });
-        } else {
-          read(me, guarded, [&me] {
-            if (me.random.one_in(200)) sched_yield();
-          });
-        }
-      }
+      while (run.running()) share_processor(run, me, guarded, 200, 200);
     });
   }
   run.join();
@@ -289,16 +247,10 @@ void idle_threads(session& run) {
       write(me, guarded);
     });
   }
-  for (unsigned i = 0; i < 2; ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) read(me, guarded);
-    });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      write(me, guarded);
-      spin(me.random.below(50000));
-    }
+  run.repeat(2, [&](worker& me) { read(me, guarded); });
+  run.repeat(1, [&](worker& me) {
+    write(me, guarded);
+    spin(me.random.below(50000));
   });
   run.join();
 }
@@ -308,26 +260,18 @@ void idle_threads(session& run) {
 template <class Lock>
 void cold_readers(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 2; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        sleep_microseconds(me.random.between(50, me.random.one_in(2) ? 200 : 2000));
-        for (unsigned left = me.random.between(1, 3); left > 0; --left)
-          read(me, guarded, [&me] { spin(me.random.below(3000)); });
-      }
-    });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) read(me, guarded);
+  run.repeat(run.threads_but(2), [&](worker& me) {
+    sleep_microseconds(me.random.between(50, me.random.one_in(2) ? 200 : 2000));
+    for (unsigned left = me.random.between(1, 3); left > 0; --left)
+      read(me, guarded, [&me] { spin(me.random.below(3000)); });
   });
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      if (run.read_only()) {
-        read(me, guarded);
-      } else {
-        write(me, guarded);
-        spin(me.random.below(20000));
-      }
+  run.repeat(1, [&](worker& me) { read(me, guarded); });
+  run.repeat(1, [&](worker& me) {
+    if (run.read_only()) {
+      read(me, guarded);
+    } else {
+      write(me, guarded);
+      spin(me.random.below(20000));
     }
   });
   run.join();
@@ -338,20 +282,13 @@ void cold_readers(session& run) {
 template <class Lock>
 void late_bursts(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 1; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        sleep_microseconds(me.random.between(100, me.random.one_in(2) ? 1000 : 5000));
-        for (unsigned left = me.random.between(100, 3000); left > 0; --left) read(me, guarded);
-      }
-    });
-  }
-  run.spawn([&](worker& me) {
-    while (run.running()) {
-      write(me, guarded);
-      me.random.one_in(16) ? sleep_microseconds(me.random.below(1000))
-                           : spin(me.random.below(20000));
-    }
+  run.repeat(run.threads_but(1), [&](worker& me) {
+    sleep_microseconds(me.random.between(100, me.random.one_in(2) ? 1000 : 5000));
+    for (unsigned left = me.random.between(100, 3000); left > 0; --left) read(me, guarded);
+  });
+  run.repeat(1, [&](worker& me) {
+    write(me, guarded);
+    me.random.one_in(16) ? sleep_microseconds(me.random.below(1000)) : spin(me.random.below(20000));
   });
   run.join();
 }

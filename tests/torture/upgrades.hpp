@@ -63,25 +63,21 @@ void read_then_write(worker& me, cell<Lock>& guarded) {
 template <class Lock>
 void upgrades(session& run) {
   cell<Lock> guarded;
-  for (unsigned i = 0; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        const bool quiet = run.read_only();
-        if (!quiet && me.random.one_in(8)) {
-          read_then_write(me, guarded);
-        } else if (!quiet && me.random.one_in(16)) {
-          me.about_to_write();
-          guarded.lock.lock();
-          me.writing();
-          write_and_release(me, guarded);
-        } else {
-          read(me, guarded, [&] {
-            if (!quiet && me.random.one_in(64)) sleep_microseconds(me.random.below(100));
-          });
-        }
-      }
-    });
-  }
+  run.repeat(run.threads(), [&](worker& me) {
+    const bool quiet = run.read_only();
+    if (!quiet && me.random.one_in(8)) {
+      read_then_write(me, guarded);
+    } else if (!quiet && me.random.one_in(16)) {
+      me.about_to_write();
+      guarded.lock.lock();
+      me.writing();
+      write_and_release(me, guarded);
+    } else {
+      read(me, guarded, [&] {
+        if (!quiet && me.random.one_in(64)) sleep_microseconds(me.random.below(100));
+      });
+    }
+  });
   run.join();
 }
 

@@ -73,14 +73,10 @@ void rendezvous(session& run) {
       }
     });
   }
-  for (unsigned i = 2; i < run.threads(); ++i) {
-    run.spawn([&](worker& me) {
-      while (run.running()) {
-        write(me, guarded);
-        spin(me.random.below(20000));
-      }
-    });
-  }
+  run.repeat(run.threads_but(2), [&](worker& me) {
+    write(me, guarded);
+    spin(me.random.below(20000));
+  });
   run.join();
 }
 
