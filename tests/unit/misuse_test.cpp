@@ -69,6 +69,11 @@ std::size_t reports_in(const std::string& text) {
       lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with(head); }));
 }
 
+void expect_nothing(const outcome& result, const char* what = "") {
+  EXPECT_EQ(result.status, 0) << what;
+  EXPECT_THAT(result.text, IsEmpty()) << what;
+}
+
 // Exactly one report, of that kind, with the function that did it in its place.
 void expect_report(const std::string& text, const std::string& title, const std::string& function) {
   EXPECT_EQ(reports_in(text), 1U) << text;
@@ -79,13 +84,20 @@ void expect_report(const std::string& text, const std::string& title, const std:
                                   ".*\\+0x[0-9a-f]+ \\(misuse_program\\+0x[0-9a-f]+\\)"));
 }
 
+// The same of a program that goes on to its end. Returns its text, of which more may be expected.
+std::string expect_report(const outcome& result, const std::string& title,
+                          const std::string& function) {
+  EXPECT_EQ(result.status, 0);
+  expect_report(result.text, title, function);
+  return result.text;
+}
+
 TEST(misuse, waiting_for_the_own_section_is_reported_once_though_nothing_is_looked_for) {
   for (const auto& environment : {on_without_limit, off}) {
-    const outcome result = run("synchronize_inside", environment);
-    EXPECT_EQ(result.status, 0);
-    expect_report(result.text, "waiting for a grace period inside a read section",
-                  "synchronize_here");
-    EXPECT_THAT(result.text, HasSubstr(" (stuck) "));
+    const std::string text =
+        expect_report(run("synchronize_inside", environment),
+                      "waiting for a grace period inside a read section", "synchronize_here");
+    EXPECT_THAT(text, HasSubstr(" (stuck) "));
   }
 }
 
@@ -96,13 +108,9 @@ TEST(misuse, the_report_of_a_wait_inside_tells_where_the_section_was_entered) {
 }
 
 TEST(misuse, a_conditional_wait_is_reported_only_if_it_has_to_wait) {
-  const outcome result = run("synchronize_since_inside", on_without_limit);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "waiting for a grace period inside a read section",
-                "synchronize_since_here");
-  const outcome past = run("ticket_of_the_past", on);
-  EXPECT_EQ(past.status, 0);
-  EXPECT_THAT(past.text, IsEmpty());
+  expect_report(run("synchronize_since_inside", on_without_limit),
+                "waiting for a grace period inside a read section", "synchronize_since_here");
+  expect_nothing(run("ticket_of_the_past", on));
 }
 
 TEST(misuse, abort_ends_the_process_where_it_would_wait_for_itself) {
@@ -119,9 +127,7 @@ TEST(misuse, abort_leaves_a_program_alone_that_can_go_on) {
 }
 
 TEST(misuse, a_barrier_inside_a_section_is_reported_once) {
-  const outcome result = run("barrier_inside", on);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "rcu_barrier inside a read section", "barrier_here");
+  expect_report(run("barrier_inside", on), "rcu_barrier inside a read section", "barrier_here");
 }
 
 TEST(misuse, the_end_of_a_domain_inside_its_own_section_is_reported) {
@@ -134,63 +140,50 @@ TEST(misuse, the_end_of_a_domain_inside_its_own_section_is_reported) {
 }
 
 TEST(misuse, waiting_inside_a_section_of_another_domain_is_right) {
-  const outcome result = run("wait_inside_another", on);
-  EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.text, IsEmpty());
+  expect_nothing(run("wait_inside_another", on));
 }
 
 TEST(misuse, a_barrier_in_a_deleter_works_and_is_warned_of_once) {
-  const outcome result = run("barrier_in_deleter", on);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "warning: rcu_barrier in a deleter", "barrier_here");
+  expect_report(run("barrier_in_deleter", on), "warning: rcu_barrier in a deleter", "barrier_here");
 }
 
 TEST(misuse, an_unlock_without_lock_is_reported_once_and_ignored) {
-  const outcome result = run("unlock_without_lock", on);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a read section is closed that this thread did not open",
-                "unlock_here");
+  expect_report(run("unlock_without_lock", on),
+                "a read section is closed that this thread did not open", "unlock_here");
+}
+
+// Of a section that is open for more milliseconds than `limit`. Returns the same.
+std::string expect_report_of_long_section(const std::string& scenario, const std::string& limit) {
+  const std::string text =
+      expect_report(run(scenario, with(on, "READMOST_RCU_SECTION_LIMIT", limit)),
+                    "a read section is open for too long", "enter_the_section");
+  EXPECT_THAT(text, HasSubstr(" (sleeper) of process "));
+  return text;
 }
 
 TEST(misuse, a_long_section_is_reported_once_by_the_grace_period_that_waits_for_it) {
-  const outcome result =
-      run("long_section_waited_for", with(on, "READMOST_RCU_SECTION_LIMIT", "50"));
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a read section is open for too long", "enter_the_section");
-  EXPECT_THAT(result.text, AllOf(HasSubstr(" (sleeper) of process "),
-                                 ContainsRegex("a grace period waits for it, led by thread [0-9]+ "
-                                               "\\(misuse_program\\)")));
+  EXPECT_THAT(expect_report_of_long_section("long_section_waited_for", "50"),
+              ContainsRegex("a grace period waits for it, led by thread [0-9]+ "
+                            "\\(misuse_program\\)"));
 }
 
 TEST(misuse, a_long_section_is_found_while_short_ones_come_and_go) {
-  const outcome result =
-      run("long_section_among_short_ones", with(on, "READMOST_RCU_SECTION_LIMIT", "50"));
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a read section is open for too long", "enter_the_section");
-  EXPECT_THAT(result.text, HasSubstr(" (sleeper) of process "));
+  expect_report_of_long_section("long_section_among_short_ones", "50");
 }
 
 TEST(misuse, a_long_section_is_found_by_who_polls_for_it) {
-  const outcome result = run("long_section_polled", with(on, "READMOST_RCU_SECTION_LIMIT", "50"));
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a read section is open for too long", "enter_the_section");
-  EXPECT_THAT(result.text, HasSubstr(" (sleeper) of process "));
+  expect_report_of_long_section("long_section_polled", "50");
 }
 
 TEST(misuse, a_long_section_for_which_nobody_waits_is_reported_once_at_its_end) {
-  const outcome result = run("long_section_alone", with(on, "READMOST_RCU_SECTION_LIMIT", "20"));
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a read section is open for too long", "enter_the_section");
-  EXPECT_THAT(result.text, AllOf(HasSubstr(" (sleeper) of process "), HasSubstr("stay_for"),
-                                 Not(HasSubstr("a grace period waits"))));
+  EXPECT_THAT(expect_report_of_long_section("long_section_alone", "20"),
+              AllOf(HasSubstr("stay_for"), Not(HasSubstr("a grace period waits"))));
 }
 
 TEST(misuse, the_limit_of_sections_is_a_second_unless_set_and_none_if_zero) {
   for (const char* limit : {"", "0", "5000"}) {
-    const outcome result =
-        run("long_section_waited_for", with(on, "READMOST_RCU_SECTION_LIMIT", limit));
-    EXPECT_EQ(result.status, 0);
-    EXPECT_THAT(result.text, IsEmpty()) << limit;
+    expect_nothing(run("long_section_waited_for", with(on, "READMOST_RCU_SECTION_LIMIT", limit)),
+                   limit);
   }
   const outcome result = run("long_section_alone", with(on, "READMOST_RCU_SECTION_LIMIT", "soon"));
   EXPECT_EQ(
@@ -199,29 +192,23 @@ TEST(misuse, the_limit_of_sections_is_a_second_unless_set_and_none_if_zero) {
 }
 
 TEST(misuse, a_dereference_outside_is_reported_once_and_one_inside_never) {
-  const outcome result = run("dereference_outside", on);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a protected pointer is read outside of all read sections",
-                "dereference_here");
+  expect_report(run("dereference_outside", on),
+                "a protected pointer is read outside of all read sections", "dereference_here");
 }
 
 TEST(misuse, an_object_retired_twice_is_reported_once_and_reclaimed_once) {
-  const outcome result = run("retire_twice", on);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "an object is retired that is retired already", "retire_here");
+  expect_report(run("retire_twice", on), "an object is retired that is retired already",
+                "retire_here");
 }
 
 TEST(misuse, an_object_that_its_deleter_keeps_may_be_retired_again) {
-  const outcome result = run("retire_again_after_the_deleter", on);
-  EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.text, IsEmpty());
+  expect_nothing(run("retire_again_after_the_deleter", on));
 }
 
 TEST(misuse, a_thread_that_ends_inside_a_section_is_reported_with_its_entry) {
-  const outcome result = run("exit_inside", on);
-  EXPECT_EQ(result.status, 0);
-  expect_report(result.text, "a thread ends inside a read section", "enter_the_section");
-  EXPECT_THAT(result.text, HasSubstr(" (leaver) of process "));
+  const std::string text = expect_report(
+      run("exit_inside", on), "a thread ends inside a read section", "enter_the_section");
+  EXPECT_THAT(text, HasSubstr(" (leaver) of process "));
 }
 
 TEST(misuse, nothing_but_the_sure_hang_is_looked_for_unless_asked) {
@@ -233,9 +220,7 @@ TEST(misuse, nothing_but_the_sure_hang_is_looked_for_unless_asked) {
     for (const char* scenario :
          {"barrier_inside", "destroy_inside", "barrier_in_deleter", "unlock_without_lock",
           "long_section_waited_for", "long_section_alone", "dereference_outside", "exit_inside"}) {
-      const outcome result = run(scenario, environment);
-      EXPECT_EQ(result.status, 0) << scenario;
-      EXPECT_THAT(result.text, IsEmpty()) << scenario;
+      expect_nothing(run(scenario, environment), scenario);
     }
   }
 }
@@ -264,9 +249,7 @@ class report_file {
 TEST(misuse, reports_are_appended_to_the_file_that_is_named) {
   const report_file file;
   for (const char* scenario : {"unlock_without_lock", "barrier_inside"}) {
-    const outcome result = run(scenario, with(on, "READMOST_RCU_CHECK_FILE", file.path()));
-    EXPECT_EQ(result.status, 0);
-    EXPECT_THAT(result.text, IsEmpty());
+    expect_nothing(run(scenario, with(on, "READMOST_RCU_CHECK_FILE", file.path())), scenario);
   }
   EXPECT_EQ(reports_in(file.text()), 2U);
   EXPECT_THAT(file.text(), AllOf(HasSubstr("unlock_here"), HasSubstr("barrier_here")));
@@ -309,9 +292,7 @@ TEST(misuse, reports_of_several_threads_at_once_do_not_mix) {
 }
 
 TEST(misuse, nothing_is_reported_of_a_program_that_uses_it_right) {
-  const outcome result = run("right_use", with(on, "READMOST_RCU_SECTION_LIMIT", "20000"));
-  EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.text, IsEmpty());
+  expect_nothing(run("right_use", with(on, "READMOST_RCU_SECTION_LIMIT", "20000")));
 }
 
 }  // namespace
