@@ -1,5 +1,5 @@
 // Read holds that another thread releases, as POSIX allows.
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -9,13 +9,7 @@ SCENARIO(passive_hold_released_by_another,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "holder",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [] {});
+  s.thread("holder", [&] { hold_passively(lock); }, [] {});
   s.thread("releaser", be_known, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
@@ -26,13 +20,7 @@ SCENARIO(sleeping_writer_and_release_by_another,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "holder",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [] {});
+  s.thread("holder", [&] { hold_passively(lock); }, [] {});
   s.thread("releaser", be_known, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
@@ -46,15 +34,7 @@ SCENARIO(slot_of_released_hold_is_used_again,
   auto& other = biased_lock(s, "other");
   auto& data = s.make<guarded>("data");
   auto& other_data = s.make<guarded>("other data");
-  s.thread(
-      "holder",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [&] {
-        if (try_lock_shared_passive(other, my_record())) finish_reading(other, other_data);
-      });
+  s.thread("holder", [&] { hold_passively(lock); }, [&] { try_read_passively(other, other_data); });
   s.thread("releaser", be_known, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] {
@@ -69,13 +49,7 @@ SCENARIO(exit_of_holder_and_release_by_another,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "holder",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [] {});
+  s.thread("holder", [&] { hold_passively(lock); }, [] {});
   s.exits_at_once();
   s.thread("releaser", be_known, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
@@ -89,11 +63,7 @@ SCENARIO(active_hold_released_by_another,
   auto& lock = unbiased_lock(s);
   auto& released = s.make<platform::atomic<bool>>("released");
   s.thread(
-      "holder",
-      [&] {
-        be_known();
-        unit::lock_shared(lock);
-      },
+      "holder", [&] { hold_actively(lock); },
       [&] {
         if (!released.load(platform::acquire)) return;
         for (const auto& slot : my_record().held) {
@@ -113,10 +83,7 @@ SCENARIO(two_active_holds_released_by_another,
   s.turns(0);
   auto& lock = unbiased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_known();
-    unit::lock_shared(lock);
-  };
+  const auto enter = [&] { hold_actively(lock); };
   s.thread("holder", enter, [&] { finish_reading(lock, data); });
   s.thread("other holder", enter, [] {});
   s.thread("releaser", be_known, [&] { unit::unlock_shared(lock); });

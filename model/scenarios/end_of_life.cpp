@@ -1,5 +1,5 @@
 // Locks that are freed as soon as nobody is inside: whoever has left must not touch them any more.
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -7,9 +7,7 @@ namespace {
 
 // The usual way to free an object together with its lock.
 void lock_and_destroy(rwlock& lock, guarded& data) {
-  unit::lock(lock);
-  data.write();
-  unit::unlock(lock);
+  write_under(lock, data);
   destroy(lock);
 }
 
@@ -20,13 +18,7 @@ SCENARIO(freed_after_passive_reader, "a passive reader does not touch the lock a
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_passively(lock); }, [&] { finish_reading(lock, data); });
   s.thread("last user", be_known, [&] { lock_and_destroy(lock, data); });
 }
 
@@ -35,13 +27,7 @@ SCENARIO(freed_after_active_reader, "an active reader does not touch the lock af
   s.turns(0);
   auto& lock = unbiased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_known();
-        unit::lock_shared(lock);
-      },
-      [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_actively(lock); }, [&] { finish_reading(lock, data); });
   s.thread("last user", be_known, [&] { lock_and_destroy(lock, data); });
 }
 
@@ -50,10 +36,7 @@ SCENARIO(freed_after_two_readers, "no reader touches the lock after the unlock o
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
+  const auto enter = [&] { hold_passively(lock); };
   const auto leave = [&] { finish_reading(lock, data); };
   s.thread("reader", enter, leave);
   s.thread("other reader", enter, leave);
@@ -64,16 +47,7 @@ SCENARIO(freed_after_writer, "a writer does not touch the lock after its unlock"
   s.turns(0);
   auto& lock = unbiased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "writer",
-      [&] {
-        be_known();
-        unit::lock(lock);
-      },
-      [&] {
-        data.write();
-        unit::unlock(lock);
-      });
+  s.thread("writer", [&] { hold_alone(lock); }, [&] { finish_writing(lock, data); });
   s.thread("last user", be_known, [&] { lock_and_destroy(lock, data); });
 }
 
@@ -82,16 +56,7 @@ SCENARIO(freed_after_writer_that_gave_the_bias,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "writer",
-      [&] {
-        be_known();
-        unit::lock(lock);
-      },
-      [&] {
-        data.write();
-        unit::unlock(lock);
-      });
+  s.thread("writer", [&] { hold_alone(lock); }, [&] { finish_writing(lock, data); });
   s.thread("last user", be_known, [&] { lock_and_destroy(lock, data); });
 }
 
@@ -101,11 +66,7 @@ SCENARIO(freed_after_downgrade, "who downgraded does not touch the lock after it
   auto& lock = unbiased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread(
-      "writer",
-      [&] {
-        be_known();
-        unit::lock(lock);
-      },
+      "writer", [&] { hold_alone(lock); },
       [&] {
         data.write();
         downgrade(lock, {});
@@ -123,8 +84,7 @@ SCENARIO(freed_after_try, "a reader that left passively does not touch the lock 
   s.thread(
       "reader",
       [&] {
-        be_online();
-        unit::lock_shared(other);
+        hold_passively(other);
         unit::lock_shared(lock);
       },
       [&] {

@@ -1,5 +1,5 @@
 // Active readers that have earned the bias and give it to the lock.
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -34,23 +34,17 @@ SCENARIO(bias_given_to_passive_reader,
   s.turns(0);
   auto& lock = unbiased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto write_last = [&] {
-    be_known();
-    unit::lock(lock);
-  };
+  const auto write_last = [&] { hold_alone(lock); };
   s.thread(
       "giver", [&] { be_due(lock); },
       [&] {
         if (try_lock_shared_active(lock, my_record(), default_domain, {}))
           finish_reading(lock, data);
       });
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("writer", write_last, [&] {
     lock.balance.store(0, platform::relaxed);
-    data.write();
-    unit::unlock(lock);
+    finish_writing(lock, data);
   });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -90,9 +84,7 @@ SCENARIO(
         settle_account(lock, {});
         unit::unlock_shared(lock);
       });
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }

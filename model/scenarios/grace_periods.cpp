@@ -308,7 +308,7 @@ SCENARIO(grace_period_and_lock_writer,
   versions.add_updater("updater");
   s.thread("reader", be_online, [versions, &lock, &data] {
     read_in_section(versions.current);
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
+    try_read_passively(lock, data);
   });
   s.finally([&lock] {
     expect_no_sections_left();

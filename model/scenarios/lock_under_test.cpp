@@ -84,6 +84,12 @@ bool try_read_under(rwlock& lock, const guarded& data, rules how) {
   return true;
 }
 
+bool try_read_passively(rwlock& lock, const guarded& data) {
+  if (!try_lock_shared_passive(lock, my_record())) return false;
+  finish_reading(lock, data);
+  return true;
+}
+
 bool try_write_under(rwlock& lock, guarded& data, rules how) {
   if (unit::try_lock(lock, how) != unit::acquired) return false;
   finish_writing(lock, data, how);

@@ -36,6 +36,7 @@ class guarded {
 void read_under(rwlock& lock, const guarded& data, rules how = {});
 void write_under(rwlock& lock, guarded& data, rules how = {});
 bool try_read_under(rwlock& lock, const guarded& data, rules how = {});
+bool try_read_passively(rwlock& lock, const guarded& data);
 bool try_write_under(rwlock& lock, guarded& data, rules how = {});
 
 // The second half of a section that began in `before`.

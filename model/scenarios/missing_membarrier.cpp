@@ -1,6 +1,6 @@
 // Machines without membarrier(2), and with one that stops working.
 #include "registry.hpp"
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -40,9 +40,7 @@ SCENARIO(membarrier_stops_working,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.without_membarrier();  // only now: the process has registered for it
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("writer", be_known, [&] {
     if (try_write_under(lock, data)) {
       expect(!unit::is_biased(lock) || passive_possible(), "a lock is biased that must not be");
@@ -58,13 +56,7 @@ SCENARIO(membarrier_stops_working_for_sleeper,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.without_membarrier();
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_passively(lock); }, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }

@@ -1,6 +1,6 @@
 // Readers that come online or go offline while a writer reaches consensus.
 #include "registry.hpp"
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -46,14 +46,12 @@ SCENARIO(reader_goes_offline_after_its_section,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&] {
-    finish_reading(lock, data);
-    go_offline();
-  });
+  s.thread(
+      "reader", [&] { hold_passively(lock); },
+      [&] {
+        finish_reading(lock, data);
+        go_offline();
+      });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -67,7 +65,7 @@ SCENARIO(reader_offline_and_back,
   s.thread("reader", be_online, [&] {
     go_offline();
     come_online(my_record());
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
+    try_read_passively(lock, data);
   });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });

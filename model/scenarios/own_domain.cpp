@@ -2,7 +2,7 @@
 #include <readmost/lock_domain.hpp>
 
 #include "registry.hpp"
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -38,13 +38,7 @@ SCENARIO(own_domain_asks_no_others, "a writer does not ask threads of another do
   auto& lock = biased_lock_of(s, own);
   auto& other = biased_lock(s, "other");
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(other);
-      },
-      [&] { unit::unlock_shared(other); });
+  s.thread("reader", [&] { hold_passively(other); }, [&] { unit::unlock_shared(other); });
   s.thread(
       "writer", [&] { enlist(own.number()); },
       [&] {

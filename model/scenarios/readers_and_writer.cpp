@@ -12,11 +12,7 @@ SCENARIO(reader_against_writer, "a reader that only tries and a writer are never
     data.read();
     unit::unlock_shared(lock);
   });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    data.write();
-    unit::unlock(lock);
-  });
+  s.thread("writer", be_known, [&] { write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
 

@@ -1,5 +1,5 @@
 // Reports of readers, against writers that wait for them or run a membarrier instead.
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -11,8 +11,7 @@ SCENARIO(report_while_holding_another,
   auto& other = biased_lock(s, "other");
   auto& data = s.make<guarded>("data");
   const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
+    hold_passively(lock);
     unit::lock_shared(other);
   };
   s.thread("reader", enter, [&] {
@@ -29,8 +28,7 @@ SCENARIO(same_lock_held_twice, "a writer waits for both holds of a reader that h
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
+    hold_passively(lock);
     unit::lock_shared(lock);
   };
   s.thread("reader", enter, [&] {
@@ -48,14 +46,12 @@ SCENARIO(same_lock_taken_twice,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&] {
-    if (unit::try_lock_shared(lock) == unit::acquired) unit::unlock_shared(lock);
-    finish_reading(lock, data);
-  });
+  s.thread(
+      "reader", [&] { hold_passively(lock); },
+      [&] {
+        if (unit::try_lock_shared(lock) == unit::acquired) unit::unlock_shared(lock);
+        finish_reading(lock, data);
+      });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -67,9 +63,7 @@ SCENARIO(two_rounds_against_reader,
   auto& first = biased_lock(s, "first");
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("writer", be_known, [&] {
     unit::write(first);
     try_write_under(lock, data);
@@ -83,9 +77,7 @@ SCENARIO(two_writers_against_reader,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("first writer", be_known, run_round);
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -98,11 +90,7 @@ SCENARIO(reader_waits_and_reports,
   auto& other = unbiased_lock(s, "other");
   auto& data = s.make<guarded>("data");
   s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
+      "reader", [&] { hold_passively(lock); },
       [&] {
         if (unit::try_lock_shared(other) == unit::acquired) unit::unlock_shared(other);
         finish_reading(lock, data);

@@ -1,6 +1,6 @@
 // Rounds that take long idle records out of the index.
 #include "registry.hpp"
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -16,8 +16,7 @@ void be_online_after_long_idleness() {
 }
 
 void hold_while_long_idle(rwlock& lock) {
-  be_online();
-  unit::lock_shared(lock);
+  hold_passively(lock);
   go_offline();
   seem_long_idle();
 }
@@ -143,8 +142,7 @@ SCENARIO(goes_idle_holding_after_its_report,
   s.thread(
       "reader",
       [&] {
-        be_online();
-        unit::lock_shared(first);
+        hold_passively(first);
         seem_long_idle();
       },
       [&] {

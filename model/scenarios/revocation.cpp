@@ -1,5 +1,5 @@
 // A writer takes the bias of a lock away from readers that are on their way in, or inside.
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -7,11 +7,7 @@ SCENARIO(writer_waits_for_passive_reader, "a writer waits for a passive reader t
          effort::small) {
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_passively(lock); }, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -37,14 +33,12 @@ SCENARIO(second_section_against_writer,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&] {
-    finish_reading(lock, data);
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread(
+      "reader", [&] { hold_passively(lock); },
+      [&] {
+        finish_reading(lock, data);
+        try_read_passively(lock, data);
+      });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -56,14 +50,12 @@ SCENARIO(slot_passes_to_other_lock,
   auto& lock = biased_lock(s);
   auto& other = biased_lock_in_slot_of(s, lock, "other");
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&] {
-    finish_reading(lock, data);
-    if (try_lock_shared_passive(other, my_record())) unit::unlock_shared(other);
-  });
+  s.thread(
+      "reader", [&] { hold_passively(lock); },
+      [&] {
+        finish_reading(lock, data);
+        if (try_lock_shared_passive(other, my_record())) unit::unlock_shared(other);
+      });
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -75,14 +67,12 @@ void pass_slot_to_active_hold(scenario& s, Next next, bool exits = false) {
   auto& other = biased_lock_in_slot_of(s, lock, "other");
   other.state.store(0, platform::relaxed);
   auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    be_online();
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&, next] {
-    finish_reading(lock, data);
-    next(other);
-  });
+  s.thread(
+      "reader", [&] { hold_passively(lock); },
+      [&, next] {
+        finish_reading(lock, data);
+        next(other);
+      });
   if (exits) s.exits_at_once();
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
 }
@@ -122,16 +112,7 @@ SCENARIO(reader_after_writer, "a passive reader sees what the writer wrote that 
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("reader", be_online, [&] { try_read_under(lock, data); });
-  s.thread(
-      "writer",
-      [&] {
-        be_known();
-        unit::lock(lock);
-      },
-      [&] {
-        data.write();
-        unit::unlock(lock);
-      });
+  s.thread("writer", [&] { hold_alone(lock); }, [&] { finish_writing(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }
 
@@ -139,9 +120,7 @@ SCENARIO(one_of_two_readers_in_time, "a writer misses neither of two readers", e
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  const auto read = [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  };
+  const auto read = [&] { try_read_passively(lock, data); };
   s.thread("reader", be_online, read);
   s.thread("other reader", be_online, read);
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
@@ -155,9 +134,7 @@ SCENARIO(claim_of_draining_lock,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("second writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("writer", be_known, [&] { write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
 }

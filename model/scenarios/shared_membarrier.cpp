@@ -11,9 +11,7 @@ SCENARIO(membarrier_shared_by_two_writers,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("first writer", be_known, run_round);
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -26,9 +24,7 @@ SCENARIO(dormant_by_a_shared_membarrier,
   auto& data = s.make<guarded>("data");
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.thread("first writer", be_known, run_round);
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("second writer", be_known, run_round);
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -41,9 +37,7 @@ SCENARIO(membarrier_of_a_sleeper,
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] {
-    if (try_lock_shared_passive(lock, my_record())) finish_reading(lock, data);
-  });
+  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
   s.thread("sleeper", be_known, [] { const drain_sleep sleep(default_domain); });
   s.finally([&] { expect_all_given_back(lock); });
 }
@@ -77,8 +71,7 @@ SCENARIO(sleeper_relies_on_membarrier_of_a_writer,
   s.thread(
       "reader",
       [&] {
-        be_online();
-        unit::lock_shared(lock);
+        hold_passively(lock);
         make_draining(lock);
       },
       [&] { unit::unlock_shared(lock); });

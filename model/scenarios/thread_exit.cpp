@@ -1,5 +1,5 @@
 // Threads that exit, holding or not, while others write or register.
-#include "scenarios/lock_under_test.hpp"
+#include "scenarios/situations.hpp"
 
 namespace readmost::model {
 
@@ -7,13 +7,7 @@ SCENARIO(exit_while_holding, "what an exiting thread holds keeps a writer out", 
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [] {});
+  s.thread("reader", [&] { hold_passively(lock); }, [] {});
   s.exits_at_once();
   s.thread("writer", be_known, [&] {
     expect(!try_write_under(lock, data), "a writer got a lock that is held for reading");
@@ -29,13 +23,7 @@ SCENARIO(exit_after_section, "a writer is behind the sections of a thread that h
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [&] { finish_reading(lock, data); });
+  s.thread("reader", [&] { hold_passively(lock); }, [&] { finish_reading(lock, data); });
   s.exits_at_once();
   s.thread("writer", be_known, [&] { try_write_under(lock, data); });
   s.finally([&] { expect_all_given_back(lock); });
@@ -47,13 +35,7 @@ SCENARIO(exit_against_sleeping_writer,
   s.turns(0);
   auto& lock = biased_lock(s);
   auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        unit::lock_shared(lock);
-      },
-      [] {});
+  s.thread("reader", [&] { hold_passively(lock); }, [] {});
   s.exits_at_once();
   s.thread("releaser", be_known, [&] { finish_reading(lock, data); });
   s.thread("writer", be_known, [&] { write_under(lock, data); });
