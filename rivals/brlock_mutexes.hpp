@@ -1,0 +1,89 @@
+// brlock1: a small lock per CPU; a reader takes one, a writer takes all.
+//
+// Source: Liu et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock1"; Linux 2.4
+// include/linux/brlock.h and lib/brlock.c with __BRLOCK_USE_ATOMICS (I. Molnar, D. S. Miller,
+// 2000).
+//
+// Readers on different CPUs write different lines. A writer goes through the small locks in order,
+// so that two writers cannot each have half of them. While it waits for one, readers may still
+// enter there, and those who hold that one may lock it again.
+//
+// Simplified: "its CPU" is the thread's place (home.hpp). The threads of a place share its lock, as
+// an interrupt handler shared it with what it interrupted: with rwlock_t's count of readers. A
+// mutex in its stead would keep apart readers that happen to have one place.
+//
+// Reader: one read-modify-write to lock, one to unlock, on its place's line. Writer: two per place.
+// Preference: readers. Recursive read locks: yes. Size: 16 bytes and a line per CPU.
+#pragma once
+
+#include "rivals/home.hpp"
+
+namespace rivals {
+
+class brlock_mutexes {
+ public:
+  brlock_mutexes() noexcept : locks_(places()) {}
+  brlock_mutexes(const brlock_mutexes&) = delete;
+  brlock_mutexes& operator=(const brlock_mutexes&) = delete;
+
+  void lock() noexcept {
+    for (unsigned i = 0; i < locks_.size(); ++i) locks_[i].lock();
+  }
+  bool try_lock() noexcept {
+    for (unsigned i = 0; i < locks_.size(); ++i) {
+      if (locks_[i].try_lock()) continue;
+      while (i-- > 0) locks_[i].unlock();
+      return false;
+    }
+    return true;
+  }
+  void unlock() noexcept {
+    for (unsigned i = 0; i < locks_.size(); ++i) locks_[i].unlock();
+  }
+
+  void lock_shared() noexcept { locks_[home()].lock_shared(); }
+  bool try_lock_shared() noexcept { return locks_[home()].try_lock_shared(); }
+  void unlock_shared() noexcept { locks_[home()].unlock_shared(); }
+
+  static constexpr std::size_t footprint(unsigned cpus) noexcept {
+    return sizeof(brlock_mutexes) + decltype(locks_)::footprint(cpus);
+  }
+
+ private:
+  // How many readers there are, or that there is a writer; while there is, also how many readers
+  // have come and are about to go away.
+  class small_lock {
+   public:
+    bool try_lock() noexcept {
+      std::uint32_t free = 0;
+      return state_.compare_exchange_strong(free, writing, platform::acquire, platform::relaxed);
+    }
+    void lock() noexcept {
+      wait_until([this] { return state_.load(platform::relaxed) == 0 && try_lock(); });
+    }
+    void unlock() noexcept { state_.fetch_sub(writing, platform::release); }
+
+    bool try_lock_shared() noexcept {
+      if ((state_.fetch_add(1, platform::acquire) & writing) == 0) return true;
+      state_.fetch_sub(1, platform::relaxed);
+      return false;
+    }
+    void lock_shared() noexcept {
+      for (spin waiting; !try_lock_shared();) {
+        do {
+          waiting.wait();
+        } while ((state_.load(platform::relaxed) & writing) != 0);
+      }
+    }
+    void unlock_shared() noexcept { state_.fetch_sub(1, platform::release); }
+
+   private:
+    static constexpr std::uint32_t writing = std::uint32_t{1} << 31;
+
+    platform::atomic<std::uint32_t> state_{0};
+  };
+
+  spread_array<small_lock> locks_;
+};
+
+}  // namespace rivals

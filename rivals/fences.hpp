@@ -1,0 +1,38 @@
+// The asymmetric fence without a letter, for locks that are not the library's: nobody weakens it.
+#pragma once
+
+#include <readmost/platform.hpp>
+
+namespace rivals {
+
+#if defined(READMOST_CHECKED)
+// On the simulated machine; model/scenarios/rivals.cpp has them.
+inline void light_fence() noexcept {}
+bool heavy_fence() noexcept;
+#else
+// As in readmost/platform.hpp.
+inline void light_fence() noexcept {
+  readmost::platform::light_fence();
+}
+// A fork's child has to ask for it anew.
+inline bool heavy_fence() noexcept {
+  namespace platform = readmost::platform;
+  return platform::heavy_fence() || (platform::enable_heavy_fence() && platform::heavy_fence());
+}
+#endif
+
+// Whether there is one in this process; asked once. Where there is none the locks that need it keep
+// all readers on their slow paths.
+namespace detail {
+inline constinit readmost::platform::atomic<int> heavy_fence_state{0};
+}
+inline bool has_heavy_fence() noexcept {
+  int state = detail::heavy_fence_state.load(readmost::platform::relaxed);
+  if (state == 0) {
+    state = readmost::platform::enable_heavy_fence() ? 1 : -1;
+    detail::heavy_fence_state.store(state, readmost::platform::relaxed);
+  }
+  return state > 0;
+}
+
+}  // namespace rivals

@@ -1,0 +1,224 @@
+// Where a thread belongs. The papers' locks are for kernels, or for threads bound to CPUs, and ask
+// which CPU they are on at lock and unlock alike. Here a thread may move in between, so it asks
+// once: it has a number, as small as possible and reused after its exit, and a place, its number
+// modulo the number of CPUs, and it keeps both.
+//
+// What belongs to a number is written by one thread at a time: it needs no atomic. What belongs to
+// a place is shared by the threads that outnumber the CPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <readmost/domain.hpp>
+
+#include "rivals/spin.hpp"
+
+namespace rivals {
+
+// --- Places -------------------------------------------------------------------------------------
+
+namespace detail {
+inline constinit platform::atomic<std::uint32_t> known_places{0};
+}
+
+// The CPUs that the process could use when this was first asked.
+inline unsigned places() noexcept {
+  unsigned count = detail::known_places.load(platform::relaxed);
+  if (count == 0) {
+    count = platform::usable_cpus();
+    if (count == 0) count = 1;
+    // Whoever is first: locks made by two threads at once are to be of one size.
+    std::uint32_t known = 0;
+    if (!detail::known_places.compare_exchange_strong(known, count, platform::relaxed,
+                                                      platform::relaxed)) {
+      count = known;
+    }
+  }
+  return count;
+}
+
+// How many numbers have something of their own in a lock where that is done by thread and not by
+// place: enough for two threads to a CPU, so that those which only look on do no harm.
+constexpr unsigned seats_for(unsigned cpus) noexcept {
+  return (2 * cpus + 7) / 8 * 8;
+}
+inline unsigned seats() noexcept {
+  return seats_for(places());
+}
+
+// --- Memory -------------------------------------------------------------------------------------
+
+// Zeroed, on cache lines of its own, until given back. The process ends where there is none.
+inline void* take_memory(std::size_t bytes) noexcept {
+  const std::size_t lines = (bytes + platform::cache_line - 1) / platform::cache_line;
+#if defined(READMOST_CHECKED)
+  return platform::map_pages(lines * platform::cache_line);
+#else
+  void* const memory = std::aligned_alloc(platform::cache_line, lines * platform::cache_line);
+  if (memory == nullptr) std::abort();
+  __builtin_memset(memory, 0, lines * platform::cache_line);
+  return memory;
+#endif
+}
+
+inline void give_back([[maybe_unused]] void* memory) noexcept {
+#if !defined(READMOST_CHECKED)
+  std::free(memory);
+#endif
+}
+
+// --- The calling thread -------------------------------------------------------------------------
+
+// What a thread notes about a lock between its lock and its unlock, where the algorithm gives out a
+// ticket that its users would have to keep. 0 in `lock`: free.
+struct hold {
+  const void* lock;
+  std::uintptr_t ticket;
+};
+struct hold_block {
+  static constexpr std::size_t capacity = 8;
+  hold holds[capacity];
+  hold_block* next;
+};
+
+namespace detail {
+
+struct thread_state {
+  const readmost::thread_record* record;  // whose number this is
+  std::uint32_t number;
+  std::uint32_t place;
+  hold_block noted;
+};
+
+// One variable and no more: gcc does not keep apart several inline ones in the section that stands
+// for thread-local storage under the checker.
+inline constinit READMOST_THREAD_LOCAL thread_state own{};
+
+}  // namespace detail
+
+// A thread without one is at its end, or out of memory.
+inline constexpr unsigned no_number = ~0U;
+
+namespace detail {
+
+[[gnu::noinline, gnu::cold]] inline bool settle() noexcept {
+  const readmost::thread_record* const me = readmost::enlist();
+  if (me == nullptr) return false;
+  unsigned number = me->number;
+  for (readmost::chunk* c = readmost::default_domain.chunks.load(platform::relaxed); c != me->home;
+       c = c->next.load(platform::acquire)) {
+    number += readmost::chunk::capacity;
+  }
+  own.record = me;
+  own.number = number;
+  own.place = number % places();
+  return true;
+}
+
+inline bool is_settled() noexcept {
+  return own.record == &readmost::my_record() || settle();
+}
+
+}  // namespace detail
+
+// The calling thread's number. The first call takes part of a microsecond, later ones three loads.
+// The numbers are those of the library's records of threads.
+inline unsigned my_number() noexcept {
+  return detail::is_settled() ? detail::own.number : no_number;
+}
+
+// Its place; that of threads without a number is the first.
+inline unsigned home() noexcept {
+  return detail::is_settled() ? detail::own.place : 0;
+}
+
+// --- Its notes ----------------------------------------------------------------------------------
+
+// Notes a hold of the calling thread. Eight at a time need no memory.
+inline void note(const void* lock, std::uintptr_t ticket) noexcept {
+  for (hold_block* block = &detail::own.noted;; block = block->next) {
+    for (hold& one : block->holds) {
+      if (one.lock != nullptr) continue;
+      one = {lock, ticket};
+      return;
+    }
+    if (block->next == nullptr) {
+      block->next = static_cast<hold_block*>(take_memory(sizeof(hold_block)));
+    }
+  }
+}
+
+// Whether it has noted a hold of that lock.
+inline bool has_note(const void* lock) noexcept {
+  for (const hold_block* block = &detail::own.noted; block != nullptr; block = block->next) {
+    for (const hold& one : block->holds) {
+      if (one.lock == lock) return true;
+    }
+  }
+  return false;
+}
+
+// The ticket of one of its holds of that lock, which is noted no more. The process ends where it
+// has none: such a thread has not locked what it unlocks.
+inline std::uintptr_t take_note(const void* lock) noexcept {
+  hold_block* before = nullptr;
+  for (hold_block* block = &detail::own.noted; block != nullptr; block = block->next) {
+    std::uintptr_t ticket = 0;
+    bool found = false;
+    bool others = false;
+    for (hold& one : block->holds) {
+      if (!found && one.lock == lock) {
+        found = true;
+        ticket = one.ticket;
+        one.lock = nullptr;
+        if (before == nullptr) return ticket;
+      }
+      others = others || one.lock != nullptr;
+    }
+    if (found) {
+      if (!others) {
+        before->next = block->next;
+        give_back(block);
+      }
+      return ticket;
+    }
+    before = block;
+  }
+  std::abort();
+}
+
+// --- What a lock has of each place, number or node ----------------------------------------------
+
+// An array of Ts, each on cache lines of its own. Its length is chosen when it is made.
+template <class T>
+class spread_array {
+ public:
+  explicit spread_array(unsigned count) noexcept
+      : all_(static_cast<cell*>(take_memory(count * sizeof(cell)))), count_(count) {
+    for (unsigned i = 0; i < count; ++i) new (&all_[i]) cell;
+  }
+  ~spread_array() {
+    for (unsigned i = 0; i < count_; ++i) all_[i].~cell();
+    give_back(all_);
+  }
+  spread_array(const spread_array&) = delete;
+  spread_array& operator=(const spread_array&) = delete;
+
+  unsigned size() const noexcept { return count_; }
+  T& operator[](unsigned i) noexcept { return all_[i].value; }
+  const T& operator[](unsigned i) const noexcept { return all_[i].value; }
+
+  static constexpr std::size_t footprint(unsigned count) noexcept { return count * sizeof(cell); }
+
+ private:
+  struct alignas(platform::cache_line) cell {
+    T value{};
+  };
+
+  cell* all_;
+  unsigned count_;
+};
+
+}  // namespace rivals

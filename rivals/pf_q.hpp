@@ -1,0 +1,181 @@
+// PF-Q: phase-fair, on queues. "BA" in bravo.md, the lock under its BRAVO.
+//
+// Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor
+// real-time systems", Real-Time Systems 46(1), 2010, section 3.3; bravo.md section 5.
+//
+// Readers count themselves in and out, as in PF-T. Those that find a writer queue up, and each of
+// them spins on a variable of its own; the writer that leaves wakes the last, and each wakes the
+// one before it. Writers are an MCS queue, whose first waits until the last reader before it wakes
+// it.
+//
+// Simplified: the paper's writer hands its node from lock to unlock. Here the node of the writer
+// inside lies in the lock, and takes the place of the one on the stack that it waited with. And the
+// writer takes the readers that were in before it off the count of those that are out, so that the
+// last of them knows by the count alone that it is the last: the others leave without another look
+// at a lock that may be gone by then.
+//
+// Reader: one read-modify-write to lock, one to unlock, on one line for all. Writer: three to lock,
+// three to unlock. Preference: by turns. Recursive read locks: no; they block behind a waiting
+// writer. Size: one line (in the paper two, which its machine fetches in pairs). Waiting: each on a
+// line of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "rivals/spin.hpp"
+
+namespace rivals {
+
+class alignas(platform::cache_line) pf_q {
+ public:
+  constexpr pf_q() noexcept = default;
+  pf_q(const pf_q&) = delete;
+  pf_q& operator=(const pf_q&) = delete;
+
+  void lock_shared() noexcept {
+    const std::uint32_t in = readers_in_.fetch_add(one_reader, platform::acquire);
+    if ((in & present) != 0) wait_for_writer(waiting_[in & parity]);
+  }
+
+  bool try_lock_shared() noexcept {
+    std::uint32_t in = readers_in_.load(platform::relaxed);
+    while ((in & present) == 0) {
+      if (readers_in_.compare_exchange_weak(in, in + one_reader, platform::acquire,
+                                            platform::relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void unlock_shared() noexcept {
+    // Acquire: what the writer's `blocked` was before this reader ends its wait.
+    const std::uint32_t out = readers_out_.fetch_add(one_reader, platform::acq_rel);
+    if (out == present - one_reader) writer_.blocked.store(false, platform::release);
+  }
+
+  void lock() noexcept {
+    queue_up();
+    std::uint32_t in = readers_in_.load(platform::relaxed);
+    waiting_[in & parity].store(nobody(), platform::relaxed);
+    writer_.blocked.store(true, platform::relaxed);
+    // Release: a reader that sees the writer also sees its queue open.
+    in = readers_in_.fetch_add(present, platform::acq_rel);
+    before_ = in & ~writer_bits;
+    if (readers_out_.fetch_add(present - before_, platform::acq_rel) == before_) return;
+    wait_until([this] { return !writer_.blocked.load(platform::acquire); });
+  }
+
+  bool try_lock() noexcept {
+    node* none = nullptr;
+    if (!last_writer_.compare_exchange_strong(none, &writer_, platform::acquire,
+                                              platform::relaxed)) {
+      return false;
+    }
+    std::uint32_t in = readers_in_.load(platform::relaxed);
+    while (readers_out_.load(platform::acquire) == (in & ~writer_bits)) {
+      // No reader is inside, so none is left of the queue's last use.
+      waiting_[in & parity].store(nobody(), platform::relaxed);
+      if (readers_in_.compare_exchange_weak(in, in + present, platform::acq_rel,
+                                            platform::relaxed)) {
+        before_ = in & ~writer_bits;
+        return true;
+      }
+    }
+    next_writer();
+    return false;
+  }
+
+  void unlock() noexcept {
+    // A plain store: as long as the writer is present no reader is inside.
+    readers_out_.store(before_, platform::relaxed);
+    const std::uint32_t in = readers_in_.load(platform::relaxed) & parity;
+    // The writer is present no more, and the next phase of writing has the other queue.
+    readers_in_.fetch_add(in == 0 ? parity - present : 0U - parity - present, platform::release);
+    // Acquire: the node of the last in the queue.
+    node* const last = waiting_[in].exchange(nullptr, platform::acq_rel);
+    if (last != nobody()) last->blocked.store(false, platform::release);
+    next_writer();
+  }
+
+ private:
+  // Of one who waits, on its stack. Writers are chained by `next`; a reader knows whom to wake.
+  struct node {
+    platform::atomic<bool> blocked{true};
+    platform::atomic<node*> next{nullptr};
+  };
+
+  static constexpr std::uint32_t one_reader = 0x100;
+  static constexpr std::uint32_t present = 2;  // a writer is inside, or next
+  static constexpr std::uint32_t parity = 1;   // of the phase of writing
+  static constexpr std::uint32_t writer_bits = present | parity;
+
+  // The end of a queue of readers while their writer is present; null when it has gone.
+  node* nobody() noexcept { return &writer_; }
+
+  [[gnu::noinline]] void wait_for_writer(platform::atomic<node*>& queue) noexcept {
+    node mine;
+    node* before = queue.exchange(&mine, platform::acq_rel);
+    if (before == nullptr) {
+      // The writer has gone and looks at the queue no more: this thread wakes the last in its
+      // stead.
+      before = queue.exchange(nullptr, platform::acq_rel);
+      if (before == &mine) return;
+      before->blocked.store(false, platform::release);
+      wait_until([&] { return !mine.blocked.load(platform::acquire); });
+      return;
+    }
+    wait_until([&] { return !mine.blocked.load(platform::acquire); });
+    if (before != nobody()) before->blocked.store(false, platform::release);
+  }
+
+  // Returns when this thread is the first of the writers, its node being the one in the lock.
+  void queue_up() noexcept {
+    node* none = nullptr;
+    if (last_writer_.compare_exchange_strong(none, &writer_, platform::acquire,
+                                             platform::relaxed)) {
+      return;
+    }
+    node mine;
+    node* const before = last_writer_.exchange(&mine, platform::acq_rel);
+    if (before != nullptr) {
+      before->next.store(&mine, platform::release);
+      wait_until([&] { return !mine.blocked.load(platform::acquire); });
+    }
+    writer_.next.store(nullptr, platform::relaxed);
+    node* expected = &mine;
+    if (last_writer_.compare_exchange_strong(expected, &writer_, platform::acq_rel,
+                                             platform::relaxed)) {
+      return;
+    }
+    writer_.next.store(successor(mine), platform::relaxed);
+  }
+
+  void next_writer() noexcept {
+    if (writer_.next.load(platform::relaxed) == nullptr) {
+      node* expected = &writer_;
+      if (last_writer_.compare_exchange_strong(expected, nullptr, platform::release,
+                                               platform::relaxed)) {
+        return;
+      }
+    }
+    successor(writer_)->blocked.store(false, platform::release);
+  }
+
+  static node* successor(node& of) noexcept {
+    node* next = nullptr;
+    wait_until([&] { return (next = of.next.load(platform::acquire)) != nullptr; });
+    return next;
+  }
+
+  platform::atomic<std::uint32_t> readers_in_{0};
+  platform::atomic<std::uint32_t> readers_out_{0};
+  // Readers that came before the writer inside.
+  platform::variable<std::uint32_t> before_{0};
+  platform::atomic<node*> waiting_[2]{nullptr, nullptr};
+  platform::atomic<node*> last_writer_{nullptr};
+  node writer_;
+};
+static_assert(sizeof(pf_q) == platform::cache_line);
+
+}  // namespace rivals

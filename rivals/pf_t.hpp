@@ -1,0 +1,100 @@
+// PF-T: phase-fair, on tickets.
+//
+// Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor
+// real-time systems", Real-Time Systems 46(1), 2010, section 3.2; bravo.md section 5.
+//
+// Readers count themselves in when they come and out when they go, in two words. A writer takes a
+// ticket, and when it is its turn says so in the low bits of the first word: readers that came
+// before are waited for, those that come later wait for this phase of writing to end. So a reader
+// waits for one writer at most, and a writer for those before it, with one phase of readers between
+// each two.
+//
+// Simplified: the paper tells one phase of writing from the next by the parity of the ticket. Here
+// the bit is turned over at each phase, since try_lock() may take a ticket and write nothing.
+//
+// Reader: one read-modify-write to lock, one to unlock, on one line for all. Writer: two to lock,
+// one to unlock. Preference: by turns. Recursive read locks: no; they block behind a waiting
+// writer. Size: 16 bytes. Waiting: all look at the same line.
+#pragma once
+
+#include <cstdint>
+
+#include "rivals/spin.hpp"
+
+namespace rivals {
+
+class pf_t {
+ public:
+  constexpr pf_t() noexcept = default;
+  pf_t(const pf_t&) = delete;
+  pf_t& operator=(const pf_t&) = delete;
+
+  void lock_shared() noexcept {
+    const std::uint32_t phase = readers_in_.fetch_add(one_reader, platform::acquire) & writer_bits;
+    if ((phase & present) == 0) return;
+    wait_until([&] { return (readers_in_.load(platform::acquire) & writer_bits) != phase; });
+  }
+
+  bool try_lock_shared() noexcept {
+    std::uint32_t in = readers_in_.load(platform::relaxed);
+    while ((in & present) == 0) {
+      if (readers_in_.compare_exchange_weak(in, in + one_reader, platform::acquire,
+                                            platform::relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void unlock_shared() noexcept { readers_out_.fetch_add(one_reader, platform::release); }
+
+  void lock() noexcept {
+    const std::uint32_t ticket = writers_in_.fetch_add(1, platform::relaxed);
+    wait_until([&] { return writers_out_.load(platform::acquire) == ticket; });
+    const std::uint32_t phase = next_phase(readers_in_.load(platform::relaxed));
+    const std::uint32_t before = readers_in_.fetch_add(phase, platform::acquire) & ~writer_bits;
+    wait_until([&] { return readers_out_.load(platform::acquire) == before; });
+  }
+
+  bool try_lock() noexcept {
+    std::uint32_t ticket = writers_out_.load(platform::acquire);
+    if (!writers_in_.compare_exchange_strong(ticket, ticket + 1, platform::relaxed)) return false;
+    std::uint32_t in = readers_in_.load(platform::relaxed);
+    while (readers_out_.load(platform::acquire) == (in & ~writer_bits)) {
+      if (readers_in_.compare_exchange_weak(in, in + next_phase(in), platform::acquire,
+                                            platform::relaxed)) {
+        return true;
+      }
+    }
+    next_writer();
+    return false;
+  }
+
+  void unlock() noexcept {
+    readers_in_.fetch_sub(present, platform::release);
+    next_writer();
+  }
+
+ private:
+  static constexpr std::uint32_t one_reader = 0x100;
+  static constexpr std::uint32_t present = 2;  // a writer is inside, or next
+  static constexpr std::uint32_t parity = 1;   // of the phase of writing
+  static constexpr std::uint32_t writer_bits = present | parity;
+
+  // What begins the phase of writing after the last one when it is added.
+  static constexpr std::uint32_t next_phase(std::uint32_t in) noexcept {
+    return (in & parity) == 0 ? present + parity : present - parity;
+  }
+
+  void next_writer() noexcept {
+    writers_out_.store(writers_out_.load(platform::relaxed) + 1, platform::release);
+  }
+
+  platform::atomic<std::uint32_t> readers_in_{0};
+  platform::atomic<std::uint32_t> readers_out_{0};
+  platform::atomic<std::uint32_t> writers_in_{0};
+  platform::atomic<std::uint32_t> writers_out_{0};
+};
+static_assert(sizeof(pf_t) == 16);
+
+}  // namespace rivals

@@ -1,0 +1,66 @@
+// The sequence lock: readers read, and read again if somebody has written meanwhile.
+//
+// Source: Linux include/linux/seqlock.h (S. Hemminger, 2003); Boehm, Can Seqlocks Get Along With
+// Programming Language Memory Models?, MSPC 2012, for the orders.
+//
+// A writer makes the number odd before it writes and even afterwards. A reader takes down an even
+// number, reads, and has read what belongs together if the number is still the same. It writes
+// nothing at all.
+//
+// Not a reader-writer lock: readers may see data half written before they know, so the data is
+// `sequenced` (sequenced.hpp), and what they may follow pointers to has to stay.
+//
+// Reader: two loads, and again for each writer that comes in between; a writer that never rests
+// starves it. Writer: one compare-and-swap and one store. Size: 4 bytes.
+#pragma once
+
+#include "rivals/sequenced.hpp"
+#include "rivals/spin.hpp"
+
+namespace rivals {
+
+class seq_lock {
+ public:
+  constexpr seq_lock() noexcept = default;
+  seq_lock(const seq_lock&) = delete;
+  seq_lock& operator=(const seq_lock&) = delete;
+
+  // What the last call of look() returned: none of what it read was written meanwhile. The calls
+  // before it may have read anything that was ever there.
+  template <class Look>
+  auto read(Look look) const noexcept(noexcept(look())) {
+    for (;;) {
+      const std::uint32_t before = begin();
+      const auto found = look();
+      if (!is_over(before)) return found;
+    }
+  }
+
+  // The two halves: the number, when it is even, and whether it was written since.
+  std::uint32_t begin() const noexcept {
+    std::uint32_t number = 0;
+    wait_until([&] {
+      number = number_.load(platform::acquire);
+      return number % 2 == 0;
+    });
+    return number;
+  }
+  bool is_over(std::uint32_t begun_at) const noexcept {
+    return number_.load(platform::relaxed) != begun_at;
+  }
+
+  void lock() noexcept {
+    wait_until([this] { return try_lock(); });
+  }
+  bool try_lock() noexcept {
+    std::uint32_t number = number_.load(platform::relaxed);
+    return number % 2 == 0 && number_.compare_exchange_strong(number, number + 1, platform::acquire,
+                                                              platform::relaxed);
+  }
+  void unlock() noexcept { number_.store(number_.load(platform::relaxed) + 1, platform::release); }
+
+ private:
+  platform::atomic<std::uint32_t> number_{0};
+};
+
+}  // namespace rivals

@@ -1,0 +1,30 @@
+// Data that may be read while it is written, by readers who find out afterwards.
+#pragma once
+
+#include <readmost/platform.hpp>
+
+namespace rivals {
+
+// One word of it. Loads are acquires, so that the look at the lock's number stays behind them;
+// stores are releases, so that who reads one sees the number that the writer set before. x86 has
+// both for nothing. (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
+// 2012, who has it beside the variant with fences.)
+template <class T>
+class sequenced {
+ public:
+  constexpr sequenced() noexcept = default;
+  constexpr sequenced(T value) noexcept : value_(value) {}
+  sequenced(const sequenced&) = delete;
+  sequenced& operator=(const sequenced&) = delete;
+
+  operator T() const noexcept { return value_.load(readmost::platform::acquire); }
+  sequenced& operator=(T value) noexcept {
+    value_.store(value, readmost::platform::release);
+    return *this;
+  }
+
+ private:
+  readmost::platform::atomic<T> value_{};
+};
+
+}  // namespace rivals
