@@ -30,15 +30,15 @@
   X(D2, "take_back: release store that clears the slot of a reader that came too late",          \
     "L, when it reads this instead of the D before it")                                          \
   /* A thread reports, comes online, goes offline. */                                            \
-  X(E1, "report: acquire load of the version, before the look at the own slots", "K1")           \
-  X(E2, "report: release store of `seen`", "L4")                                                 \
+  X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
+  X(E2, "report_as: release store of `seen`", "L4")                                              \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, looks who is inside. */                        \
   X(K, "claim: acquire compare-and-swap, bias gone and `writing` set",                           \
     "M, M1, M2, P, P1; with K1, A by way of B, and F")                                           \
   X(K1,                                                                                          \
-    "reach_consensus: full fence, K before the version is raised and before the loads of index " \
+    "begin_round: full fence, K before the version is raised and before the loads of index "     \
     "and modes",                                                                                 \
     "E1, F, F1, G6, HP3")                                                                        \
   X(K2, "claim: acquire load of the state, active readers after slots", "P, P1")                 \
@@ -46,7 +46,7 @@
     "B of every thread")                                                                         \
   X(L, "passive_holds: acquire load of a slot", "D, A, D2, U3, Z1")                              \
   X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
-  X(L3, "reach_consensus: acquire load of a mode, whether anybody is online", "Q; H")            \
+  X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                \
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
   /* Others enter. */                                                                            \
   X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
@@ -72,7 +72,7 @@
     "D1 of every thread")                                                                        \
   X(O5, "epoch: acquire load of `drain_epoch`, before the look at the slots", "N")               \
   /* The registry: chunks of records, their owners, the index, domains. */                       \
-  X(R3, "for_each_record, for_each_present, take_record: acquire load of a chunk's link", "R4")  \
+  X(R3, "for_each_chunk, take_record: acquire load of a chunk's link", "R4")                     \
   X(R4, "take_record: release compare-and-swap that appends a chunk", "R3")                      \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
   X(R7, "give_back: release read-modify-write that frees a record", "R6")                        \
@@ -95,9 +95,9 @@
   X(G1,                                                                                          \
     "enter_section: light fence, the section before the load of the own mode and of all "        \
     "that is read inside",                                                                       \
-    "whatever makes it a full one: H, E, F or F1")                                               \
+    "whatever makes it a full one: H, E1 and E2, F or F1")                                       \
   X(G2, "leave_section: release store of the section", "G4, T5")                                 \
-  X(G3, "leave_section: light fence, G2 before the load of the version",                         \
+  X(G3, "leave_section, report_if_left: light fence, G2 before the load of the version",         \
     "O3, which makes it a full one")                                                             \
   X(G4, "is_inside_since: acquire load of a section", "G2, G10, G6")                             \
   X(G5, "is_inside_since: acquire load of `seen`, whether the section needs no look", "E2")      \
@@ -123,7 +123,7 @@
   X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                             \
   X(Y4, "stop_executing: release exchange", "Y3")                                                \
   X(Y5, "collect: acquire exchange of the marks of queues", "Y6")                                \
-  X(Y6, "schedule: release read-modify-write, the queue is marked", "Y5")                        \
+  X(Y6, "schedule_as: release read-modify-write, the queue is marked", "Y5")                     \
   X(Y7, "tell_reclaimed: full fence, the number before the look for throttled threads",          \
     "the futex call in throttle")                                                                \
   X(Y8, "reclaim_all: acquire load of the barriers' number, before the queues", "Y9")            \
@@ -157,6 +157,32 @@
   X(HP12, "add_block: release compare-and-swap, one block of slots more", "HP11")                \
   X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")       \
   X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                 \
+  /* Locks made of others (bravo.hpp), and their table of readers. */                            \
+  X(BR1, "publish, nest_elsewhere: acquire compare-and-swap that takes a slot",                  \
+    "BR7, BR4 of the slot's last reader")                                                        \
+  X(BR2, "publish: full fence, the slot before the look at the bias", "BR9")                     \
+  X(BR3, "may_stay: acquire load of the bias", "BR8, BR11, BR12")                                \
+  X(BR4, "publish: release store that clears the slot of a reader that came too late",           \
+    "BR10, when it reads this instead of the BR7 before it")                                     \
+  X(BR5, "publish, nest: release store, one hold more in the slot",                              \
+    "BR10, when it reads this instead of the BR7 before it")                                     \
+  X(BR6, "unnest: release store, one hold less in the slot", "as BR5")                           \
+  X(BR7, "unnest: release store that clears the slot", "BR10, BR1")                              \
+  X(BR8, "consider_bias: release store or compare-and-swap, bias set by a reader", "BR3")        \
+  X(BR9, "await_departures: full fence, the bias gone before the look at the slots", "BR2")      \
+  X(BR10, "find_hold, are_free: acquire load of a slot", "BR7, BR4, BR5, BR6, BR15")             \
+  X(BR11, "revoke, enter_alone: release store, bias set again by a writer that gives up", "BR3") \
+  X(BR12, "unlock: release store, bias set by a writer that leaves", "BR3")                      \
+  X(BR13, "newest: acquire load of the newest array of slots", "BR14")                           \
+  X(BR14, "grow_to: release compare-and-swap, one array of slots more", "BR13")                  \
+  X(BR15, "publish: release store into a slot of the reader's own",                              \
+    "BR10, when it reads this instead of the BR7 before it")                                     \
+  X(BR16, "publish: light fence, BR15 before the loads of the bias and the own mode",            \
+    "whatever makes it a full one: H, E or F")                                                   \
+  X(BR17, "make_own_slots_visible: acquire load of `seen`", "E2")                                \
+  X(BR18, "visit_own_slots: acquire load of which records belong to threads", "R7")              \
+  X(BR19, "writer_mutex: acquire read-modify-write that takes it", "BR20")                       \
+  X(BR20, "writer_mutex: release exchange that frees it", "BR19")                                \
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   X(U3,                                                                                          \

@@ -38,7 +38,16 @@
   X(forgets_nesting, "an inner unlock ends the outer section")                                     \
   X(unzips_at_once, "a hash map that grows does not wait for readers between two steps")           \
   X(hazards_forgotten, "what is retired is reclaimed whether a hazard pointer protects it or not") \
+  X(bravo_without_scan, "who takes the bias away looks at no slot")                                \
+  X(bravo_scans_newest_alone, "who takes the bias away looks at the newest slots only")            \
+  X(bravo_forgets_nesting, "an inner unlock of a slot ends the outer section")                     \
   /* The rest is for the checker alone: no test could hit it by chance. */                         \
+  X(bravo_without_recheck, "a visible reader does not look again whether the bias is set")         \
+  X(bravo_blocks_recursion, "who holds a lock through a slot waits when it locks it again")        \
+  X(bravo_bias_without_hold, "a reader sets the bias before it holds the lock")                    \
+  X(bravo_bias_while_barred, "a reader sets the bias although a writer is just taking it away")    \
+  X(bravo_mode_unchecked, "a reader with slots of its own does not look at its own mode")          \
+  X(bravo_without_consensus, "who takes the bias away looks at own slots without asking readers")  \
   X(one_version_too_few, "a report of the version before the present one is taken for one of it")  \
   X(counts_settled_holds, "an exiting thread counts a hold that was released for it meanwhile")    \
   X(settles_what_was_seen, "a writer settles debts by a count of holds that may have moved")       \
@@ -100,7 +109,8 @@ inline constexpr mutant built_mutant = mutant::READMOST_MUTANT;
 inline constexpr mutant built_mutant = mutant::none;
 #endif
 
-constexpr bool is_mutant(mutant defect) noexcept {
+// Inlined in any build: the sources of one program may differ in the answer.
+[[gnu::always_inline]] constexpr bool is_mutant(mutant defect) noexcept {
   return built_mutant == defect;
 }
 

@@ -1,3 +1,19 @@
+# The torture of one class over a core with one defect. The scenarios are those of the ordinary torture
+# unless a header has the defect.
+function(readmost_mutant_torture target name class)
+  if(NOT TARGET readmost-mutant-${name})
+    readmost_add_mutant(${name})
+  endif()
+  get_target_property(type readmost-mutant-${name} TYPE)
+  if(type STREQUAL STATIC_LIBRARY)
+    add_executable(${target} ${READMOST_TORTURE_DIR}/${class}_scenarios.cpp)
+  else()
+    add_executable(${target} $<TARGET_OBJECTS:torture-scenarios-${class}>)
+  endif()
+  target_link_libraries(${target}
+    PRIVATE torture-frame readmost-mutant-${name} readmost_build_options)
+endfunction()
+
 # readmost_mutant_test(<name> [LOCK <lock>] SCENARIOS a b c [SECONDS s])
 #
 # Builds the torture over the core with one thing broken on purpose (readmost_add_mutant(<name>)) and
@@ -13,14 +29,9 @@ function(readmost_mutant_test name)
   if(NOT arg_LOCK)
     set(arg_LOCK shared_mutex)
   endif()
-  if(NOT TARGET readmost-mutant-${name})
-    readmost_add_mutant(${name})
-  endif()
   # The source is called by the lock, whatever its policy.
   string(REGEX REPLACE "-.*" "" class ${arg_LOCK})
-  add_executable(torture-mutant-${name} ${READMOST_TORTURE_DIR}/${class}_scenarios.cpp)
-  target_link_libraries(torture-mutant-${name}
-    PRIVATE torture-frame readmost-mutant-${name} readmost_build_options)
+  readmost_mutant_torture(torture-mutant-${name} ${name} ${class})
   set(scenarios ${arg_SCENARIOS})
   list(TRANSFORM scenarios PREPEND "--scenario=")
   add_test(NAME mutant.${name}
@@ -32,12 +43,7 @@ endfunction()
 # readmost_rcu_mutant_test(<name> SCENARIOS a b c): the same for RCU, as mutant.rcu.<name>.
 function(readmost_rcu_mutant_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCENARIOS")
-  if(NOT TARGET readmost-mutant-${name})
-    readmost_add_mutant(${name})
-  endif()
-  add_executable(torture-rcu-mutant-${name} ${READMOST_TORTURE_DIR}/rcu_scenarios.cpp)
-  target_link_libraries(torture-rcu-mutant-${name}
-    PRIVATE torture-frame readmost-mutant-${name} readmost_build_options)
+  readmost_mutant_torture(torture-rcu-mutant-${name} ${name} rcu)
   set(scenarios ${arg_SCENARIOS})
   list(TRANSFORM scenarios PREPEND "--scenario=")
   add_test(NAME mutant.rcu.${name}

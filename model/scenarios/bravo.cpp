@@ -1,0 +1,805 @@
+// Locks made of others by bravo: their table of visible readers, revocation, and what a policy
+// changes in either.
+#include <algorithm>
+#include <readmost/bravo.hpp>
+
+#include "registry.hpp"
+#include "scenarios/situations.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+// --- What is underneath -------------------------------------------------------------------------
+
+// The least that makes a reader-writer lock. A waiting writer does not keep readers out.
+class small_lock {
+ public:
+  bool try_lock() noexcept { return change(0, written); }
+  void lock() noexcept {
+    while (!try_lock()) platform::yield();
+  }
+  void unlock() noexcept { state_.store(0, platform::release); }
+
+  bool try_lock_shared() noexcept {
+    const std::uint32_t readers = state_.load(platform::relaxed);
+    return readers != written && change(readers, readers + 1);
+  }
+  void lock_shared() noexcept {
+    while (!try_lock_shared()) platform::yield();
+  }
+  void unlock_shared() noexcept { state_.fetch_sub(1, platform::release); }
+
+ private:
+  static constexpr std::uint32_t written = ~0U;
+
+  bool change(std::uint32_t from, std::uint32_t to) noexcept {
+    return state_.compare_exchange_strong(from, to, platform::acquire, platform::relaxed);
+  }
+
+  platform::atomic<std::uint32_t> state_{0};
+};
+
+class small_mutex {
+ public:
+  bool try_lock() noexcept { return lock_.try_lock(); }
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+
+ private:
+  small_lock lock_;
+};
+
+// --- Policies: whoever may set the bias does, and few slots -------------------------------------
+
+// Slow readers set it, writers never do.
+struct set_by_readers : eager_bias {
+  static bool is_kept() noexcept { return false; }
+};
+
+struct small_policy : bravo_policy {
+  using table = private_table<8>;
+  using bias = eager_bias;
+  static constexpr bool second_probe = false;
+  static constexpr bool vector_scan = false;
+};
+struct readers_set_bias : small_policy {
+  using bias = set_by_readers;
+};
+struct with_queue : readers_set_bias {
+  static constexpr bool writers_queue = true;
+};
+struct in_own_slots : small_policy {
+  static constexpr bool by_consensus = true;
+};
+
+// One slot for all locks and threads, so that all collide.
+constinit visible_slot only_slot[1]{};
+constinit slot_array only_array{only_slot, 0U, nullptr};
+constinit growing_table table_of_one{only_array, 1};
+struct in_one_slot : readers_set_bias {
+  using table = table_that_grows<table_of_one>;
+};
+
+// One slot at first, two after the first collision.
+constinit visible_slot first_slot[1]{};
+constinit slot_array first_array{first_slot, 0U, nullptr};
+constinit growing_table small_growing_table{first_array, 2};
+struct in_growing_table : small_policy {
+  using table = table_that_grows<small_growing_table>;
+};
+
+using small_bravo = bravo<small_lock, small_policy>;
+
+// --- Situations ---------------------------------------------------------------------------------
+
+// What the library finds out once is no part of a scenario.
+void find_out_once() {
+  passive_possible();
+  watch_forks();
+}
+
+void be_reader() {
+  be_known();
+  expect(introduce_reader() != nullptr, "a thread does not become a reader");
+}
+
+void be_online_reader() {
+  be_online();
+  expect(introduce_reader() != nullptr, "a thread does not become a reader");
+}
+
+// By the first reader, which is slow.
+template <class Lock>
+void make_biased(Lock& lock) {
+  lock.lock_shared();
+  lock.unlock_shared();
+  expect(lock.is_biased(), "the lock does not begin with a bias");
+}
+
+// In this thread's slot.
+template <class Lock>
+void hold_in_slot(Lock& lock) {
+  if (!lock.is_biased()) make_biased(lock);
+  lock.lock_shared();
+  expect(known_reader()->holds != 0, "the lock does not begin with a hold in a slot");
+}
+
+template <class Lock>
+void read_in(Lock& lock, const guarded& data) {
+  lock.lock_shared();
+  data.read();
+  lock.unlock_shared();
+}
+
+template <class Lock>
+void write_in(Lock& lock, guarded& data) {
+  lock.lock();
+  data.write();
+  lock.unlock();
+}
+
+// Two locks of which a reader's holds go into the same slot of its own.
+template <class Lock>
+Lock& in_slot_of(scenario& s, const Lock& other, const char* name) {
+  for (;;) {
+    auto& made = s.make<Lock>(name);
+    if (home_slot(&made) == home_slot(&other)) return made;
+  }
+}
+
+// Nobody is inside, and nothing is left in the slots of this thread.
+template <class Lock>
+void expect_free(Lock& lock) {
+  expect(lock.try_lock(), "nobody is inside and the lock is not to be had");
+  lock.unlock();
+}
+
+}  // namespace
+
+// --- Readers and writers ------------------------------------------------------------------------
+
+SCENARIO(bravo_reader_against_writer,
+         "a reader in a slot and a writer of a bravo lock are never inside at once",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] { read_in(lock, data); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_reader_leaves, "a writer that finds a slot free is behind the section of its reader",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        hold_in_slot(lock);
+      },
+      [&] {
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_readers_against_writer,
+         "two readers, one of them slow perhaps, and a writer of a bravo lock", effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  for (const char* name : {"reader", "other reader"}) {
+    s.thread(name, be_reader, [&] { read_in(lock, data); });
+  }
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_bias_set_by_reader,
+         "who enters by a bias that a slow reader has set sees what the writer before wrote",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, readers_set_bias>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread("writer", be_reader, [&] {
+    write_in(lock, data);
+    read_in(lock, data);
+  });
+  s.thread("reader", be_reader, [&] { read_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_bias_set_while_holding, "a slow reader sets the bias when no writer can be inside",
+         effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, readers_set_bias>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread("slow reader", be_reader, [&] { read_in(lock, data); });
+  s.thread("reader", be_reader, [&] { read_in(lock, data); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_unknown_reader, "a reader that has never read before enters through a slot too",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread("reader", [&] { read_in(lock, data); });
+  s.thread(
+      "writer",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+// --- Recursion ----------------------------------------------------------------------------------
+
+SCENARIO(bravo_recursion_in_revocation,
+         "a reader in a slot locks again while a writer waits for it, and is inside until it has "
+         "unlocked twice",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        hold_in_slot(lock);
+      },
+      [&] {
+        lock.lock_shared();
+        lock.unlock_shared();
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_recursion_over_mutex,
+         "a reader that has the mutex underneath locks again without it", effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_mutex, readers_set_bias>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        lock.lock_shared();
+      },
+      [&] {
+        lock.lock_shared();
+        data.read();
+        lock.unlock_shared();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_recursion_over_mutex_without_bias,
+         "the same where nobody sets the bias: each hold of the mutex counts", effort::small) {
+  s.turns(0);
+  find_out_once();
+  struct never_biased : small_policy {
+    using bias = drawn_bias<~0U>;
+  };
+  auto& lock = s.make<bravo<small_mutex, never_biased>>("lock");
+  auto& data = s.make<guarded>("data");
+  for (const char* name : {"reader", "other reader"}) {
+    s.thread(name, be_reader, [&] {
+      lock.lock_shared();
+      lock.lock_shared();
+      lock.unlock_shared();
+      data.write();  // the mutex is its alone
+      lock.unlock_shared();
+    });
+  }
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_over_mutex, "readers and a writer of a bravo lock over a mutex", effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_mutex, small_policy>>("lock");
+  auto& data = s.make<guarded>("data");
+  for (const char* name : {"reader", "other reader"}) {
+    s.thread(name, be_reader, [&] { read_in(lock, data); });
+  }
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+// --- Slots that several locks use ---------------------------------------------------------------
+
+namespace {
+
+struct shared_slot {
+  explicit shared_slot(scenario& s)
+      : lock(s.make<bravo<small_lock, in_one_slot>>("lock")),
+        other(s.make<bravo<small_lock, in_one_slot>>("other lock")),
+        data(s.make<guarded>("data")) {
+    s.turns(0);
+    find_out_once();
+    s.thread(
+        "reader",
+        [&] {
+          be_reader();
+          make_biased(other);
+          hold_in_slot(lock);
+        },
+        [&] {
+          data.read();
+          lock.unlock_shared();
+        });
+  }
+
+  bravo<small_lock, in_one_slot>& lock;
+  bravo<small_lock, in_one_slot>& other;
+  guarded& data;
+};
+
+}  // namespace
+
+SCENARIO(bravo_slot_passes_on,
+         "a writer that finds another lock in a slot is behind the section of the reader before",
+         effort::medium) {
+  auto& shared = s.make<shared_slot>("shared", s);
+  s.thread("reader of the other", be_reader, [&] {
+    shared.other.lock_shared();
+    shared.other.lock_shared();
+    shared.other.unlock_shared();
+    shared.other.unlock_shared();
+  });
+  s.thread("writer", be_known, [&] { write_in(shared.lock, shared.data); });
+}
+
+SCENARIO(bravo_slot_passes_on_nested,
+         "the same where the reader of the other lock holds it for ever", effort::medium) {
+  auto& shared = s.make<shared_slot>("shared", s);
+  s.thread("reader of the other", be_reader, [&] {
+    shared.other.lock_shared();
+    shared.other.lock_shared();
+    shared.other.lock_shared();
+    shared.other.unlock_shared();
+  });
+  s.thread("writer", be_known, [&] { write_in(shared.lock, shared.data); });
+}
+
+SCENARIO(bravo_slot_taken_back,
+         "a writer that finds a slot free is behind the section of the reader before who came too "
+         "late",
+         effort::medium) {
+  auto& shared = s.make<shared_slot>("shared", s);
+  s.thread("reader of the other", be_reader, [&] {
+    shared.other.lock_shared();
+    shared.other.unlock_shared();
+  });
+  s.thread("writer", be_known, [&] {
+    shared.other.lock();
+    shared.other.unlock();
+    write_in(shared.lock, shared.data);
+  });
+}
+
+// --- Trying -------------------------------------------------------------------------------------
+
+SCENARIO(bravo_try_gives_bias_back,
+         "a writer that tries goes in when nobody is inside, and otherwise leaves the bias set",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, readers_set_bias>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        hold_in_slot(lock);
+      },
+      [&] {
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] {
+    if (lock.try_lock()) {
+      data.write();
+      lock.unlock();
+    } else {
+      expect(lock.is_biased(), "a writer that gives up leaves the lock unbiased");
+    }
+  });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_bias_given_back,
+         "who enters by a bias that a writer gave back sees what the writer before wrote",
+         effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "writer",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] {
+        write_in(lock, data);
+        if (lock.try_lock()) lock.unlock();
+      });
+  for (const char* name : {"reader", "other reader"}) {
+    s.thread(name, be_reader, [&] {
+      if (!lock.try_lock_shared()) return;
+      data.read();
+      lock.unlock_shared();
+    });
+  }
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_two_writers, "a writer, one that tries and a reader of a bravo lock",
+         effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<small_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] { read_in(lock, data); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.thread("other writer", be_known, [&] {
+    if (!lock.try_lock()) return;
+    data.write();
+    lock.unlock();
+  });
+  s.finally([&] { expect_free(lock); });
+}
+
+// --- Writers in a queue -------------------------------------------------------------------------
+
+SCENARIO(bravo_queue_reader_against_writer,
+         "a reader and a writer of a bravo lock with a writers' queue", effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] { read_in(lock, data); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_readers_enter_in_revocation,
+         "while a writer in the queue revokes, readers enter through the lock underneath",
+         effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
+  auto& data = s.make<guarded>("data");
+  auto& inside = s.make<signal>("inside");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        hold_in_slot(lock);
+      },
+      [&] {
+        inside.await();
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("reader in between", be_reader, [&] {
+    // Tried, since after the revocation the writer may well have the lock underneath first.
+    lock.lock_shared();
+    inside.give();
+    data.read();
+    lock.unlock_shared();
+  });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_bias_not_set_in_revocation,
+         "no reader sets the bias while a writer in the queue takes it away", effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] {
+        read_in(lock, data);
+        read_in(lock, data);
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_bias_set_too_late,
+         "a reader that found the lock unbiased does not set the bias when a writer has come by",
+         effort::large) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread("late reader", be_reader, [&] { read_in(lock, data); });
+  s.thread("reader", be_reader, [&] {
+    read_in(lock, data);
+    read_in(lock, data);
+  });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_queue_gives_bias_back,
+         "a writer that finds the lock underneath taken gives the bias back, and whoever enters by "
+         "it sees what the writer before wrote",
+         effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread("writer", be_reader, [&] {
+    write_in(lock, data);
+    read_in(lock, data);
+  });
+  s.thread("one that tries", be_reader, [&] {
+    if (lock.try_lock()) {
+      lock.unlock();
+    } else if (lock.is_biased()) {
+      read_in(lock, data);
+    }
+  });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_writers_queue, "a writer that sleeps in the queue is woken", effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
+  auto& data = s.make<guarded>("data");
+  for (const char* name : {"writer", "other writer"}) {
+    s.thread(name, be_known, [&] { write_in(lock, data); });
+  }
+  s.finally([&] { expect_free(lock); });
+}
+
+// --- Tables that grow ---------------------------------------------------------------------------
+
+SCENARIO(bravo_hold_in_older_slots,
+         "a writer waits for a reader whose slot is in an array that is no more the newest",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, in_growing_table>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        hold_in_slot(lock);
+        small_growing_table.grow_to(2);
+      },
+      [&] {
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_table_grows, "a table grows beside a reader and a writer", effort::medium) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<bravo<small_lock, in_growing_table>>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_reader();
+        make_biased(lock);
+      },
+      [&] { read_in(lock, data); });
+  s.thread("who finds it too small", be_known, [&] { small_growing_table.grow_to(2); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+// --- By consensus -------------------------------------------------------------------------------
+
+using consensus_bravo = bravo<small_lock, in_own_slots>;
+
+SCENARIO(bravo_own_slot_against_writer,
+         "a reader in a slot of its own and a writer are never inside at once", effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_online_reader();
+        make_biased(lock);
+      },
+      [&] { read_in(lock, data); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_report_in_own_slot,
+         "a thread that reports while it holds a lock in a slot of its own goes on holding it",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_online_reader();
+        make_biased(lock);
+      },
+      [&] {
+        if (!lock.try_lock_shared()) return;
+        report_if_asked();
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_own_slot_after_a_round,
+         "a writer misses no reader in a slot of its own that an earlier round made dormant",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_online_reader();
+        make_biased(lock);
+      },
+      [&] {
+        if (!lock.try_lock_shared()) return;
+        data.read();
+        lock.unlock_shared();
+      });
+  s.thread("writer", be_known, [&] {
+    run_round();
+    if (!lock.try_lock()) return;
+    data.write();
+    lock.unlock();
+  });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_dormant_own_slot, "a reader that was dormant comes online and enters",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_online_reader();
+        make_biased(lock);
+        go_offline(my_record());
+      },
+      [&] { read_in(lock, data); });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_own_slot_without_membarrier,
+         "where there is no membarrier all readers take the lock underneath", effort::small) {
+  s.turns(0);
+  s.without_membarrier();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread("reader", be_reader, [&] {
+    read_in(lock, data);
+    expect(!lock.is_biased(), "a lock is biased that nobody can enter by that");
+  });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+SCENARIO(bravo_own_slot_of_next_lock,
+         "a writer that finds another lock in a reader's own slot is behind the section before",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& other = in_slot_of(s, lock, "other lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+      "reader",
+      [&] {
+        be_online_reader();
+        make_biased(other);
+        hold_in_slot(lock);
+      },
+      [&] {
+        data.read();
+        lock.unlock_shared();
+        other.lock_shared();
+      });
+  s.thread("writer", be_known, [&] { write_in(lock, data); });
+}
+
+SCENARIO(bravo_own_slots_of_exited_thread,
+         "a writer that finds a record free is behind the sections of its last owner",
+         effort::small) {
+  s.turns(0);
+  find_out_once();
+  auto& lock = s.make<consensus_bravo>("lock");
+  auto& data = s.make<guarded>("data");
+  s.thread(
+       "reader",
+       [&] {
+         be_online_reader();
+         hold_in_slot(lock);
+         // As rounds leave it that find nothing to ask it for.
+         go_offline(my_record());
+         my_record().idle_rounds.store(7, platform::relaxed);
+       },
+       [&] {
+         data.read();
+         lock.unlock_shared();
+       })
+      .exits_at_once();
+  s.thread(
+      "writer",
+      [&] {
+        be_known();
+        run_round();
+      },
+      [&] { write_in(lock, data); });
+  s.finally([&] { expect_free(lock); });
+}
+
+}  // namespace readmost::model

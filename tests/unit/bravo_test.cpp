@@ -1,0 +1,626 @@
+// Locks made by bravo, over each kind of lock and with each policy: who may be inside, how often,
+// and who waits for whom.
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <readmost/bravo.hpp>
+#include <readmost/shared_mutex.hpp>
+#include <readmost/shared_timed_mutex.hpp>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+#include "helper_thread.hpp"
+#include "processes.hpp"
+
+namespace {
+
+using contract::helper_thread;
+using contract::wait_until;
+using readmost::bravo;
+using readmost::bravo_consensus_policy;
+using readmost::bravo_paper_policy;
+using readmost::bravo_policy;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+// Whoever may sets the bias, so that it is soon there.
+template <class Policy>
+struct eager : Policy {
+  using bias = readmost::eager_bias;
+};
+struct queue_policy : bravo_policy {
+  static constexpr bool writers_queue = true;
+};
+struct consensus_queue_policy : bravo_consensus_policy {
+  static constexpr bool writers_queue = true;
+};
+struct one_probe_policy : bravo_policy {
+  static constexpr bool second_probe = false;
+};
+struct scattered_policy : bravo_policy {
+  static constexpr bool spreads_threads = false;
+};
+struct scalar_policy : bravo_policy {
+  static constexpr bool vector_scan = false;
+};
+struct large_table_policy : bravo_policy {
+  using table = readmost::shared_table_of_4096;
+};
+struct private_policy : bravo_policy {
+  using table = readmost::private_table<64>;
+};
+
+// --- Each lock, each policy ---------------------------------------------------------------------
+
+template <class Lock>
+class bravo_lock : public testing::Test {
+ protected:
+  // Afterwards this thread enters through a slot.
+  static void make_biased(Lock& lock) {
+    lock.lock_shared();
+    lock.unlock_shared();
+    ASSERT_TRUE(lock.is_biased());
+  }
+  // Nobody is inside.
+  static void expect_free(Lock& lock) {
+    helper_thread other;
+    EXPECT_EQ(other.call([&] {
+      if (!lock.try_lock()) return 0;
+      lock.unlock();
+      return 1;
+    }),
+              1);
+  }
+};
+
+using every_lock = testing::Types<
+    bravo<std::shared_mutex, eager<bravo_policy>>,
+    bravo<std::shared_mutex, eager<bravo_paper_policy>>,
+    bravo<std::shared_mutex, eager<bravo_consensus_policy>>,
+    bravo<std::shared_mutex, eager<queue_policy>>,
+    bravo<std::shared_mutex, eager<consensus_queue_policy>>,
+    bravo<std::shared_mutex, eager<one_probe_policy>>,
+    bravo<std::shared_mutex, eager<scattered_policy>>,
+    bravo<std::shared_mutex, eager<scalar_policy>>,
+    bravo<std::shared_mutex, eager<large_table_policy>>,
+    bravo<std::shared_mutex, eager<private_policy>>, bravo<std::mutex, eager<bravo_policy>>,
+    bravo<std::mutex, eager<bravo_consensus_policy>>, bravo<std::mutex, eager<queue_policy>>,
+    bravo<std::shared_timed_mutex, eager<bravo_policy>>,
+    bravo<readmost::shared_mutex, eager<bravo_policy>>,
+    bravo<readmost::shared_mutex, eager<bravo_consensus_policy>>>;
+TYPED_TEST_SUITE(bravo_lock, every_lock);
+
+TYPED_TEST(bravo_lock, readers_share_it) {
+  TypeParam lock;
+  this->make_biased(lock);
+  lock.lock_shared();
+  helper_thread other;
+  EXPECT_EQ(other.call([&] {
+    lock.lock_shared();
+    lock.unlock_shared();
+    return 1;
+  }),
+            1);
+  lock.unlock_shared();
+  this->expect_free(lock);
+}
+
+TYPED_TEST(bravo_lock, a_writer_waits_for_the_last_reader) {
+  TypeParam lock;
+  this->make_biased(lock);
+  lock.lock_shared();
+  std::atomic<bool> inside{false};
+  helper_thread writer;
+  writer.begin([&] {
+    lock.lock();
+    inside = true;
+    lock.unlock();
+    return 1;
+  });
+  EXPECT_TRUE(wait_until([&] { return !lock.is_biased(); }));
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_FALSE(inside);
+  lock.unlock_shared();
+  EXPECT_EQ(writer.end(), 1);
+  EXPECT_TRUE(inside);
+  this->expect_free(lock);
+}
+
+TYPED_TEST(bravo_lock, a_reader_waits_for_the_writer) {
+  TypeParam lock;
+  this->make_biased(lock);
+  lock.lock();
+  EXPECT_FALSE(lock.is_biased());
+  std::atomic<bool> inside{false};
+  helper_thread reader;
+  reader.begin([&] {
+    lock.lock_shared();
+    inside = true;
+    lock.unlock_shared();
+    return 1;
+  });
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_FALSE(inside);
+  lock.unlock();
+  EXPECT_EQ(reader.end(), 1);
+  this->expect_free(lock);
+}
+
+TYPED_TEST(bravo_lock, a_reader_locks_again_while_a_writer_waits_for_it) {
+  TypeParam lock;
+  this->make_biased(lock);
+  lock.lock_shared();
+  helper_thread writer;
+  writer.begin([&] {
+    lock.lock();
+    lock.unlock();
+    return 1;
+  });
+  EXPECT_TRUE(wait_until([&] { return !lock.is_biased(); }));
+  // More often than a slot counts.
+  constexpr int times = 20;
+  for (int i = 0; i < times; ++i) lock.lock_shared();
+  for (int i = 0; i < times; ++i) lock.unlock_shared();
+  EXPECT_TRUE(writer.in_call());
+  lock.unlock_shared();
+  EXPECT_EQ(writer.end(), 1);
+  this->expect_free(lock);
+}
+
+TYPED_TEST(bravo_lock, holds_count) {
+  TypeParam lock;
+  constexpr int times = 40;
+  for (int i = 0; i < times; ++i) lock.lock_shared();
+  helper_thread other;
+  const auto try_lock = [&] {
+    if (!lock.try_lock()) return 0;
+    lock.unlock();
+    return 1;
+  };
+  for (int i = 0; i < times; ++i) {
+    EXPECT_EQ(other.call(try_lock), 0) << "after " << i << " unlocks";
+    lock.unlock_shared();
+  }
+  EXPECT_EQ(other.call(try_lock), 1);
+}
+
+TYPED_TEST(bravo_lock, many_are_held_and_released_in_any_order) {
+  constexpr std::size_t count = 24;
+  const auto locks = std::make_unique<std::array<TypeParam, count>>();
+  for (TypeParam& lock : *locks) this->make_biased(lock);
+  std::vector<std::size_t> held;
+  std::mt19937 random(1);  // NOLINT: the same order every time
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t times = 0; times <= i % 3; ++times) {
+      (*locks)[i].lock_shared();
+      held.push_back(i);
+    }
+  }
+  std::shuffle(held.begin(), held.end(), random);
+  std::array<unsigned, count> left{};
+  for (const std::size_t i : held) ++left[i];
+  helper_thread other;
+  for (const std::size_t i : held) {
+    TypeParam& lock = (*locks)[i];
+    EXPECT_EQ(other.call([&] { return lock.try_lock() ? 1 : 0; }), 0) << "lock " << i;
+    lock.unlock_shared();
+    --left[i];
+    if (left[i] != 0) continue;
+    EXPECT_EQ(other.call([&] {
+      if (!lock.try_lock()) return 0;
+      lock.unlock();
+      return 1;
+    }),
+              1)
+        << "lock " << i;
+  }
+  EXPECT_TRUE(readmost::known_reader() == nullptr || readmost::known_reader()->holds == 0);
+}
+
+TYPED_TEST(bravo_lock, trying_does_not_wait) {
+  TypeParam lock;
+  helper_thread other;
+  const auto try_lock = [&] {
+    if (!lock.try_lock()) return 0;
+    lock.unlock();
+    return 1;
+  };
+  const auto try_lock_shared = [&] {
+    if (!lock.try_lock_shared()) return 0;
+    lock.unlock_shared();
+    return 1;
+  };
+  this->make_biased(lock);
+  lock.lock_shared();
+  EXPECT_EQ(other.call(try_lock), 0);
+  EXPECT_TRUE(lock.is_biased());
+  EXPECT_EQ(other.call(try_lock_shared), 1);
+  lock.unlock_shared();
+  EXPECT_EQ(other.call(try_lock), 1);
+  lock.lock();
+  EXPECT_EQ(other.call(try_lock), 0);
+  EXPECT_EQ(other.call(try_lock_shared), 0);
+  lock.unlock();
+  EXPECT_EQ(other.call(try_lock_shared), 1);
+}
+
+TYPED_TEST(bravo_lock, the_guards_of_the_standard_library_take_it) {
+  TypeParam lock;
+  {
+    const std::shared_lock reading(lock);
+    EXPECT_TRUE(reading.owns_lock());
+  }
+  {
+    const std::unique_lock writing(lock, std::try_to_lock);
+    EXPECT_TRUE(writing.owns_lock());
+  }
+  const std::scoped_lock both(lock);
+}
+
+TYPED_TEST(bravo_lock, threads_come_and_go) {
+  TypeParam lock;
+  this->make_biased(lock);
+  for (int i = 0; i < 100; ++i) {
+    std::thread([&] {
+      lock.lock_shared();
+      lock.lock_shared();
+      lock.unlock_shared();
+      lock.unlock_shared();
+    }).join();
+    if (i % 10 == 0) {
+      lock.lock();
+      lock.unlock();
+    }
+  }
+  this->expect_free(lock);
+}
+
+// What they protect: a writer leaves both alike.
+template <class Lock>
+struct twins {
+  Lock lock;
+  std::uint64_t one = 0;
+  std::uint64_t other = 0;
+
+  void write() {
+    ++one;
+    ++other;
+  }
+  bool are_alike() const {
+    return *static_cast<const volatile std::uint64_t*>(&one) ==
+           *static_cast<const volatile std::uint64_t*>(&other);
+  }
+};
+
+template <class Lock>
+void visit(twins<Lock>& shared, std::minstd_rand& random, std::uint64_t& writes, bool& alike) {
+  const auto draw = random() % 100;
+  if (draw < 2) {
+    shared.lock.lock();
+    shared.write();
+    ++writes;
+    shared.lock.unlock();
+  } else if (draw < 4) {
+    if (!shared.lock.try_lock()) return;
+    shared.write();
+    ++writes;
+    shared.lock.unlock();
+  } else if (draw < 10) {
+    if (!shared.lock.try_lock_shared()) return;
+    alike = alike && shared.are_alike();
+    shared.lock.unlock_shared();
+  } else {
+    shared.lock.lock_shared();
+    alike = alike && shared.are_alike();
+    shared.lock.unlock_shared();
+  }
+}
+
+template <class Lock>
+void expect_exclusion() {
+  constexpr unsigned threads = 4;
+  twins<Lock> shared;
+  std::atomic<bool> alike{true};
+  std::atomic<std::uint64_t> writes{0};
+  std::atomic<bool> stop{false};
+  {
+    std::vector<std::jthread> all;
+    for (unsigned i = 0; i < threads; ++i) {
+      all.emplace_back([&, i] {
+        std::minstd_rand random(i + 1);
+        std::uint64_t own_writes = 0;
+        bool own_alike = true;
+        while (!stop.load(std::memory_order_relaxed)) {
+          visit(shared, random, own_writes, own_alike);
+        }
+        writes += own_writes;
+        if (!own_alike) alike = false;
+      });
+    }
+    std::this_thread::sleep_for(milliseconds(150));
+    stop = true;
+  }
+  EXPECT_TRUE(alike) << "a reader was inside with a writer";
+  EXPECT_EQ(shared.one, writes) << "two writers were inside at once";
+  EXPECT_EQ(shared.other, writes);
+}
+
+TYPED_TEST(bravo_lock, readers_and_writers_are_never_inside_at_once) {
+  expect_exclusion<TypeParam>();
+}
+
+// Their own bias, which comes and goes.
+TEST(bravo_policies, exclude_writers) {
+  expect_exclusion<bravo<std::shared_mutex>>();
+  expect_exclusion<bravo<std::mutex>>();
+  expect_exclusion<bravo<readmost::shared_mutex>>();
+  expect_exclusion<bravo<std::shared_mutex, bravo_paper_policy>>();
+  expect_exclusion<bravo<std::shared_mutex, bravo_consensus_policy>>();
+  expect_exclusion<bravo<std::mutex, bravo_consensus_policy>>();
+}
+
+// --- Deadlines ----------------------------------------------------------------------------------
+
+template <class Lock>
+class bravo_timed_lock : public bravo_lock<Lock> {};
+using timed_locks = testing::Types<
+#if !defined(READMOST_THREAD_SANITIZER)  // which does not know pthread_mutex_clocklock()
+    bravo<std::timed_mutex, eager<bravo_policy>>,
+#endif
+    bravo<std::shared_timed_mutex, eager<bravo_policy>>,
+    bravo<std::shared_timed_mutex, eager<queue_policy>>,
+    bravo<std::shared_timed_mutex, eager<bravo_consensus_policy>>,
+    bravo<readmost::shared_timed_mutex, eager<bravo_policy>>>;
+TYPED_TEST_SUITE(bravo_timed_lock, timed_locks);
+
+TYPED_TEST(bravo_timed_lock, a_writer_gives_up_and_leaves_the_bias) {
+  TypeParam lock;
+  this->make_biased(lock);
+  lock.lock_shared();
+  helper_thread writer;
+  EXPECT_EQ(writer.call([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    if (lock.try_lock_for(milliseconds(20))) return 0;
+    return std::chrono::steady_clock::now() - begin >= milliseconds(20) ? 1 : 2;
+  }),
+            1);
+  EXPECT_TRUE(lock.is_biased());
+  lock.unlock_shared();
+  EXPECT_EQ(writer.call([&] {
+    if (!lock.try_lock_until(std::chrono::system_clock::now() + hours(1))) return 0;
+    lock.unlock();
+    return 1;
+  }),
+            1);
+}
+
+TYPED_TEST(bravo_timed_lock, a_writer_that_waits_gets_it) {
+  TypeParam lock;
+  this->make_biased(lock);
+  lock.lock_shared();
+  helper_thread writer;
+  writer.begin([&] {
+    if (!lock.try_lock_for(hours(1))) return 0;
+    lock.unlock();
+    return 1;
+  });
+  EXPECT_TRUE(wait_until([&] { return !lock.is_biased(); }));
+  lock.unlock_shared();
+  EXPECT_EQ(writer.end(), 1);
+}
+
+TYPED_TEST(bravo_timed_lock, a_reader_gives_up) {
+  TypeParam lock;
+  lock.lock();
+  helper_thread reader;
+  EXPECT_EQ(reader.call([&] { return lock.try_lock_shared_for(milliseconds(20)) ? 1 : 0; }), 0);
+  // Writers that queue meet there.
+  EXPECT_EQ(reader.call([&] { return lock.try_lock_for(milliseconds(20)) ? 1 : 0; }), 0);
+  lock.unlock();
+  EXPECT_EQ(reader.call([&] {
+    if (!lock.try_lock_shared_until(std::chrono::steady_clock::now() + hours(1))) return 0;
+    lock.unlock_shared();
+    return 1;
+  }),
+            1);
+  this->expect_free(lock);
+}
+
+// --- What only some promise ---------------------------------------------------------------------
+
+TEST(bravo_over_a_mutex, its_reader_locks_again_without_a_bias) {
+  struct never : bravo_policy {
+    using bias = readmost::drawn_bias<~0U>;
+  };
+  bravo<std::mutex, never> lock;
+  helper_thread reader;
+  helper_thread other;
+  EXPECT_EQ(reader.call([&] {
+    lock.lock_shared();
+    lock.lock_shared();
+    const bool again = lock.try_lock_shared();
+    if (again) lock.unlock_shared();
+    lock.unlock_shared();
+    return again ? 1 : 0;
+  }),
+            1);
+  EXPECT_FALSE(lock.is_biased());
+  EXPECT_EQ(other.call([&] { return lock.try_lock_shared() ? 1 : 0; }), 0);
+  EXPECT_EQ(reader.call([&] {
+    lock.unlock_shared();
+    return 1;
+  }),
+            1);
+  EXPECT_EQ(other.call([&] {
+    if (!lock.try_lock()) return 0;
+    lock.unlock();
+    return 1;
+  }),
+            1);
+}
+
+TEST(bravo_with_a_writers_queue, readers_enter_while_a_writer_revokes) {
+  bravo<std::shared_mutex, eager<queue_policy>> lock;
+  lock.lock_shared();
+  lock.unlock_shared();
+  lock.lock_shared();
+  helper_thread writer;
+  writer.begin([&] {
+    lock.lock();
+    lock.unlock();
+    return 1;
+  });
+  ASSERT_TRUE(wait_until([&] { return !lock.is_biased(); }));
+  helper_thread reader;
+  EXPECT_EQ(reader.call([&] {
+    lock.lock_shared();
+    lock.unlock_shared();
+    return 1;
+  }),
+            1);
+  EXPECT_TRUE(writer.in_call());
+  lock.unlock_shared();
+  EXPECT_EQ(writer.end(), 1);
+}
+
+TEST(bravo_underlying, is_at_hand) {
+  bravo<readmost::shared_mutex> lock(readmost::preference::phase_fair);
+  EXPECT_TRUE(lock.underlying().try_lock());
+  EXPECT_FALSE(lock.try_lock_shared());
+  lock.underlying().unlock();
+}
+
+TEST(bravo_size, is_that_of_the_lock_and_sixteen_bytes) {
+  EXPECT_EQ(sizeof(bravo<std::shared_mutex>), sizeof(std::shared_mutex) + 16);
+  EXPECT_EQ(sizeof(bravo<std::shared_mutex, bravo_consensus_policy>),
+            sizeof(std::shared_mutex) + 16);
+  EXPECT_EQ(sizeof(bravo<std::shared_mutex, bravo_paper_policy>), sizeof(std::shared_mutex) + 16);
+  EXPECT_EQ(sizeof(bravo<std::mutex>), sizeof(std::mutex) + 24);
+  static constinit bravo<std::mutex> made_at_compile_time;
+  made_at_compile_time.lock();
+  made_at_compile_time.unlock();
+}
+
+// --- Around threads -----------------------------------------------------------------------------
+
+using either = testing::Types<bravo<std::shared_mutex, eager<bravo_policy>>,
+                              bravo<std::shared_mutex, eager<bravo_consensus_policy>>>;
+template <class Lock>
+class bravo_thread : public bravo_lock<Lock> {};
+TYPED_TEST_SUITE(bravo_thread, either);
+
+#if !defined(READMOST_THREAD_SANITIZER)  // which has given the thread up by then
+
+// A destructor of thread-specific data that runs in every round, also after the library's own.
+template <class Lock>
+struct late_user {
+  static void use(void* user) {
+    auto* const me = static_cast<late_user*>(user);
+    me->lock.lock_shared();
+    ++me->times;
+    me->lock.unlock_shared();
+    pthread_setspecific(me->key, me);
+  }
+  Lock lock;
+  pthread_key_t key{};
+  int times = 0;
+};
+
+TYPED_TEST(bravo_thread, that_has_almost_exited_reads_as_well) {
+  late_user<TypeParam> user;
+  ASSERT_EQ(pthread_key_create(&user.key, late_user<TypeParam>::use), 0);
+  std::thread([&] {
+    this->make_biased(user.lock);
+    late_user<TypeParam>::use(&user);
+  }).join();
+  EXPECT_GT(user.times, 2);
+  this->expect_free(user.lock);
+  pthread_key_delete(user.key);
+}
+
+#endif
+
+TYPED_TEST(bravo_thread, that_is_no_more_after_a_fork_holds_nothing) {
+  TypeParam lock;
+  helper_thread reader;
+  ASSERT_EQ(reader.call([&] {
+    this->make_biased(lock);
+    lock.lock_shared();
+    return 1;
+  }),
+            1);
+  lock.lock_shared();
+  const contract::child_process child([&] {
+    EXPECT_FALSE(lock.try_lock());  // the forking thread's own hold
+    lock.unlock_shared();
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
+  });
+  lock.unlock_shared();
+  EXPECT_FALSE(lock.try_lock());
+  reader.call([&] {
+    lock.unlock_shared();
+    return 1;
+  });
+  this->expect_free(lock);
+}
+
+// For the handler.
+std::atomic<void (*)()> in_handler{nullptr};
+
+TYPED_TEST(bravo_thread, is_interrupted_by_a_handler_that_reads_too) {
+  static twins<TypeParam> shared;
+  static std::atomic<std::uint64_t> torn;
+  in_handler = [] {
+    const int before = errno;
+    if (shared.lock.try_lock_shared()) {
+      if (!shared.are_alike()) ++torn;
+      shared.lock.unlock_shared();
+    }
+    errno = before;
+  };
+  struct sigaction handles{};
+  handles.sa_handler = [](int) { in_handler.load()(); };
+  handles.sa_flags = SA_RESTART;
+  struct sigaction before{};
+  ASSERT_EQ(sigaction(SIGUSR1, &handles, &before), 0);
+  std::atomic<bool> stop{false};
+  {
+    std::jthread reader([&] {
+      while (!stop.load(std::memory_order_relaxed)) {
+        shared.lock.lock_shared();
+        if (!shared.are_alike()) ++torn;
+        shared.lock.unlock_shared();
+      }
+    });
+    const std::jthread writer([&] {
+      while (!stop.load(std::memory_order_relaxed)) {
+        if (shared.lock.try_lock()) {
+          shared.write();
+          shared.lock.unlock();
+        }
+        std::this_thread::yield();
+      }
+    });
+    const auto end = std::chrono::steady_clock::now() + milliseconds(200);
+    while (std::chrono::steady_clock::now() < end) {
+      pthread_kill(reader.native_handle(), SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    stop = true;
+  }
+  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_EQ(torn, 0U);
+  this->expect_free(shared.lock);
+}
+
+}  // namespace
