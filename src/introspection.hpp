@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "lock_names.hpp"
 #include "lock_table.hpp"
 
 namespace readmost {
@@ -21,8 +22,8 @@ struct introspection {
   const lock_statistics_roots* statistics{};
   // The program knows a lock by an address that is so much lower than the core's.
   std::size_t core_offset{};
-  // Nothing is counted: every lock is left to glibc.
-  platform::atomic<bool> left_to_glibc{};
+  // Unless it is Readmost's own nothing is counted.
+  platform::atomic<lock_choice> lock{lock_choice::prwlock};
 
   constexpr introspection(const char* of_version, const domain* all_domains,
                           const lock_statistics_roots* roots, std::size_t offset) noexcept

@@ -10,7 +10,7 @@ namespace {
 
 constinit platform::atomic<bool> looked_up{false};
 // Read behind `looked_up` only.
-constinit glibc_functions functions{};
+constinit rwlock_functions functions{};
 
 template <class Function>
 void look_up(Function*& function, const char* name) noexcept {
@@ -19,10 +19,10 @@ void look_up(Function*& function, const char* name) noexcept {
 
 }  // namespace
 
-const glibc_functions& glibc() noexcept {
+const rwlock_functions& glibc() noexcept {
   // Several threads may come here at once; each stores the same addresses.
   if (!looked_up.load(platform::acquire)) [[unlikely]] {
-    glibc_functions found{};
+    rwlock_functions found{};
     look_up(found.init, "pthread_rwlock_init");
     look_up(found.destroy, "pthread_rwlock_destroy");
     look_up(found.rdlock, "pthread_rwlock_rdlock");

@@ -14,8 +14,7 @@ namespace readmost::interpose {
 namespace {
 
 __attribute__((constructor)) void note_lock() noexcept {
-  readmost_introspection.left_to_glibc.store(current_settings().lock == lock_choice::pthread,
-                                             platform::relaxed);
+  readmost_introspection.lock.store(current_settings().lock, platform::relaxed);
 }
 
 }  // namespace

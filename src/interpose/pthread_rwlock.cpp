@@ -1,17 +1,18 @@
 // pthread_rwlock_* for a whole program: the contract of POSIX and glibc over readmost::rwlock.
 //
-// A lock lives inside the program's pthread_rwlock_t. All zeros, PTHREAD_RWLOCK_INITIALIZER, is a
-// free lock, and `shared` and `kind` stay where glibc has them. A process-shared lock is left to
-// glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero.
+// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. A process-shared lock is left
+// to glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero. So do
+// the locks that READMOST_LOCK puts in the place of Readmost's.
 #include <pthread.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <readmost/rwlock.hpp>
 
 #include "../lock_statistics.hpp"
 #include "../posix_results.hpp"
-#include "glibc_rwlock.hpp"
+#include "layout.hpp"
+#include "made_locks.hpp"
+#include "other_locks.hpp"
+#include "redirection.hpp"
 #include "settings.hpp"
 
 #define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
@@ -20,37 +21,8 @@ namespace readmost::interpose {
 
 namespace {
 
-struct layout {
-  // The thread that writes, as owner_token(); touched by that thread alone, but for comparison.
-  platform::atomic<std::uintptr_t> owner;
-  char unused[20];
-  int shared;
-  rwlock core;
-  unsigned int kind;
-};
-static_assert(offsetof(layout, shared) == offsetof(pthread_rwlock_t, __data.__shared));
-static_assert(offsetof(layout, kind) == offsetof(pthread_rwlock_t, __data.__flags));
-// Unused by glibc, and zero in its initialisers.
-static_assert(offsetof(layout, core) + sizeof(std::uint64_t) ==
-              offsetof(pthread_rwlock_t, __data.__pad2));
-static_assert(sizeof(layout) == sizeof(pthread_rwlock_t));
-static_assert(alignof(layout) <= alignof(pthread_rwlock_t));
-
-layout& of(pthread_rwlock_t* lock) noexcept {
-  return *reinterpret_cast<layout*>(lock);
-}
-
-// Tells threads apart, also after fork, where the thread id of the survivor changes.
-std::uintptr_t owner_token() noexcept {
-  return reinterpret_cast<std::uintptr_t>(&own_records);
-}
-
-bool left_to_glibc(const layout& l) noexcept {
-  return l.shared != 0 || current_settings().lock == lock_choice::pthread;
-}
-
-bool is_mine(const layout& l) noexcept {
-  return l.owner.load(platform::relaxed) == owner_token();
+bool left_to_others(const layout& l) noexcept {
+  return l.shared != 0 || current_settings().served_by == server::others;
 }
 
 rules rules_of(const layout& l) noexcept {
@@ -110,8 +82,8 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
     again = true;
   }
   if (again && try_lock_shared_active(l.core, my_record(), default_domain, rules_of(l))) return 0;
-  if (left_to_glibc(l)) {
-    return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
+  if (left_to_others(l)) {
+    return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
   }
   return read_lock_slow(l, f, nullptr);
 }
@@ -135,14 +107,14 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (is_mine(l) && !left_to_glibc(l)) {
+  if (is_mine(l) && !left_to_others(l)) {
     l.owner.store(0, platform::relaxed);
     unlock_exclusive(l.core, rules_of(l));
     return 0;
   }
   if (try_unlock_shared_active(l.core, my_record())) return 0;
-  if (left_to_glibc(l)) [[unlikely]]
-    return glibc().unlock(lock);
+  if (left_to_others(l)) [[unlikely]]
+    return others().unlock(lock);
   unlock_shared_slow(l.core);
   return 0;
 }
@@ -176,8 +148,8 @@ READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rw
     pthread_rwlockattr_getpshared(attr, &shared);
     pthread_rwlockattr_getkind_np(attr, &kind);
   }
-  if (shared != PTHREAD_PROCESS_PRIVATE || current_settings().lock == lock_choice::pthread) {
-    return glibc().init(lock, attr);
+  if (shared != PTHREAD_PROCESS_PRIVATE || current_settings().served_by == server::others) {
+    return others().init(lock, attr);
   }
   __builtin_memset(static_cast<void*>(lock), 0, sizeof *lock);
   l.kind = static_cast<unsigned int>(kind);
@@ -186,7 +158,7 @@ READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rw
 
 READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_glibc(l)) return glibc().destroy(lock);
+  if (left_to_others(l)) return others().destroy(lock);
   settle_before_reuse(l.core);
   return 0;
 }
@@ -208,40 +180,40 @@ READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
-  if (left_to_glibc(of(lock))) return glibc().timedrdlock(lock, at);
+  if (left_to_others(of(lock))) return others().timedrdlock(lock, at);
   if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
   return clock_rdlock(lock, CLOCK_REALTIME, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
-  if (left_to_glibc(of(lock))) return glibc().clockrdlock(lock, clock, at);
+  if (left_to_others(of(lock))) return others().clockrdlock(lock, clock, at);
   if (!is_valid(clock, at)) return EINVAL;
   return clock_rdlock(lock, clock, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_glibc(l)) [[unlikely]]
-    return glibc().wrlock(lock);
+  if (left_to_others(l)) [[unlikely]]
+    return others().wrlock(lock);
   return write_lock(l, form::blocking, nullptr);
 }
 
 READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_glibc(l)) return glibc().trywrlock(lock);
+  if (left_to_others(l)) return others().trywrlock(lock);
   return write_lock(l, form::trying, nullptr);
 }
 
 READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* at) {
-  if (left_to_glibc(of(lock))) return glibc().timedwrlock(lock, at);
+  if (left_to_others(of(lock))) return others().timedwrlock(lock, at);
   if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
   return clock_wrlock(lock, CLOCK_REALTIME, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
-  if (left_to_glibc(of(lock))) return glibc().clockwrlock(lock, clock, at);
+  if (left_to_others(of(lock))) return others().clockwrlock(lock, clock, at);
   if (!is_valid(clock, at)) return EINVAL;
   return clock_wrlock(lock, clock, at);
 }
@@ -264,3 +236,33 @@ READMOST_ALIAS(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
+
+namespace readmost::interpose {
+namespace {
+
+// What these are called within the library, whoever else defines the public names.
+#define READMOST_OWN(name) \
+  extern "C" __attribute__((alias(#name), visibility("hidden"), nothrow, nonnull(1))) int own_##name
+READMOST_OWN(pthread_rwlock_rdlock)(pthread_rwlock_t*);
+READMOST_OWN(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
+READMOST_OWN(pthread_rwlock_wrlock)(pthread_rwlock_t*);
+READMOST_OWN(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
+READMOST_OWN(pthread_rwlock_unlock)(pthread_rwlock_t*);
+
+template <class To, class From>
+void redirect_to(To* to, From* from) noexcept {
+  redirect(reinterpret_cast<void*>(from), reinterpret_cast<const void*>(to));
+}
+
+__attribute__((constructor)) void leave_to_others() noexcept {
+  if (current_settings().served_by == server::readmost) return;
+  watch_forks_of_made_locks();
+  redirect_to(others().rdlock, own_pthread_rwlock_rdlock);
+  redirect_to(others().tryrdlock, own_pthread_rwlock_tryrdlock);
+  redirect_to(others().wrlock, own_pthread_rwlock_wrlock);
+  redirect_to(others().trywrlock, own_pthread_rwlock_trywrlock);
+  redirect_to(others().unlock, own_pthread_rwlock_unlock);
+}
+
+}  // namespace
+}  // namespace readmost::interpose

@@ -1,60 +1,40 @@
 #include "settings.hpp"
 
-#include <cstdio>
+#include <array>
 #include <cstring>
-#include <readmost/platform.hpp>
+#include <string_view>
+
+#include "../report_text.hpp"
 
 namespace readmost::interpose {
 
 namespace {
 
-template <class Choice>
-struct choice_name {
-  const char* text;
-  Choice choice;
-};
+constexpr std::array<std::string_view, 4> prefer_names{"kind", "reader", "writer", "phase-fair"};
 
-constexpr choice_name<lock_choice> lock_names[] = {{"prwlock", lock_choice::prwlock},
-                                                   {"pthread", lock_choice::pthread}};
-constexpr choice_name<prefer_choice> prefer_names[] = {{"kind", prefer_choice::by_kind},
-                                                       {"reader", prefer_choice::reader},
-                                                       {"writer", prefer_choice::writer},
-                                                       {"phase-fair", prefer_choice::phase_fair}};
-
-template <class Choice, std::size_t N>
-void choose(const char* variable, const choice_name<Choice> (&names)[N], Choice& chosen) noexcept {
+// The place of a variable's value among the names; 0, the default, unless it is one of them.
+template <std::size_t N>
+std::size_t chosen_among(const std::array<std::string_view, N>& names,
+                         const char* variable) noexcept {
   char value[256];
-  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return;
-  for (const auto& name : names) {
-    if (std::strcmp(value, name.text) == 0) {
-      chosen = name.choice;
-      return;
-    }
-  }
-  char line[512];
-  int length = std::snprintf(line, sizeof line, "readmost: %s=%.200s is not known; it can be",
-                             variable, value);
+  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return 0;
   for (std::size_t i = 0; i < N; ++i) {
-    length += std::snprintf(line + length, sizeof line - static_cast<std::size_t>(length), "%s %s",
-                            i == 0 ? "" : " or", names[i].text);
+    if (names[i] == value) return i;
   }
-  length += std::snprintf(line + length, sizeof line - static_cast<std::size_t>(length),
-                          ". Using %s.\n", names[0].text);
-  platform::write_text(nullptr, line, static_cast<std::size_t>(length));
+  report_text complaint;
+  complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
+  for (std::size_t i = 0; i < N; ++i) {
+    complaint.add("%s %s", i == 0 ? "" : i + 1 < N ? "," : " or", names[i].data());
+  }
+  complaint.add(". Using %s.\n", names[0].data());
+  platform::write_text(nullptr, complaint.data(), complaint.length());
+  return 0;
 }
 
 // Whether a variable is set, and neither empty nor 0.
 bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
   return platform::environment(variable, value, size) && *value != '\0' &&
          std::strcmp(value, "0") != 0;
-}
-
-template <class Choice, std::size_t N>
-const char* name_in(const choice_name<Choice> (&names)[N], Choice choice) noexcept {
-  for (const auto& name : names) {
-    if (name.choice == choice) return name.text;
-  }
-  return "";
 }
 
 enum : std::uint32_t { unread, being_read, read };
@@ -70,8 +50,9 @@ const settings& current_settings() noexcept {
     return in_force;
   std::uint32_t expected = unread;
   if (progress.compare_exchange_strong(expected, being_read, platform::acquire)) {
-    choose("READMOST_LOCK", lock_names, in_force.lock);
-    choose("READMOST_PREFER", prefer_names, in_force.prefers);
+    in_force.lock = static_cast<lock_choice>(chosen_among(lock_names, "READMOST_LOCK"));
+    in_force.prefers = static_cast<prefer_choice>(chosen_among(prefer_names, "READMOST_PREFER"));
+    if (in_force.lock != lock_choice::prwlock) in_force.served_by = server::others;
     if (is_asked_for("READMOST_STATS", stats_file, sizeof stats_file)) {
       in_force.stats = true;
       if (std::strcmp(stats_file, "1") != 0) in_force.stats_file = stats_file;
@@ -86,11 +67,8 @@ const settings& current_settings() noexcept {
   return in_force;
 }
 
-const char* name_of(lock_choice choice) noexcept {
-  return name_in(lock_names, choice);
-}
 const char* name_of(prefer_choice choice) noexcept {
-  return name_in(prefer_names, choice);
+  return prefer_names[static_cast<std::size_t>(choice)].data();
 }
 
 }  // namespace readmost::interpose

@@ -3,12 +3,16 @@
 
 #include <cstdint>
 
+#include "../lock_names.hpp"
+
 namespace readmost::interpose {
 
-enum class lock_choice : std::uint8_t { prwlock, pthread };
+// Whose functions serve locks that are not process-shared.
+enum class server : std::uint8_t { readmost, others };
 enum class prefer_choice : std::uint8_t { by_kind, reader, writer, phase_fair };
 
 struct settings {
+  server served_by = server::readmost;             // that of `lock`
   lock_choice lock = lock_choice::prwlock;         // READMOST_LOCK
   prefer_choice prefers = prefer_choice::by_kind;  // READMOST_PREFER
   bool stats = false;                              // READMOST_STATS
@@ -20,7 +24,6 @@ struct settings {
 // understood gives one line on stderr, and the default.
 const settings& current_settings() noexcept;
 
-const char* name_of(lock_choice choice) noexcept;
 const char* name_of(prefer_choice choice) noexcept;
 
 }  // namespace readmost::interpose

@@ -22,8 +22,8 @@ void add_json(report_text& t, const statistics& s, const lock_survey* survey,
   t.add("{\"program\":");
   t.add_json_string(program_invocation_name);
   t.add(",\"pid\":%d,\"version\":\"%s\",\"lock\":\"%s\",\"prefer\":\"%s\",\"membarrier\":%s",
-        platform::process_id(), READMOST_VERSION, name_of(chosen.lock), name_of(chosen.prefers),
-        s.membarrier ? "true" : "false");
+        platform::process_id(), READMOST_VERSION, name_of(chosen.lock).data(),
+        name_of(chosen.prefers), s.membarrier ? "true" : "false");
   t.add(",\"seconds\":%.6f,\"locks\":%llu,\"reads\":{\"passive\":%llu,\"active\":%llu}", seconds,
         count{s.locks}, count{s.passive_reads}, count{s.active_reads});
   t.add(",\"writes\":%llu,\"revocations\":%llu,\"rounds\":{\"reports\":%llu,\"membarrier\":%llu}",
@@ -37,9 +37,9 @@ void add_table(report_text& t, const statistics& s, const lock_survey* survey,
                const settings& chosen, double seconds) noexcept {
   const double reads = static_cast<double>(s.passive_reads + s.active_reads);
   t.add("readmost %s: %s (process %d), lock %s, %.2f s\n", READMOST_VERSION,
-        program_invocation_name, platform::process_id(), name_of(chosen.lock), seconds);
-  if (chosen.lock == lock_choice::pthread) {
-    t.add("  every lock was left to glibc, which counts nothing\n");
+        program_invocation_name, platform::process_id(), name_of(chosen.lock).data(), seconds);
+  if (chosen.served_by == server::others) {
+    t.add("  every lock was left to %s, which counts nothing\n", server_of(chosen.lock).data());
     return;
   }
   if (!s.membarrier) {
@@ -60,7 +60,7 @@ __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
   watch_forks();
   const settings& chosen = current_settings();
-  if (chosen.stats && chosen.lock != lock_choice::pthread) {
+  if (chosen.stats && chosen.served_by == server::readmost) {
     enable_lock_statistics(chosen.stats_backtrace);
   }
 }
@@ -71,7 +71,7 @@ __attribute__((destructor)) void write_report() noexcept {
   statistics s{};
   static lock_survey survey;
   bool is_surveyed = false;
-  if (chosen.lock != lock_choice::pthread) {
+  if (chosen.served_by == server::readmost) {
     s = collect_statistics();
     // A shell or a wrapper that used no lock would only bury the program's own report.
     if (s.locks == 0) return;

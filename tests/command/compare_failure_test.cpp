@@ -46,7 +46,7 @@ TEST_F(compare_failure, for_lower_without_a_metric) {
 
 TEST_F(compare_failure, for_an_unknown_lock) {
   expect_usage_error({"--locks", "glibc,spin", "--", "true"},
-                     {"'spin'", "glibc, prwlock, pthread"});
+                     {"'spin'", "glibc, prwlock, pthread, ba, ", "or all"});
 }
 
 TEST_F(compare_failure, for_a_number_of_runs_out_of_range) {

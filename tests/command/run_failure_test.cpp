@@ -22,7 +22,8 @@ class run_failure : public command {
 };
 
 TEST_F(run_failure, lists_the_locks_when_a_name_is_wrong) {
-  expect_one_line({"run", "--lock", "spin", "--", "true"}, 125, {"'spin'", "prwlock, pthread"});
+  expect_one_line({"run", "--lock", "spin", "--", "true"}, 125,
+                  {"'spin'", "prwlock, pthread, ba, ", "bravo-consensus"});
 }
 
 TEST_F(run_failure, lists_the_preferences_when_a_name_is_wrong) {

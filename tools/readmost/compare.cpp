@@ -1,7 +1,6 @@
 #include "compare.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "command_line.hpp"
 #include "environment.hpp"
 #include "failure.hpp"
+#include "lock_options.hpp"
 #include "metric.hpp"
 #include "preload.hpp"
 #include "program_file.hpp"
@@ -24,9 +24,6 @@
 namespace readmost::command {
 namespace {
 
-// The name for running without the library at all.
-constexpr std::string_view without_library = "glibc";
-
 constexpr const char* description =
     R"(Compare a program's speed under several locks.
 
@@ -36,18 +33,23 @@ cancels. Without --metric the wall time is compared; with it, a number that the 
 The program gets nothing on stdin, and its output is shown only when it fails.
 )";
 
-constexpr const char* footer =
+constexpr const char* locks =
     R"(Locks:
-  glibc    the program as it is, without the library
-  prwlock  Readmost's lock
-  pthread  the library preloaded, passing every call on to glibc: what preloading itself costs
-The first in --locks is the baseline; naming one twice (glibc,glibc) shows the noise.
+  glibc            the program as it is, without the library
+  prwlock          Readmost's lock
+  pthread          the library passing every call on to glibc: what preloading itself costs
+)";
+
+constexpr const char* footer =
+    R"(The first in --locks is the baseline; naming one twice (glibc,glibc) shows the noise. `all` stands
+for each of them.
 
 Examples:
   readmost compare -- ./bench
   readmost compare --runs 11 --metric '([0-9.]+) ops/s' -- ./bench --threads 2
   readmost compare --metric 'p99: ([0-9.]+) us' --lower --json result.json -- ./bench
-  readmost compare --locks glibc,pthread,prwlock --timeout 60 -- ./bench
+  readmost compare --locks glibc,prwlock,bravo-ba,ba --timeout 60 -- ./bench
+  readmost compare --locks all --runs 3 -- ./bench
 
 Exit status:
   0    every run gave a number
@@ -58,18 +60,9 @@ Exit status:
   130  interrupted by Ctrl-C (128 + the signal); what was measured before is shown
 
 Environment:
-  READMOST_PREFER   reader or writer, handed on to the library
+  READMOST_PREFER   reader, writer or phase-fair, handed on to the library
   READMOST_LIBRARY  the library to preload, instead of ../lib/libreadmost-pthread.so
                     beside this command)";
-
-std::string all_lock_names() {
-  return fmt::format("{}, {}", without_library, fmt::join(lock_names, ", "));
-}
-
-std::string check_lock(const std::string& name) {
-  if (name == without_library || std::ranges::find(lock_names, name) != lock_names.end()) return "";
-  return fmt::format("there is no lock '{}'; the locks are {}", name, all_lock_names());
-}
 
 environment environment_for(const std::string& lock, const std::string& library) {
   environment env;
@@ -197,16 +190,18 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
 CLI::App* add_compare(CLI::App& readmost, compare_options& options) {
   CLI::App* command = readmost.add_subcommand("compare");
   command->set_help_flag("-h,--help", "say how to use it");
-  command->description(description)->footer(footer)->prefix_command();
+  command->description(description)
+      ->footer(std::string(locks) + list_of_other_locks + footer)
+      ->prefix_command();
   command->add_option("--runs", options.runs, "how often to run under each lock (default 5)")
       ->check(number_between(1, 1000, true))
       ->type_name("N");
   command
       ->add_option("--locks", options.locks,
-                   "the locks, the baseline first; see below\n"
+                   "the locks, the baseline first, or all; see below\n"
                    "(default glibc,prwlock)")
       ->delimiter(',')
-      ->check(CLI::Validator(check_lock, ""))
+      ->check(CLI::Validator(check_compared_lock, ""))
       ->allow_extra_args(false)
       ->type_name("A,B,...");
   CLI::Option* metric = command
@@ -237,9 +232,10 @@ int compare(const compare_options& options, std::vector<std::string> program) {
   results.program = std::move(program);
   if (!options.metric.empty()) results.judged_by = metric(options.metric, options.lower);
   results.rounds_asked = options.runs;
-  for (const std::string& lock : options.locks) results.locks.push_back({lock, {}, {}});
+  const std::vector<std::string> locks = all_spelled_out(options.locks);
+  for (const std::string& lock : locks) results.locks.push_back({lock, {}, {}});
   const bool needs_library =
-      std::ranges::any_of(options.locks, [](const auto& lock) { return lock != without_library; });
+      std::ranges::any_of(locks, [](const auto& lock) { return lock != without_library; });
   if (needs_library) {
     results.library = find_library(env).string();
     warn_of_preload_obstacle(file);

@@ -1,16 +1,11 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "environment.hpp"
 
 namespace readmost::command {
-
-// The values of READMOST_LOCK.
-inline constexpr std::array<std::string_view, 2> lock_names{"prwlock", "pthread"};
 
 // READMOST_LIBRARY, or ../lib/libreadmost-pthread.so beside this executable. Throws failure 125
 // when that is no library one can preload.

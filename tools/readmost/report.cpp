@@ -72,15 +72,15 @@ std::string as_table(const comparison& results) {
                                   fmt::join(results.program, " "), results.judged_by.description(),
                                   host.cpus, host.kernel, host.machine);
   const std::string heading = fmt::format("ratio to {}", baseline.lock);
-  table += fmt::format("{:<10}{:>12}  {:>23}  {:>16}  {:>17}\n", "lock", "median", "min..max",
+  table += fmt::format("{:<16}{:>12}  {:>23}  {:>16}  {:>17}\n", "lock", "median", "min..max",
                        heading, "min..max");
   for (const measurements& lock : results.locks) {
     const std::optional<spread> values = spread_of(lock.values);
     if (!values) {
-      table += fmt::format("{:<10}{:>12}\n", lock.lock, "no run");
+      table += fmt::format("{:<16}{:>12}\n", lock.lock, "no run");
       continue;
     }
-    table += fmt::format("{:<10}{:>12}  {:>23}", lock.lock, number(values->median),
+    table += fmt::format("{:<16}{:>12}  {:>23}", lock.lock, number(values->median),
                          fmt::format("{}..{}", number(values->min), number(values->max)));
     const bool is_baseline = &lock == &baseline;
     const std::optional<spread> ratios = spread_of(ratios_to(baseline, lock, results.judged_by));

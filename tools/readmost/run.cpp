@@ -2,16 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "environment.hpp"
 #include "failure.hpp"
+#include "lock_options.hpp"
 #include "preload.hpp"
 #include "program_file.hpp"
 
@@ -29,12 +28,12 @@ anything. The command replaces itself by the program: its process id, stdin, sig
 status are the program's own. What LD_PRELOAD holds already is kept, behind the library.
 )";
 
-constexpr const char* footer =
-    R"(Examples:
+constexpr const char* footer = R"(
+Examples:
   readmost run -- ./server --port 8080
   readmost run --stats -- openssl speed rand
   readmost run --stats=locks.json --prefer writer -- node app.js
-  readmost run --lock pthread --stats -- ./server      count locks, change nothing
+  readmost run --lock pthread -- ./server      glibc's locks, through the library
 
 Exit status: the program's own, except
   125  readmost could not do its part: wrong option, no library, unwritable file
@@ -42,7 +41,7 @@ Exit status: the program's own, except
   127  there is no such program
 
 Environment (an option that is given wins):
-  READMOST_LOCK     prwlock or pthread, as --lock
+  READMOST_LOCK     the name of a lock, as --lock
   READMOST_PREFER   reader, writer or phase-fair, as --prefer
   READMOST_STATS    1 for a table on stderr, or a file, as --stats
   READMOST_STATS_BACKTRACE
@@ -74,11 +73,6 @@ void apply(const run_options& options, environment& env) {
   if (options.backtrace) env.set("READMOST_STATS_BACKTRACE", "1");
 }
 
-std::string check_lock(const std::string& name) {
-  if (std::ranges::find(lock_names, name) != lock_names.end()) return "";
-  return fmt::format("there is no lock '{}'; the locks are {}", name, fmt::join(lock_names, ", "));
-}
-
 std::string check_preference(const std::string& name) {
   if (name == "reader" || name == "writer" || name == "phase-fair") return "";
   return fmt::format("cannot prefer '{}'; choose reader, writer or phase-fair", name);
@@ -89,11 +83,15 @@ std::string check_preference(const std::string& name) {
 CLI::App* add_run(CLI::App& readmost, run_options& options) {
   CLI::App* command = readmost.add_subcommand("run");
   command->set_help_flag("-h,--help", "say how to use it");
-  command->description(description)->footer(footer)->prefix_command();
+  command->description(description)
+      ->footer(std::string("Other locks for --lock, to compare with:\n") + list_of_other_locks +
+               footer)
+      ->prefix_command();
   command
       ->add_option("--lock", options.lock,
                    "prwlock: Readmost's lock (the default)\n"
-                   "pthread: pass every call on to glibc's lock;\n"
+                   "pthread: pass every call on to glibc's lock\n"
+                   "or another, listed below, to compare with;\n"
                    "nothing is counted then")
       ->check(CLI::Validator(check_lock, ""))
       ->type_name("NAME");

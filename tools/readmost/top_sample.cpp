@@ -123,7 +123,7 @@ top_sample take_sample(top_target& target, const top_sample* earlier) {
   lock_statistics_roots roots;
   target.read(shown.statistics, roots);
   sample.at = std::chrono::steady_clock::now();
-  sample.left_to_glibc = shown.left_to_glibc.load(platform::relaxed);
+  sample.lock = shown.lock.load(platform::relaxed);
   const lock_table* const table = roots.table.load(platform::relaxed);
   sample.per_lock = table != nullptr;
   // Entries, cells, records: the order in which nothing is found twice (lock_table.hpp).

@@ -31,7 +31,7 @@ struct top_lock {
 
 struct top_sample {
   std::chrono::steady_clock::time_point at;
-  bool left_to_glibc = false;
+  lock_choice lock = lock_choice::prwlock;
   bool per_lock = false;  // false: the program was started without statistics
   std::size_t threads = 0;
   std::uint64_t rounds_by_reports = 0;

@@ -105,7 +105,10 @@ std::string as_block(top_target& target, const top_sample& before, const top_sam
   std::string block =
       fmt::format("readmost {}: {} (process {}), {} threads, over {:.2f} s\n", READMOST_VERSION,
                   target.program(), target.pid(), now.threads, seconds);
-  if (now.left_to_glibc) return block + "  every lock is left to glibc, which counts nothing\n";
+  if (now.lock != lock_choice::prwlock) {
+    return block +
+           fmt::format("  every lock is left to {}, which counts nothing\n", server_of(now.lock));
+  }
   const top_counts all = now.all.since(before.all);
   block += fmt::format(
       "  per second: reads {}, {:.1f}% passive; writes {}; revocations {}; rounds {} by reports, "
@@ -139,7 +142,7 @@ nlohmann::ordered_json as_json(top_target& target, const top_sample& before,
   json document = {{"program", target.program()},
                    {"pid", target.pid()},
                    {"version", READMOST_VERSION},
-                   {"lock", now.left_to_glibc ? "pthread" : "prwlock"},
+                   {"lock", name_of(now.lock)},
                    {"seconds", seconds},
                    {"threads", now.threads},
                    {"per_second", as_json(now.all.since(before.all), seconds)},
