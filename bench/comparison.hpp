@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -19,10 +20,12 @@
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <readmost/platform.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "percentiles.hpp"
@@ -40,6 +43,12 @@ class figures {
   void more_is_better(std::string_view table, std::string_view name, std::string_view unit,
                       double value) {
     add(table, name, unit, "more", value);
+  }
+  // A point of a curve: `x` is a place on its axis, and `better` is "more", "less" or "neither".
+  void point(std::string_view table, double x, std::string_view better, std::string_view unit,
+             double value) {
+    add(table, fmt::format("{:g}", x), unit, better, value);
+    rows_.back()["x"] = x;
   }
   // A figure that is not compared.
   void told(std::string_view table, std::string_view name, std::string_view unit, double value) {
@@ -76,11 +85,62 @@ struct effort {
   unsigned times(unsigned usual) const { return quick ? std::max(usual / 100, 3U) : usual; }
 };
 
+// --seconds, how long one figure or point is measured, for the programs that add it.
+class seconds_option {
+ public:
+  void add_to(CLI::App& app) {
+    app.add_option("--seconds", given_, "How long one point is measured")
+        ->check([](const std::string& text) {
+          double seconds = 0;
+          const bool fits =
+              CLI::detail::lexical_cast(text, seconds) && seconds >= 0.001 && seconds <= 3600;
+          return fits ? std::string{}
+                      : fmt::format("Value {} is not a number from 0.001 to 3600", text);
+        });
+  }
+  // What was asked for; else what is usual, or what is quick.
+  std::chrono::nanoseconds point(effort chosen, std::chrono::nanoseconds usual) const {
+    if (!given_) return chosen.time(usual);
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(*given_));
+  }
+
+ private:
+  std::optional<double> given_;
+};
+
+// --threads, the numbers of threads that are measured one after another, for programs that sweep
+// them.
+class threads_option {
+ public:
+  threads_option() = default;
+  explicit threads_option(std::vector<unsigned> usual) : usual_(std::move(usual)) {}
+
+  void add_to(CLI::App& app, const std::string& what = "Numbers of threads to measure") {
+    app.add_option("--threads", given_,
+                   fmt::format("{} (default: {})", what, fmt::join(usual_, " ")))
+        ->check(CLI::Range(1U, 1024U));
+  }
+  // What was asked for; else what is usual, or only the least and the greatest where it is quick.
+  std::vector<unsigned> counts(effort chosen) const {
+    if (!given_.empty()) return given_;
+    if (!chosen.quick || usual_.size() < 3) return usual_;
+    return {usual_.front(), usual_.back()};
+  }
+
+ private:
+  std::vector<unsigned> usual_{1, 2, 4, 8};
+  std::vector<unsigned> given_;
+};
+
 struct comparison {
   std::string program;
   std::string description;
   std::vector<std::string> contenders;  // ours first
   std::function<void(const std::string& contender, effort, figures&)> measure;
+  // Adds options of the program's own, which must take what they are given from where `measure`
+  // finds it. Each contender's process gets them as they were given here.
+  std::function<void(CLI::App&)> add_options = {};
 };
 
 namespace comparison_detail {
@@ -114,10 +174,33 @@ inline nlohmann::json measure_here(const comparison& what, const std::string& co
   return {{"contender", contender}, {"clock_ns", clock_cost()}, {"rows", found.rows()}};
 }
 
-inline nlohmann::json measure_apart(const std::string& contender, effort chosen) {
+inline std::string quoted(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) {
+    text.replace(at, 1, "'\\''");
+  }
+  return "'" + text + "'";
+}
+
+// The options from the one with that index on, as they were given, for a shell.
+inline std::string given_options(const CLI::App& app, std::size_t first) {
+  const std::vector<const CLI::Option*> options = app.get_options();
+  std::string text;
+  for (std::size_t i = first; i < options.size(); ++i) {
+    const CLI::Option& option = *options[i];
+    if (option.empty()) continue;
+    text += " --" + option.get_lnames().at(0);
+    if (option.get_items_expected_max() == 0) continue;  // a flag
+    for (const std::string& value : option.results()) text += " " + quoted(value);
+  }
+  return text;
+}
+
+// `more` are further options, for a shell.
+inline nlohmann::json measure_apart(const std::string& contender, effort chosen,
+                                    const std::string& more) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command =
-      fmt::format("'{}' --turn-of '{}'{}", self, contender, chosen.quick ? " --quick" : "");
+  const std::string command = fmt::format("{} --turn-of {}{}{}", quoted(self), quoted(contender),
+                                          chosen.quick ? " --quick" : "", more);
   FILE* const output = popen(command.c_str(), "re");
   if (output == nullptr) {
     throw std::runtime_error(fmt::format("'{}' cannot be started: {}", command, strerror(errno)));
@@ -241,6 +324,8 @@ inline int run(int argc, char** argv, const comparison& what) {
   app.add_option("--json", chosen.json, "Also write every figure to this file");
   app.add_option("--turn-of", turn_of, "Measure this contender once, here, and print JSON")
       ->check(CLI::IsMember(what.contenders));
+  const std::size_t common_options = app.get_options().size();
+  if (what.add_options) what.add_options(app);
   CLI11_PARSE(app, argc, argv);
 
   if (chosen.list) {
@@ -252,11 +337,13 @@ inline int run(int argc, char** argv, const comparison& what) {
     return 0;
   }
   const std::vector<std::string>& contenders = chosen.only.empty() ? what.contenders : chosen.only;
+  const std::string more = given_options(app, common_options);
   std::vector<nlohmann::json> turns;
   for (unsigned turn = 0; turn < chosen.all_turns(); ++turn) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       // Another one begins each time: nobody always follows the same neighbour.
-      turns.push_back(measure_apart(contenders[(i + turn) % contenders.size()], chosen.chosen));
+      turns.push_back(
+          measure_apart(contenders[(i + turn) % contenders.size()], chosen.chosen, more));
     }
   }
   nlohmann::json rows = gather(turns);

@@ -50,4 +50,74 @@ TEST(comparison, measures_less_when_it_is_quick) {
   EXPECT_LE(quick.time(std::chrono::seconds(1)), std::chrono::milliseconds(50));
 }
 
+TEST(comparison, keeps_the_place_of_a_point_on_its_axis) {
+  const auto turn = [](double value) -> nlohmann::json {
+    bench::figures found;
+    found.point("Throughput", 4, "more", "per second", value);
+    found.point("Throughput", 0.5, "more", "per second", value);
+    return {{"contender", "ours"}, {"clock_ns", 20}, {"rows", found.rows()}};
+  };
+  const nlohmann::json rows = bench::comparison_detail::gather({turn(1), turn(2)});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(row_of(rows, "ours", "4")["x"], 4);
+  EXPECT_EQ(row_of(rows, "ours", "4")["better"], "more");
+  EXPECT_EQ(row_of(rows, "ours", "4")["values"], (nlohmann::json{1, 2}));
+  EXPECT_EQ(row_of(rows, "ours", "0.5")["x"], 0.5);
+}
+
+// A program's own options, as a comparison adds them.
+struct options {
+  bench::seconds_option seconds;
+  bench::threads_option threads;
+  std::string name;
+  bool shared = false;
+  bool loud = false;
+  CLI::App app{"a program"};
+  std::size_t common = 0;
+
+  explicit options(const std::string& arguments) {
+    app.add_flag("--common", shared, "not one of the program's own");
+    common = app.get_options().size();
+    seconds.add_to(app);
+    threads.add_to(app);
+    app.add_option("--name", name, "a text");
+    app.add_flag("--loud", loud, "a flag");
+    app.parse(arguments);
+  }
+};
+
+TEST(comparison, hands_a_programs_own_options_on_as_they_were_given) {
+  const auto handed_on = [](const std::string& arguments) {
+    const options given(arguments);
+    return bench::comparison_detail::given_options(given.app, given.common);
+  };
+  EXPECT_EQ(handed_on(""), "");
+  EXPECT_EQ(handed_on("--common"), "");
+  EXPECT_EQ(handed_on("--seconds 0.25 --common --loud"), " --seconds '0.25' --loud");
+  EXPECT_EQ(handed_on("--threads 1 2 4 --name \"it's\""),
+            " --threads '1' '2' '4' --name 'it'\\''s'");
+
+  const options again(handed_on("--threads 3 5 --seconds 0.25 --loud"));
+  EXPECT_EQ(again.threads.counts({}), (std::vector<unsigned>{3, 5}));
+  EXPECT_TRUE(again.loud);
+}
+
+TEST(comparison, measures_for_as_long_and_in_as_many_threads_as_it_is_told) {
+  using namespace std::chrono_literals;
+  const options usual("");
+  EXPECT_EQ(usual.seconds.point({}, 1s), 1s);
+  EXPECT_LE(usual.seconds.point({true}, 1s), 50ms);
+  EXPECT_EQ(usual.threads.counts({}), (std::vector<unsigned>{1, 2, 4, 8}));
+  EXPECT_EQ(usual.threads.counts({true}), (std::vector<unsigned>{1, 8}));
+
+  const options told("--seconds 0.25 --threads 7");
+  EXPECT_EQ(told.seconds.point({}, 1s), 250ms);
+  EXPECT_EQ(told.seconds.point({true}, 1s), 250ms);
+  EXPECT_EQ(told.threads.counts({true}), std::vector<unsigned>{7});
+
+  EXPECT_THROW(options("--seconds nan"), CLI::ParseError);
+  EXPECT_THROW(options("--seconds 0"), CLI::ParseError);
+  EXPECT_THROW(options("--threads 0"), CLI::ParseError);
+}
+
 }  // namespace

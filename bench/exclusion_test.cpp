@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <latch>
+#include <rivals/all.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bravo_locks.hpp"
 #include "measured_locks.hpp"
 #include "upgrades.hpp"
 
@@ -106,6 +108,8 @@ struct expect_exclusion_through_upgrades {
 
 TEST(measured_locks, keep_writers_from_one_another_and_from_readers) {
   bench::for_each_real_lock(expect_exclusion{});
+  bench::for_each_bravo_lock(expect_exclusion{});
+  rivals::for_each_rival(expect_exclusion{});
 }
 
 TEST(measured_locks, are_held_alone_after_an_upgrade_and_before_a_downgrade) {

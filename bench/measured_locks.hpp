@@ -2,12 +2,11 @@
 // them.
 #pragma once
 
-#include <pthread.h>
-
 #include <readmost/shared_mutex.hpp>
 #include <shared_mutex>
 
 #include "holder.hpp"
+#include "pthread_lock.hpp"
 #if defined(BENCH_HAS_ABSL)
 #include "absl_lock.hpp"
 #endif
@@ -32,23 +31,9 @@ class no_lock {
   void unlock_shared() { asm volatile("" ::: "memory"); }
 };
 
-// glibc's, or the preloaded library's: as the program is started.
-class pthread_lock {
- public:
-  void lock() { pthread_rwlock_wrlock(&lock_); }
-  void unlock() { pthread_rwlock_unlock(&lock_); }
-  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
-  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-
- private:
-  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
-};
-
-// Calls use.operator()<Lock>(name) for each of them, those that lock nothing left out.
+// Calls use.operator()<Lock>(name) for each lock of a library other than ours and the C library.
 template <class Use>
-void for_each_real_lock(Use use) {
-  use.template operator()<readmost::shared_mutex>("readmost::shared_mutex");
-  use.template operator()<pthread_lock>("pthread_rwlock");
+void for_each_library_lock(Use use) {
   use.template operator()<std::shared_mutex>("std::shared_mutex");
 #if defined(BENCH_HAS_BOOST)
   use.template operator()<boost::upgrade_mutex>("boost::upgrade_mutex");
@@ -69,6 +54,14 @@ void for_each_real_lock(Use use) {
   use.template operator()<ck_phase_fair_lock>("ck_pflock");
   use.template operator()<ck_task_fair_lock>("ck_tflock");
 #endif
+}
+
+// For each lock, those that lock nothing left out.
+template <class Use>
+void for_each_real_lock(Use use) {
+  use.template operator()<readmost::shared_mutex>("readmost::shared_mutex");
+  use.template operator()<pthread_lock>("pthread_rwlock");
+  for_each_library_lock(use);
 }
 
 // The same, and first what the measuring itself costs.

@@ -1,0 +1,60 @@
+// The alternator (bravo.md 5.2, Fig. 2).
+#include "locks/compare_locks.hpp"
+#include "locks/timed_run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "Alternator (bravo.md 5.2, Fig. 2): turns per second of a ring of threads. The one whose turn "
+    "it is locks for reading, unlocks, and gives the turn to the next by a store. Nobody writes, "
+    "and never do two read at once. Threads that wait look at their variable without a rest; where "
+    "they outnumber the CPUs, they give theirs up between two looks.";
+
+struct options {
+  bench::seconds_option seconds;
+  bench::threads_option threads;
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    threads.add_to(app, "Numbers of threads in the ring");
+  }
+};
+
+double turns_per_second(bench::guarded_counter& lock, unsigned threads,
+                        std::chrono::nanoseconds time) {
+  const bool polite = threads > readmost::platform::usable_cpus();
+  std::vector<bench::ring_place> ring(threads);
+  ring.front().turn = 1;
+  std::vector<bench::timed_body> bodies;
+  for (unsigned i = 0; i < threads; ++i) {
+    bodies.push_back([&, i](const std::atomic<bool>& stopped) {
+      return lock.read_by_turns(ring[i], ring[(i + 1) % threads], polite, stopped);
+    });
+  }
+  const bench::timed_outcome outcome = bench::run_together(bodies, time);
+
+  // The turn counts how often it was given on; who had it last has given it on too.
+  std::uint64_t last = 0;
+  for (const bench::ring_place& place : ring) last = std::max(last, place.turn.load());
+  if (last - 1 != outcome.total()) throw std::runtime_error("a turn is lost, or was taken twice");
+  // A read hold that is left would keep this from returning.
+  bench::require_no_write_lost(lock, 0);
+  return outcome.per_second(outcome.total());
+}
+
+void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
+             bench::figures& found) {
+  for (const unsigned threads : chosen.threads.counts(effort)) {
+    const auto shared = lock.make_counter();
+    found.point("Alternator", threads, "more", "turns per second",
+                turns_per_second(*shared, threads, chosen.seconds.point(effort, 300ms)));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::compare_locks(argc, argv, "alternator", description, options{}, measure);
+}

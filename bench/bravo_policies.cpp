@@ -1,0 +1,236 @@
+// What each part of a bravo lock is worth: its policies, one changed at a time, over pthread's
+// lock, and the kinds of scans.
+#include <array>
+#include <memory>
+#include <random>
+#include <type_traits>
+
+#include "bravo_locks.hpp"
+#include "comparison.hpp"
+#include "locks/contender_of.hpp"
+#include "locks/timed_run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+using readmost::bravo;
+using readmost::bravo_consensus_policy;
+using readmost::bravo_paper_policy;
+using readmost::bravo_policy;
+
+constexpr const char* description =
+    "Policies of bravo over pthread_rwlock_t, one part changed at a time: a read lock and unlock "
+    "through a slot and through the lock underneath, a write lock and unlock with and without a "
+    "revocation, in ns, the best of many short runs; RWBench (loops per second). And what scans "
+    "cost, in ns per slot.";
+
+// --- Policies -----------------------------------------------------------------------------------
+
+struct table_of_4096 : bravo_policy {
+  using table = readmost::shared_table_of_4096;
+};
+struct private_slots : bravo_policy {
+  using table = readmost::private_table<>;
+};
+struct scattered : bravo_policy {
+  static constexpr bool spreads_threads = false;
+};
+struct one_probe : bravo_policy {
+  static constexpr bool second_probe = false;
+};
+struct scalar_scan : bravo_policy {
+  static constexpr bool vector_scan = false;
+};
+struct queue : bravo_policy {
+  static constexpr bool writers_queue = true;
+};
+struct inhibited : bravo_policy {
+  using bias = readmost::inhibited_bias<9>;
+};
+struct inhibited_rare_clock : bravo_policy {
+  using bias = readmost::inhibited_bias<9, 16>;
+};
+struct drawn : bravo_policy {
+  using bias = readmost::drawn_bias<100>;
+};
+struct paper_vector_scan : bravo_paper_policy {
+  static constexpr bool vector_scan = true;
+};
+struct paper_weighed : bravo_paper_policy {
+  using bias = readmost::weighed_bias;
+};
+
+// Always biased, and never.
+template <class Policy>
+struct eager : Policy {
+  using bias = readmost::eager_bias;
+};
+template <class Policy>
+struct unbiased : Policy {
+  using bias = readmost::drawn_bias<~0U>;
+};
+
+// --- Measuring ----------------------------------------------------------------------------------
+
+struct options {
+  bench::seconds_option seconds;
+  bench::threads_option threads;
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    threads.add_to(app);
+  }
+};
+
+// The fastest of many runs of `times` calls: what else runs on the machine does not show.
+template <class Call>
+double best_of(bench::effort chosen, unsigned times, Call call) {
+  double best = 1e9;
+  const auto end = steady::now() + chosen.time(100ms);
+  do {
+    const auto begin = steady::now();
+    for (unsigned i = 0; i < times; ++i) call();
+    const std::chrono::duration<double, std::nano> took = steady::now() - begin;
+    best = std::min(best, took.count() / times);
+  } while (steady::now() < end);
+  return best;
+}
+
+constexpr unsigned pairs = 200;
+
+template <class Lock>
+double read_pair(bench::effort chosen) {
+  const auto lock = std::make_unique<Lock>();
+  return best_of(chosen, pairs, [&] {
+    lock->lock_shared();
+    lock->unlock_shared();
+  });
+}
+
+template <class Lock>
+double write_pair(bench::effort chosen) {
+  const auto lock = std::make_unique<Lock>();
+  lock->lock_shared();
+  lock->unlock_shared();
+  return best_of(chosen, pairs, [&] {
+    lock->lock();
+    lock->unlock();
+  });
+}
+
+template <class Lock>
+void measure_mix(const options& chosen, bench::effort effort, bench::figures& found) {
+  for (const double probability : {0.5, 0.1, 0.01, 0.001, 0.0001}) {
+    for (const unsigned threads : chosen.threads.counts(effort)) {
+      bench::counter_under<Lock> counter;
+      std::vector<std::uint64_t> writes(threads);
+      std::vector<bench::timed_body> bodies;
+      for (unsigned i = 0; i < threads; ++i) {
+        bodies.push_back([&, i](const std::atomic<bool>& stopped) {
+          return counter.rwbench(i + 1, probability, writes[i], stopped);
+        });
+      }
+      const auto outcome = bench::run_together(bodies, chosen.seconds.point(effort, 200ms));
+      std::uint64_t all = 0;
+      for (const std::uint64_t of_one : writes) all += of_one;
+      bench::require_no_write_lost(counter, all);
+      found.point(fmt::format("RWBench, P = {:g}", probability), threads, "more",
+                  "loops per second", outcome.per_second(outcome.total()));
+    }
+  }
+}
+
+template <class Lock, class Biased, class Unbiased>
+void measure_lock(const options& chosen, bench::effort effort, bench::figures& found) {
+  const std::string table = "Lock and unlock";
+  found.less_is_better(table, "read, biased", "ns", read_pair<Biased>(effort));
+  found.less_is_better(table, "read, unbiased", "ns", read_pair<Unbiased>(effort));
+  found.less_is_better(table, "write, with a revocation", "ns", write_pair<Biased>(effort));
+  found.less_is_better(table, "write, without", "ns", write_pair<Unbiased>(effort));
+  measure_mix<Lock>(chosen, effort, found);
+}
+
+template <class Policy>
+void measure_policy(const options& chosen, bench::effort effort, bench::figures& found) {
+  using bench::pthread_lock;
+  measure_lock<bravo<pthread_lock, Policy>, bravo<pthread_lock, eager<Policy>>,
+               bravo<pthread_lock, unbiased<Policy>>>(chosen, effort, found);
+}
+
+// Of a table in which some others have a slot; the cache is as the scan before has left it.
+template <readmost::scan_with Kernel>
+void measure_scan(const options&, bench::effort effort, bench::figures& found) {
+  struct alignas(64) slots {
+    std::array<readmost::visible_slot, 4096> slot{};
+  };
+  const auto table = std::make_unique<slots>();
+  std::minstd_rand random(1);
+  for (int i = 0; i < 16; ++i) table->slot[random() % 4096] = random() << 3 | 1;
+  constexpr std::uint64_t nobodys = 0x1000'0000'0000;
+  for (const std::size_t count : {std::size_t{512}, std::size_t{4096}}) {
+    const double whole = best_of(effort, 20, [&] {
+      if (readmost::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
+        throw std::runtime_error("a scan finds what nobody has put into the table");
+      }
+    });
+    found.point("Scan", static_cast<double>(count), "less", "ns per slot",
+                whole / static_cast<double>(count));
+  }
+}
+
+// --- Contenders ---------------------------------------------------------------------------------
+
+struct part {
+  std::string name;
+  void (*measure)(const options&, bench::effort, bench::figures&);
+};
+
+std::vector<part> all_parts() {
+  using bench::pthread_lock;
+  using readmost::scan_with;
+  std::vector<part> all{
+      {"default", measure_policy<bravo_policy>},
+      {"pthread", measure_lock<pthread_lock, pthread_lock, pthread_lock>},
+      {"paper", measure_policy<bravo_paper_policy>},
+      {"paper, vector scan", measure_policy<paper_vector_scan>},
+      {"paper, weighed bias", measure_policy<paper_weighed>},
+      {"inhibited bias", measure_policy<inhibited>},
+      {"inhibited bias, rare clock", measure_policy<inhibited_rare_clock>},
+      {"drawn bias", measure_policy<drawn>},
+      {"table of 4096", measure_policy<table_of_4096>},
+      {"private table", measure_policy<private_slots>},
+      {"scattered threads", measure_policy<scattered>},
+      {"one probe", measure_policy<one_probe>},
+      {"scalar scan", measure_policy<scalar_scan>},
+      {"writers' queue", measure_policy<queue>},
+      {"consensus", measure_policy<bravo_consensus_policy>},
+      {"scan, scalar", measure_scan<scan_with::scalar>},
+  };
+  const auto add = [&](scan_with kernel, const char* name,
+                       void (*measure)(const options&, bench::effort, bench::figures&)) {
+    if (readmost::is_available(kernel)) all.push_back({name, measure});
+  };
+  add(scan_with::sse2, "scan, sse2", measure_scan<scan_with::sse2>);
+  add(scan_with::avx2, "scan, avx2", measure_scan<scan_with::avx2>);
+  add(scan_with::avx512, "scan, avx512", measure_scan<scan_with::avx512>);
+  add(scan_with::neon, "scan, neon", measure_scan<scan_with::neon>);
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<part> all = all_parts();
+  std::vector<std::string> names;
+  for (const part& one : all) names.push_back(one.name);
+  options chosen;
+  return bench::compare(argc, argv,
+                        {"bravo_policies", description, names,
+                         [&](const std::string& name, bench::effort effort, bench::figures& found) {
+                           for (const part& one : all) {
+                             if (one.name == name) one.measure(chosen, effort, found);
+                           }
+                         },
+                         [&](CLI::App& app) { chosen.add_to(app); }});
+}

@@ -1,0 +1,167 @@
+// Inter-lock interference (bravo.md 5.1, Fig. 1).
+#include <memory>
+#include <readmost/bravo.hpp>
+#include <rivals/pf_q.hpp>
+
+#include "comparison.hpp"
+#include "locks/timed_run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "Inter-lock interference (bravo.md 5.1, Fig. 1): 64 threads draw a lock from a pool by lot, "
+    "lock "
+    "it for reading, take 20 steps of a random number generator, unlock, and take 100 steps. "
+    "Nobody "
+    "writes. Acquisitions per second by the size of the pool, where all locks share the table of "
+    "visible readers, and where each lock has a table of its own of 4096 slots; and the former as "
+    "a fraction of the latter, the two measured in turns. bravo-ba has Readmost's policy, "
+    "bravo-ba-paper the paper's, each over a phase-fair queue lock.";
+
+struct options {
+  bench::seconds_option seconds;
+  unsigned threads = 64;
+  std::vector<unsigned> pools{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    app.add_option("--threads", threads, "Threads that read")
+        ->check(CLI::Range(1U, 1024U))
+        ->capture_default_str();
+    app.add_option("--pool", pools, "Numbers of locks")
+        ->check(CLI::Range(1U, 1U << 16))
+        ->capture_default_str();
+  }
+};
+
+// Marsaglia's xorshift64.
+class generator {
+ public:
+  explicit generator(unsigned seed) : state_{0x9E3779B97F4A7C15U * (seed + 1)} {}
+
+  void step() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    // The steps are what is to take time.
+    asm volatile("" : "+r"(state_));
+  }
+  // From 0 to below `bound`.
+  std::size_t below(std::size_t bound) {
+    step();
+    return static_cast<std::size_t>((state_ >> 32) * bound >> 32);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+template <class Lock>
+class pool {
+ public:
+  explicit pool(std::size_t size) : size_(size), locks_(std::make_unique<place[]>(size)) {}
+
+  double acquisitions_per_second(unsigned threads, std::chrono::nanoseconds time) {
+    std::vector<bench::timed_body> bodies;
+    for (unsigned i = 0; i < threads; ++i) {
+      bodies.push_back([this, i](const std::atomic<bool>& stopped) { return read(i, stopped); });
+    }
+    const bench::timed_outcome outcome = bench::run_together(bodies, time);
+    return outcome.per_second(outcome.total());
+  }
+
+  // Throws if a hold is left, which would keep a writer out for ever.
+  void require_free() {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (!locks_[i].lock.try_lock()) throw std::runtime_error("a lock is held that nobody holds");
+      locks_[i].lock.unlock();
+    }
+  }
+
+ private:
+  struct alignas(128) place {
+    Lock lock;
+  };
+
+  std::uint64_t read(unsigned thread, const std::atomic<bool>& stopped) {
+    generator random(thread);
+    std::uint64_t times = 0;
+    for (; !stopped.load(std::memory_order_relaxed); ++times) {
+      Lock& lock = locks_[random.below(size_)].lock;
+      lock.lock_shared();
+      for (int i = 0; i < 20; ++i) random.step();
+      lock.unlock_shared();
+      for (int i = 0; i < 100; ++i) random.step();
+    }
+    return times;
+  }
+
+  std::size_t size_;
+  std::unique_ptr<place[]> locks_;
+};
+
+template <class Policy>
+struct with_private_tables : Policy {
+  using table = readmost::private_table<4096>;
+};
+
+template <class Policy>
+void measure_policy(const options& chosen, bench::effort effort, bench::figures& found) {
+  constexpr int rounds = 4;
+  std::vector<unsigned> sizes = chosen.pools;
+  if (effort.quick) sizes = {sizes.front(), sizes[sizes.size() / 2]};
+  const std::chrono::nanoseconds time = chosen.seconds.point(effort, 200ms) / rounds;
+  for (const unsigned size : sizes) {
+    pool<readmost::bravo<rivals::pf_q, Policy>> sharing(size);
+    pool<readmost::bravo<rivals::pf_q, with_private_tables<Policy>>> apart(size);
+    // The locks become biased, and their memory comes to be.
+    sharing.acquisitions_per_second(chosen.threads, time / 4);
+    apart.acquisitions_per_second(chosen.threads, time / 4);
+    bench::percentiles of_sharing;
+    bench::percentiles of_apart;
+    bench::percentiles fractions;
+    for (int round = 0; round < rounds; ++round) {
+      double shared = 0;
+      double own = 0;
+      // Neither always comes after the other.
+      for (const bool first : {round % 2 == 0, round % 2 != 0}) {
+        if (first) {
+          shared = sharing.acquisitions_per_second(chosen.threads, time);
+        } else {
+          own = apart.acquisitions_per_second(chosen.threads, time);
+        }
+      }
+      of_sharing.add_ns(shared);
+      of_apart.add_ns(own);
+      fractions.add_ns(shared / own);
+    }
+    sharing.require_free();
+    apart.require_free();
+    found.point("Acquisitions, one table for all locks", size, "more", "per second",
+                of_sharing.median());
+    found.point("Acquisitions, a table for each lock", size, "neither", "per second",
+                of_apart.median());
+    found.point("Inter-lock interference", size, "more", "of the ideal", fractions.median());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options chosen;
+  const auto measure = [&](const std::string& name, bench::effort effort, bench::figures& found) {
+    if (name == "bravo-ba") {
+      measure_policy<readmost::bravo_policy>(chosen, effort, found);
+    } else {
+      measure_policy<readmost::bravo_paper_policy>(chosen, effort, found);
+    }
+  };
+  return bench::compare(argc, argv,
+                        {"lock_interference",
+                         description,
+                         {"bravo-ba", "bravo-ba-paper"},
+                         measure,
+                         [&](CLI::App& app) { chosen.add_to(app); }});
+}

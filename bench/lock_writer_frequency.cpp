@@ -1,0 +1,66 @@
+// Readers and a writer that waits between its writes (fcp.md Fig. 21), for locks; writer_frequency
+// is the same for RCU.
+#include "locks/compare_locks.hpp"
+#include "locks/timed_run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr const char* description =
+    "Sections per second of readers, and of a writer that waits between two of its own (fcp.md "
+    "Fig. "
+    "21), by how long it waits, in microseconds. One reader less than CPUs, but at least one; all "
+    "sections count down from 10, and the writer spins while it waits.";
+
+struct options {
+  bench::seconds_option seconds;
+  unsigned readers = std::max(readmost::platform::usable_cpus(), 2U) - 1;
+  std::vector<unsigned> delays{0, 1, 10, 100, 1000, 10'000};
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    app.add_option("--readers", readers, "Threads that read")
+        ->check(CLI::Range(1U, 1024U))
+        ->capture_default_str();
+    app.add_option("--delay", delays, "Microseconds between two writes")->capture_default_str();
+  }
+};
+
+void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
+             bench::figures& found) {
+  for (const unsigned delay : chosen.delays) {
+    const auto counter = lock.make_counter();
+    const std::function<void()> pause = [delay] {
+      if (delay == 0) return;
+      const auto over = clock::now() + std::chrono::microseconds(delay);
+      while (clock::now() < over) {
+      }
+    };
+    std::vector<bench::timed_body> bodies(chosen.readers, [&](const std::atomic<bool>& stopped) {
+      return counter->read(10, 0, stopped);
+    });
+    bench::percentiles waits;
+    bodies.push_back([&](const std::atomic<bool>& stopped) {
+      return counter->write_and_wait(pause, waits, stopped);
+    });
+    const bench::timed_outcome outcome =
+        bench::run_together(bodies, chosen.seconds.point(effort, 200ms));
+    const std::uint64_t writes = outcome.counts.back();
+    bench::require_no_write_lost(*counter, writes);
+    found.point("Readers beside a writer", delay, "more", "sections per second",
+                outcome.per_second(outcome.total() - writes));
+    found.point("A writer beside readers", delay, "more", "sections per second",
+                outcome.per_second(writes));
+    if (waits.count() > 0) {
+      found.point("Wait of a writer beside readers", delay, "less", "ns, median", waits.median());
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::compare_locks(argc, argv, "lock_writer_frequency", description, options{}, measure);
+}

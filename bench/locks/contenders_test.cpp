@@ -1,0 +1,188 @@
+#include "contenders.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <readmost/shared_mutex.hpp>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "contender_of.hpp"
+#include "timed_run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+// A lock that does not lock.
+class open_door {
+ public:
+  void lock() { sched_yield(); }
+  void unlock() {}
+  void lock_shared() { asm volatile("" ::: "memory"); }
+  void unlock_shared() { asm volatile("" ::: "memory"); }
+};
+
+using bodies_of = std::vector<bench::timed_body> (*)(bench::guarded_counter&);
+
+// Whether running these over a lock that does not lock ends in an error, sooner or later.
+bool notice_an_open_door(bodies_of bodies) {
+  const bench::contender_of<open_door> door("open door");
+  const auto over = clock::now() + 60s;
+  while (clock::now() < over) {
+    const auto counter = door.make_counter();
+    try {
+      const bench::timed_outcome outcome = bench::run_together(bodies(*counter), 20ms);
+      bench::require_no_write_lost(*counter, outcome.total());
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(locks_that_do_not_lock, are_noticed_by_a_lost_write) {
+  EXPECT_TRUE(notice_an_open_door([](bench::guarded_counter& counter) {
+    return std::vector<bench::timed_body>(
+        4, [&counter](const std::atomic<bool>& stopped) { return counter.write(0, 0, stopped); });
+  }));
+}
+
+TEST(locks_that_do_not_lock, are_noticed_by_a_reader_that_stays) {
+  const bench::contender_of<open_door> door("open door");
+  const auto counter = door.make_counter();
+  const auto stay = [] { std::this_thread::sleep_for(1ms); };
+  EXPECT_THROW(bench::run_together(
+                   {[&](const auto& stopped) { return counter->write(0, 0, stopped); },
+                    [&](const auto& stopped) { return counter->read_and_stay(stay, stopped); }},
+                   200ms),
+               std::runtime_error);
+}
+
+TEST(contenders, have_names_of_their_own_and_ours_is_first) {
+  const auto names = bench::names_of(bench::all_contenders());
+  EXPECT_EQ(names.front(), "prwlock");
+  EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
+  for (const char* const expected :
+       {"pthread", "std::shared_mutex", "ba", "pf-t", "per-cpu", "cohort-rw", "brlock",
+        "brlock-flags", "rmlock", "percpu-rwlock", "c-snzi", "tlrw", "stamped", "bravo-pthread",
+        "bravo-ba", "bravo-prwlock", "bravo-mutex", "bravo-consensus"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), expected), 1) << expected;
+  }
+  EXPECT_THROW(bench::named(bench::all_contenders(), "no lock"), std::logic_error);
+}
+
+TEST(contenders, say_how_large_their_locks_are) {
+  const auto all = bench::all_contenders();
+  const auto size_of = [&](const char* name) { return bench::named(all, name).size(); };
+  EXPECT_EQ(size_of("pthread").here, 56U);
+  EXPECT_EQ(size_of("pthread").on_72_cpus_and_2_nodes, 56U);
+  EXPECT_EQ(size_of("prwlock").here, sizeof(readmost::shared_mutex));
+  EXPECT_GT(size_of("prwlock").of_each_thread, 0U);
+  EXPECT_GE(size_of("per-cpu").on_72_cpus_and_2_nodes, 72 * 64U);
+  // By nodes, not by CPUs.
+  EXPECT_LT(size_of("cohort-rw").on_72_cpus_and_2_nodes, 1024U);
+  EXPECT_GE(size_of("bravo-pthread").of_the_process, 8 * 64U);
+  EXPECT_EQ(size_of("bravo-consensus").of_the_process, 0U);
+}
+
+TEST(contenders, count_what_they_do) {
+  const bench::contender_list all = bench::all_contenders();
+  const auto counter = bench::named(all, "prwlock").make_counter();
+  counter->write_times(7, 0);
+  counter->read_times(5, 0);
+  EXPECT_EQ(counter->written(), 7U);
+  EXPECT_NO_THROW(bench::require_no_write_lost(*counter, 7));
+  EXPECT_THROW(bench::require_no_write_lost(*counter, 8), std::runtime_error);
+
+  std::uint64_t writes = 0;
+  const std::atomic<bool> stopped{true};
+  EXPECT_EQ(counter->rwbench(1, 0.5, writes, stopped), 0U);
+  EXPECT_EQ(writes, 0U);
+
+  bench::percentiles waits;
+  const auto outcome = bench::run_together(
+      {[&](const auto& until) { return counter->rwbench(1, 1, writes, until); },
+       [&](const auto& until) { return counter->write_and_wait([] {}, waits, until); }},
+      20ms);
+  EXPECT_EQ(outcome.counts[0], writes);
+  EXPECT_EQ(outcome.counts[1], waits.count());
+  EXPECT_EQ(counter->written(), 7 + outcome.total());
+}
+
+TEST(contenders, pass_a_turn_round_a_ring) {
+  const bench::contender_list all = bench::all_contenders();
+  const auto counter = bench::named(all, "prwlock").make_counter();
+  std::vector<bench::ring_place> ring(2);
+  ring[0].turn = 1;
+  const auto outcome = bench::run_together(
+      {[&](const auto& until) { return counter->read_by_turns(ring[0], ring[1], true, until); },
+       [&](const auto& until) { return counter->read_by_turns(ring[1], ring[0], true, until); }},
+      20ms);
+  EXPECT_GT(outcome.total(), 0U);
+  EXPECT_LE(outcome.counts[0] - outcome.counts[1], 1U);
+  EXPECT_EQ(std::max(ring[0].turn.load(), ring[1].turn.load()), outcome.total() + 1);
+}
+
+TEST(guarded_table, finds_what_is_in_it_and_notices_what_is_not) {
+  const bench::contender_list all = bench::all_contenders();
+  const auto guarded = bench::named(all, "prwlock").make_table();
+  const auto look_up = [&](std::uint64_t keys) {
+    return bench::run_together(
+        {[&](const auto& until) { return guarded->look_up(1, keys, until); }}, 10ms);
+  };
+  std::uint64_t inserted = 0;
+  std::uint64_t erased = 0;
+  bench::run_together({[&](const auto& until) { return guarded->insert(inserted, 100, until); }},
+                      100ms);
+  EXPECT_EQ(inserted, 100U);  // and then it waits
+  EXPECT_EQ(guarded->table().size(), 100U);
+  EXPECT_GT(look_up(100).total(), 0U);
+  EXPECT_THROW(look_up(101), std::runtime_error);
+
+  guarded->table().erase(50);
+  guarded->table().insert(50, bench::string_table::value_of(51));
+  EXPECT_THROW(look_up(100), std::runtime_error);
+
+  bench::run_together({[&](const auto& until) { return guarded->erase(erased, until); }}, 100ms);
+  EXPECT_EQ(erased, 100U);
+  EXPECT_EQ(guarded->table().size(), 0U);
+}
+
+TEST(timed_run, adds_up_by_thread) {
+  const bench::timed_outcome outcome{{1, 2, 4}, 0.5};
+  EXPECT_EQ(outcome.total(), 7U);
+  EXPECT_EQ(outcome.sum(1, 3), 6U);
+  EXPECT_EQ(outcome.per_second(outcome.total()), 14);
+}
+
+TEST(timed_run, tells_its_threads_when_the_time_is_up) {
+  const auto begin = clock::now();
+  const bench::timed_body wait = [](const std::atomic<bool>& stopped) -> std::uint64_t {
+    while (!stopped) sched_yield();
+    return 1;
+  };
+  const auto outcome = bench::run_together({wait, wait, wait}, 30ms);
+  EXPECT_GE(clock::now() - begin, 30ms);
+  EXPECT_GE(outcome.seconds, 0.03);
+  EXPECT_EQ(outcome.total(), 3U);
+}
+
+TEST(timed_run, ends_early_with_the_error_of_a_thread) {
+  const auto begin = clock::now();
+  EXPECT_THROW(
+      bench::run_together({[](const auto& stopped) -> std::uint64_t {
+                             while (!stopped) sched_yield();
+                             return 1;
+                           },
+                           [](const auto&) -> std::uint64_t { throw std::runtime_error("wrong"); }},
+                          300s),
+      std::runtime_error);
+  EXPECT_LT(clock::now() - begin, 100s);
+}
+
+}  // namespace

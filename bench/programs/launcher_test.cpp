@@ -1,0 +1,115 @@
+#include "launcher.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "preload.hpp"
+
+namespace {
+
+using bench::finished_program;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using words = std::vector<std::string>;
+
+constexpr std::chrono::seconds a_minute{60};
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class LauncherTest : public testing::Test {
+ protected:
+  std::string error_of_run(const std::string& lock, const words& program,
+                           std::chrono::seconds limit = a_minute) {
+    return error_of([&] { programs_.run(lock, program, {}, limit); });
+  }
+
+  bench::launcher programs_;
+};
+
+TEST_F(LauncherTest, OffersWhatTheLibraryOffersOursFirst) {
+  const words locks = bench::launcher::locks();
+  EXPECT_EQ(locks.front(), "prwlock");
+  EXPECT_THAT(locks, Contains("pthread"));
+}
+
+TEST_F(LauncherTest, PthreadIsTheProgramAsItIs) {
+  EXPECT_THAT(programs_.run("pthread", {"env"}, {}, a_minute).output,
+              AllOf(Not(HasSubstr("libreadmost")), Not(HasSubstr("READMOST_LOCK"))));
+}
+
+TEST_F(LauncherTest, PthreadLeavesOutAPreloadedLibraryOfOurs) {
+  setenv("LD_PRELOAD", readmost::command::find_library({}).c_str(), 1);
+  setenv("READMOST_LOCK", "prwlock", 1);
+  const std::string environment = programs_.run("pthread", {"env"}, {}, a_minute).output;
+  unsetenv("LD_PRELOAD");
+  unsetenv("READMOST_LOCK");
+  EXPECT_THAT(environment, AllOf(Not(HasSubstr("libreadmost")), Not(HasSubstr("READMOST_LOCK"))));
+}
+
+TEST_F(LauncherTest, ALockReachesTheProgramsRwlocks) {
+  const finished_program done = programs_.run(
+      "prwlock", {bench::program_folder() / "examples" / "rwbench", "--seconds", "0.05"},
+      {{"READMOST_STATS", "1"}}, a_minute);
+  EXPECT_THAT(done.output, HasSubstr("lock prwlock"));
+  EXPECT_GT(done.number("writes +([0-9]+)"), 0);
+  EXPECT_GT(done.cpu_seconds, 0);
+  EXPECT_GT(done.seconds, 0.05);
+}
+
+TEST_F(LauncherTest, RefusesFiguresOfALockThatTheLibraryDoesNotKnow) {
+  EXPECT_THAT(error_of_run("no-lock",
+                           {bench::program_folder() / "examples" / "rwbench", "--seconds", "0.05"}),
+              AllOf(HasSubstr("READMOST_LOCK=no-lock"), HasSubstr("was not given that lock")));
+}
+
+TEST_F(LauncherTest, AFailureNamesTheCommandAndShowsItsOutput) {
+  EXPECT_THAT(error_of_run("pthread", {"sh", "-c", "echo a wrong value; exit 3"}),
+              HasSubstr("'sh -c 'echo a wrong value; exit 3'' failed: status 3; the end of its "
+                        "output:\na wrong value"));
+}
+
+TEST_F(LauncherTest, TheCommandOfAFailureCanBeRepeated) {
+  EXPECT_THAT(error_of_run("prwlock", {"false"}),
+              testing::ContainsRegex("'READMOST_LOCK=prwlock LD_PRELOAD=/.*pthread.so false'"));
+}
+
+TEST_F(LauncherTest, ASignalIsNamed) {
+  EXPECT_THAT(error_of_run("pthread", {"sh", "-c", "kill -SEGV $$"}),
+              HasSubstr("was ended by signal 11 (Segmentation fault)"));
+}
+
+TEST_F(LauncherTest, AProgramThatDoesNotEndIsEnded) {
+  EXPECT_THAT(error_of_run("pthread", {"sleep", "60"}, std::chrono::seconds(1)),
+              HasSubstr("'sleep 60' had not ended after 1 seconds"));
+}
+
+TEST_F(LauncherTest, AProgramThatIsNotThereIsNamed) {
+  EXPECT_THAT(error_of_run("pthread", {"no-such-program"}), HasSubstr("no-such-program"));
+}
+
+TEST(FinishedProgram, NumberIsOfTheFirstGroup) {
+  const finished_program done{.command = "p", .output = "time: 1.5\nget:\ntime: 2e3\n"};
+  EXPECT_EQ(done.number("^time: ([0-9.e]+)$"), 1.5);
+  EXPECT_EQ(done.number("(?s)^get:.*?^time: ([0-9.e]+)$"), 2000);
+}
+
+TEST(FinishedProgram, WhatIsNoFigureIsAnError) {
+  const finished_program done{.command = "p", .output = "rate: 0\nname: x\n"};
+  EXPECT_EQ(done.number("rate: (.*)"), 0);
+  EXPECT_THAT(error_of([&] { done.number_above_0("rate: (.*)"); }), HasSubstr("'p' printed 0"));
+  EXPECT_THAT(error_of([&] { done.number("name: (.*)"); }),
+              AllOf(HasSubstr("'p' printed 'x'"), HasSubstr("no number")));
+  EXPECT_THAT(error_of([&] { done.number("time: (.*)"); }),
+              AllOf(HasSubstr("'p' printed nothing that"), HasSubstr("rate: 0")));
+}
+
+}  // namespace

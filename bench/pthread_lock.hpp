@@ -1,0 +1,22 @@
+// pthread_rwlock_t with the members of std::shared_mutex.
+#pragma once
+
+#include <pthread.h>
+
+namespace bench {
+
+// glibc's, or the preloaded library's: as the program is started.
+class pthread_lock {
+ public:
+  void lock() { pthread_rwlock_wrlock(&lock_); }
+  bool try_lock() { return pthread_rwlock_trywrlock(&lock_) == 0; }
+  void unlock() { pthread_rwlock_unlock(&lock_); }
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  bool try_lock_shared() { return pthread_rwlock_tryrdlock(&lock_) == 0; }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+
+ private:
+  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
+};
+
+}  // namespace bench

@@ -1,0 +1,154 @@
+// Implements mixed_table for a `Table` with inline functions, and the RCU variant of such a table.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "chains.hpp"
+#include "mixed_tables.hpp"
+
+namespace bench {
+
+class random_numbers {
+ public:
+  explicit random_numbers(std::uint64_t seed) : state_(seed + 1) {}
+  // 32 bits.
+  std::uint64_t operator()() {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return state_ >> 32;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Numbers of searches between two updates, drawn at random so that the share of updates comes out
+// as asked for. Drawn beforehand: a logarithm would cost more than what is measured.
+class run_lengths {
+ public:
+  static constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
+
+  run_lengths(double updates, std::uint64_t seed) {
+    random_numbers random(seed);
+    for (std::uint64_t& length : lengths_) {
+      const double uniform = (static_cast<double>(random()) + 0.5) / 0x1p32;
+      length = updates <= 0 ? endless
+               : updates >= 1
+                   ? 0
+                   : static_cast<std::uint64_t>(std::log(uniform) / std::log1p(-updates));
+    }
+  }
+  std::uint64_t next() { return lengths_[at_++ % lengths_.size()]; }
+
+ private:
+  std::array<std::uint64_t, 4096> lengths_{};
+  std::size_t at_ = 0;
+};
+
+// Table::user is a thread's: find(key, missed) says whether nothing wrong was found; take_out(key)
+// and put_in(element) are updates, discard(element) has it destroyed when nobody reads it any more;
+// quiescent() comes after each batch.
+template <class Table>
+class mixed_table_of final : public mixed_table {
+ public:
+  explicit mixed_table_of(std::size_t buckets) : mask_(buckets - 1), table_(buckets) {}
+  ~mixed_table_of() override { Table::settle(); }
+
+  mixed_result use(const std::atomic<bool>& stopped, std::uint64_t seed, double updates,
+                   std::atomic<std::uint64_t>& operations) override {
+    constexpr unsigned batch = 64;
+    typename Table::user me(table_);
+    random_numbers random(seed);
+    run_lengths runs(updates, seed);
+    mixed_result result;
+    std::uint64_t left = runs.next();
+    for (std::uint64_t done = 0; !stopped.load(std::memory_order_relaxed);) {
+      for (unsigned i = 0; i < batch; ++i) {
+        const std::uint64_t key = random() & mask_;
+        if (left == 0) {
+          update(me, key);
+          ++result.updates;
+          left = runs.next();
+        } else {
+          --left;
+          if (!me.find(key, result.misses)) ++result.wrong;
+        }
+      }
+      me.quiescent();
+      operations.store(done += batch, std::memory_order_relaxed);
+    }
+    result.searches = operations.load(std::memory_order_relaxed) - result.updates;
+    return result;
+  }
+  void settle() override { Table::settle(); }
+  std::string fault() const override { return table_.elements().fault(); }
+
+ private:
+  // Two operations, each synchronized by itself. What another thread has just taken out is left to
+  // that one.
+  static void update(typename Table::user& me, std::uint64_t key) {
+    auto* const old = me.take_out(key);
+    if (old == nullptr) return;
+    // In its place, not in its memory: who still reads that is to be found out.
+    me.put_in(*new typename Table::element(key));
+    me.discard(old);
+  }
+
+  std::uint64_t mask_;
+  Table table_;
+};
+
+// Whether what was found under `key` is what belongs there; counts it if there was nothing.
+template <class Element>
+bool is_found(const Element* found, std::uint64_t key, std::uint64_t& missed) {
+  if (found == nullptr) {
+    ++missed;
+    return true;
+  }
+  return found->key == key && found->is_right();
+}
+
+// Readers in sections of RCU; updates under the bucket's spinlock. Rcu has element, section,
+// thread, retire(element), quiescent() and settle().
+template <class Rcu>
+class rcu_table {
+ public:
+  using element = typename Rcu::element;
+
+  explicit rcu_table(std::size_t buckets) : chains_(buckets), locks_(buckets) {}
+  static void settle() { Rcu::settle(); }
+  const chains<element>& elements() const { return chains_; }
+
+  class user {
+   public:
+    explicit user(rcu_table& of) : of_(of) {}
+
+    bool find(std::uint64_t key, std::uint64_t& missed) {
+      const typename Rcu::section inside;
+      return is_found(of_.chains_.find(key), key, missed);
+    }
+    element* take_out(std::uint64_t key) {
+      const std::lock_guard guard(of_.locks_[of_.chains_.bucket_of(key)]);
+      return of_.chains_.take_out(key);
+    }
+    void put_in(element& fresh) {
+      const std::lock_guard guard(of_.locks_[of_.chains_.bucket_of(fresh.key)]);
+      of_.chains_.put_in(fresh);
+    }
+    void discard(element* old) { Rcu::retire(old); }
+    void quiescent() { Rcu::quiescent(); }
+
+   private:
+    [[no_unique_address]] typename Rcu::thread member_;
+    rcu_table& of_;
+  };
+
+ private:
+  chains<element> chains_;
+  bucket_locks locks_;
+};
+
+}  // namespace bench

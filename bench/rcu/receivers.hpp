@@ -1,0 +1,208 @@
+// Threads that answer messages, by different means: send() returns when all have got it.
+#pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <latch>
+#include <list>
+#include <readmost/platform.hpp>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "heartbeats.hpp"
+
+namespace bench {
+
+// The number of a message, on a line of its own.
+struct alignas(64) message_number {
+  std::atomic<std::uint32_t> value{0};
+
+  void await(std::uint32_t number) const {
+    for (unsigned spins = 1; value.load(std::memory_order_acquire) != number; ++spins) {
+      readmost::platform::relax();
+      if (spins % 1024 == 0) std::this_thread::yield();
+    }
+  }
+};
+
+// Run without a rest, and know of nothing.
+class running_threads {
+ public:
+  explicit running_threads(unsigned count) : begun_(count) {
+    for (unsigned i = 0; i < count; ++i) {
+      heartbeats::pulse& pulse = alive_.add();
+      threads_.emplace_back([this, &pulse] {
+        begun_.count_down();
+        while (!over_.load(std::memory_order_relaxed)) pulse.beat();
+      });
+    }
+    begun_.wait();
+  }
+  ~running_threads() {
+    over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  running_threads(const running_threads&) = delete;
+  running_threads& operator=(const running_threads&) = delete;
+
+  bool all_running() { return alive_.all_alive(); }
+
+ private:
+  heartbeats alive_;
+  std::latch begun_;
+  std::atomic<bool> over_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Poll one line, without a rest.
+class polling_threads {
+ public:
+  explicit polling_threads(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      message_number& answer = answers_.emplace_back();
+      heartbeats::pulse& pulse = alive_.add();
+      threads_.emplace_back([this, &answer, &pulse] {
+        for (std::uint32_t seen = 0; seen != over; pulse.beat()) {
+          const std::uint32_t now = sent_.value.load(std::memory_order_acquire);
+          if (now != seen) answer.value.store(seen = now, std::memory_order_release);
+        }
+      });
+    }
+  }
+  ~polling_threads() {
+    sent_.value.store(over, std::memory_order_release);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  polling_threads(const polling_threads&) = delete;
+  polling_threads& operator=(const polling_threads&) = delete;
+
+  bool all_running() { return alive_.all_alive(); }
+
+  void send() {
+    sent_.value.store(++last_, std::memory_order_release);
+    for (const message_number& answer : answers_) answer.await(last_);
+  }
+
+ private:
+  static constexpr std::uint32_t over = ~0U;
+
+  heartbeats alive_;
+  message_number sent_;
+  std::uint32_t last_ = 0;
+  std::list<message_number> answers_;
+  std::vector<std::thread> threads_;
+};
+
+// Sleep on a futex.
+class sleeping_threads {
+ public:
+  explicit sleeping_threads(unsigned count) : begun_(count) {
+    for (unsigned i = 0; i < count; ++i) {
+      message_number& answer = answers_.emplace_back();
+      threads_.emplace_back([this, &answer] {
+        begun_.count_down();
+        for (std::uint32_t seen = 0; seen != over;) {
+          readmost::platform::futex_wait(&sent_.value, seen, everybody, nullptr);
+          const std::uint32_t now = sent_.value.load(std::memory_order_acquire);
+          if (now == seen) continue;
+          answer.value.store(seen = now, std::memory_order_release);
+        }
+      });
+    }
+    begun_.wait();
+  }
+  ~sleeping_threads() {
+    publish(over);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  sleeping_threads(const sleeping_threads&) = delete;
+  sleeping_threads& operator=(const sleeping_threads&) = delete;
+
+  bool all_running() { return true; }  // they need not
+
+  void send() {
+    publish(++last_);
+    for (const message_number& answer : answers_) answer.await(last_);
+  }
+
+ private:
+  static constexpr std::uint32_t over = ~0U;
+  static constexpr std::uint32_t everybody = ~0U;
+  static constexpr int all = 1 << 30;
+
+  void publish(std::uint32_t number) {
+    sent_.value.store(number, std::memory_order_release);
+    readmost::platform::futex_wake(&sent_.value, all, everybody);
+  }
+
+  message_number sent_;
+  std::uint32_t last_ = 0;
+  std::list<message_number> answers_;
+  std::latch begun_;
+  std::vector<std::thread> threads_;
+};
+
+// Run without a rest, and answer in a signal handler. One of these at a time.
+class signalled_threads {
+ public:
+  explicit signalled_threads(unsigned count) : begun_(count) {
+    struct sigaction handler{};
+    handler.sa_handler = [](int) { my_answer->value.fetch_add(1, std::memory_order_release); };
+    handler.sa_flags = SA_RESTART;
+    if (sigaction(SIGUSR1, &handler, nullptr) != 0) {
+      throw std::system_error(errno, std::generic_category(), "sigaction");
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      receiver& one = receivers_.emplace_back();
+      heartbeats::pulse& pulse = alive_.add();
+      threads_.emplace_back([this, &one, &pulse] {
+        my_answer = &one.answer;
+        one.thread = readmost::platform::thread_id();
+        begun_.count_down();
+        while (!over_.load(std::memory_order_relaxed)) pulse.beat();
+      });
+    }
+    begun_.wait();
+  }
+  ~signalled_threads() {
+    over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  signalled_threads(const signalled_threads&) = delete;
+  signalled_threads& operator=(const signalled_threads&) = delete;
+
+  bool all_running() { return alive_.all_alive(); }
+
+  void send() {
+    ++last_;
+    for (const receiver& one : receivers_) {
+      if (syscall(SYS_tgkill, getpid(), one.thread, SIGUSR1) != 0) {
+        throw std::system_error(errno, std::generic_category(), "tgkill");
+      }
+    }
+    for (const receiver& one : receivers_) one.answer.await(last_);
+  }
+
+ private:
+  struct receiver {
+    message_number answer;
+    std::int32_t thread = 0;
+  };
+
+  static inline thread_local message_number* my_answer = nullptr;
+
+  heartbeats alive_;
+  std::uint32_t last_ = 0;
+  std::list<receiver> receivers_;
+  std::latch begun_;
+  std::atomic<bool> over_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bench

@@ -1,0 +1,74 @@
+// Threads that do the same thing without a rest, and how much of it they get done.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <readmost/platform.hpp>
+#include <thread>
+#include <vector>
+
+namespace bench {
+
+// From 1 to twice as many threads as CPUs: all numbers where those are few, powers of two where
+// they are many; the number of CPUs is always there.
+inline std::vector<unsigned> thread_counts() {
+  const unsigned cpus = readmost::platform::usable_cpus();
+  std::vector<unsigned> counts;
+  for (unsigned i = 1; i <= 2 * cpus; i = cpus <= 4 ? i + 1 : 2 * i) {
+    if (!counts.empty() && counts.back() < cpus && i > cpus) counts.push_back(cpus);
+    counts.push_back(i);
+  }
+  if (counts.back() != 2 * cpus) counts.push_back(2 * cpus);
+  return counts;
+}
+
+// Each calls work(stopped, number, done) once: it works until it is stopped and says in `done` how
+// much it has done so far. They work from the construction to the destruction.
+class workers {
+ public:
+  template <class Work>
+  workers(unsigned count, Work work) {
+    for (unsigned i = 0; i < count; ++i) {
+      counter& done = done_.emplace_back();
+      threads_.emplace_back([this, work, i, &done] { work(stopped_, i, done.count); });
+    }
+    for (const counter& each : done_) {
+      while (each.count.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
+    }
+  }
+  ~workers() {
+    stopped_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  workers(const workers&) = delete;
+  workers& operator=(const workers&) = delete;
+
+  std::uint64_t done() const {
+    std::uint64_t sum = 0;
+    for (const counter& each : done_) sum += each.count.load(std::memory_order_relaxed);
+    return sum;
+  }
+  // Of all of them, for so long from now.
+  double per_second(std::chrono::nanoseconds time) const {
+    using clock = std::chrono::steady_clock;
+    const std::uint64_t before = done();
+    const auto begin = clock::now();
+    std::this_thread::sleep_for(time);
+    const std::uint64_t after = done();
+    const std::chrono::duration<double> lasted = clock::now() - begin;
+    return static_cast<double>(after - before) / lasted.count();
+  }
+
+ private:
+  struct alignas(64) counter {
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  std::atomic<bool> stopped_{false};
+  std::list<counter> done_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bench

@@ -1,0 +1,117 @@
+// The hash-table mini-benchmark of the RCU paper (rcu.md Figs. 2, 6 and 27): one table under RCU,
+// hazard pointers and locks.
+#include <bit>
+#include <mutex>
+
+#include "comparison.hpp"
+#include "rcu/mixed_tables.hpp"
+#include "rcu/workers.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "Operations per second in a hash table with one element in each bucket, which random searches "
+    "and updates (delete, then reinsert) use without a rest: searches alone by number of threads "
+    "(rcu.md Figs. 2 and 6), and by the share of updates with a thread for each CPU (Fig. 27). "
+    "`ideal` is one thread without synchronization, times the threads that can run at once. RCU "
+    "and hazard pointers guard updates by a spinlock for each bucket. Updates allocate the new "
+    "element and free the old one, who defers it later. A search that finds what was destroyed, or "
+    "a table that is not whole in the end, ends the program with an error.";
+
+constexpr std::initializer_list<double> shares{0, 0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1};
+
+struct options {
+  bench::seconds_option seconds;
+  bench::threads_option threads{bench::thread_counts()};
+  std::vector<std::size_t> buckets{32, 16'384};
+};
+
+class measurement {
+ public:
+  measurement(const bench::mixed_table_maker& maker, std::size_t buckets,
+              std::chrono::nanoseconds time, bench::figures& found)
+      : single_threaded_(maker.single_threaded),
+        buckets_(buckets),
+        time_(time),
+        found_(found),
+        table_(maker.make(buckets)) {}
+
+  void searches(unsigned threads) {
+    found_.point(fmt::format("Searches, {} buckets", buckets_), threads, "more",
+                 "operations per second", operations(threads, 0));
+  }
+  void mix(unsigned threads, double updates) {
+    found_.point(fmt::format("Searches and updates, {} buckets", buckets_), updates, "more",
+                 "operations per second", operations(threads, updates));
+  }
+
+ private:
+  double operations(unsigned threads, double updates) {
+    const unsigned used = single_threaded_ ? 1 : threads;
+    bench::mixed_result sum;
+    std::mutex adding;
+    double per_second = 0;
+    {
+      const bench::workers working(used, [&](const std::atomic<bool>& stopped, unsigned number,
+                                             std::atomic<std::uint64_t>& done) {
+        const bench::mixed_result result = table_->use(stopped, number, updates, done);
+        const std::lock_guard guard(adding);
+        sum.wrong += result.wrong;
+        sum.misses += result.misses;
+      });
+      per_second = working.per_second(time_);
+    }
+    table_->settle();
+    check(sum, updates);
+    const unsigned at_once = std::min(threads, readmost::platform::usable_cpus());
+    return single_threaded_ ? per_second * at_once : per_second;
+  }
+
+  void check(const bench::mixed_result& result, double updates) const {
+    std::string fault = table_->fault();
+    if (result.wrong != 0) fault = "a search found what was destroyed";
+    if (updates == 0 && result.misses != 0) fault = "a key that is there was not found";
+    if (!fault.empty()) throw std::runtime_error(fault);
+  }
+
+  bool single_threaded_;
+  std::size_t buckets_;
+  std::chrono::nanoseconds time_;
+  bench::figures& found_;
+  std::unique_ptr<bench::mixed_table> table_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options given;
+  const auto makers = bench::all_mixed_tables();
+  std::vector<std::string> names;
+  for (const auto& maker : makers) names.push_back(maker.name);
+  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
+    const std::chrono::nanoseconds time = given.seconds.point(chosen, 100ms);
+    for (const auto& maker : makers) {
+      if (maker.name != name) continue;
+      for (const std::size_t buckets : given.buckets) {
+        measurement of(maker, buckets, time, found);
+        for (const unsigned threads : given.threads.counts(chosen)) of.searches(threads);
+        for (const double share : shares) of.mix(readmost::platform::usable_cpus(), share);
+      }
+    }
+  };
+  const auto add_options = [&](CLI::App& app) {
+    given.seconds.add_to(app);
+    given.threads.add_to(app, "Numbers of threads that search");
+    app.add_option("--buckets", given.buckets, "Sizes of the table, powers of two")
+        ->check([](const std::string& text) {
+          std::size_t count = 0;
+          const bool fits = CLI::detail::lexical_cast(text, count) && std::has_single_bit(count) &&
+                            count <= (std::size_t{1} << 24);
+          return fits ? std::string{}
+                      : fmt::format("Value {} is not a power of two up to 2^24", text);
+        });
+  };
+  return bench::compare(argc, argv, {"rcu_hash_table", description, names, measure, add_options});
+}

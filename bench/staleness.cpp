@@ -1,0 +1,90 @@
+// How soon readers see a new version by themselves (fcp.md section 3.1 and Fig. 1).
+#include <algorithm>
+#include <optional>
+
+#include "comparison.hpp"
+#include "rcu/versions.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "The share of readers, in percent, that have seen a new version within a time (nanoseconds) by "
+    "themselves, without a message (fcp.md Fig. 1). `memory`: the paper's experiment. A thread "
+    "writes a location now and then, another on another CPU reads it at random times, and where it "
+    "read the old value although the new one had been written, that is stale by so much. The "
+    "others "
+    "are the library's own version: it is raised as a writer's round raises it (domain.version), "
+    "and seen when the reader's record says so (thread_record.seen), which a reader of RCU does "
+    "when "
+    "it leaves a section. One reader less than CPUs, but at least one, without a rest between "
+    "sections, or with one; sections and rests of various lengths. Whatever takes longer than 1 ms "
+    "is not seen: there the reader was off its CPU. Times on the CPUs' own clocks (TSC, CNTVCT), "
+    "which agree within some nanoseconds.";
+
+constexpr double places[] = {20,  40,   60,   80,   100,  150,  200,    300,   500,
+                             700, 1000, 1500, 2000, 3000, 5000, 10'000, 20'000};
+
+// Shares of all that are not above each place.
+void draw(const std::vector<double>& times, std::size_t all, bench::figures& found) {
+  for (const double place : places) {
+    const auto within =
+        std::count_if(times.begin(), times.end(), [&](double one) { return one <= place; });
+    found.point(
+        "Readers that have seen a new version", place, "more", "%",
+        100 * static_cast<double>(within) / static_cast<double>(std::max<std::size_t>(all, 1)));
+  }
+}
+
+struct reader_kind {
+  const char* name;
+  std::chrono::nanoseconds section;
+  std::chrono::nanoseconds rest;
+};
+
+constexpr reader_kind kinds[] = {
+    {"sections", 0ns, 0ns},         {"sections of 100 ns", 100ns, 0ns},
+    {"sections of 1 us", 1us, 0ns}, {"rests of 100 ns", 0ns, 100ns},
+    {"rests of 1 us", 0ns, 1us},    {"rests of 10 us", 0ns, 10us},
+};
+
+void measure_memory(bench::effort chosen, bench::figures& found) {
+  const bench::staleness_of_memory seen =
+      bench::measure_memory(chosen.times(20'000), chosen.time(2s));
+  if (!seen.stale_ns.empty()) draw(seen.stale_ns, seen.stale_ns.size(), found);
+  found.told("Staleness", "reads", "times", static_cast<double>(seen.reads));
+  found.told("Staleness", "stale reads", "times", static_cast<double>(seen.stale_ns.size()));
+}
+
+void measure_sections(const reader_kind& kind, bench::effort chosen, bench::figures& found) {
+  const unsigned readers = std::max(readmost::platform::usable_cpus(), 2U) - 1;
+  const std::vector<std::optional<double>> seen = bench::measure_versions(
+      readers, kind.section, kind.rest, chosen.times(20'000), chosen.time(1s));
+  std::vector<double> times;
+  for (const auto& one : seen) {
+    if (one) times.push_back(*one);
+  }
+  draw(times, seen.size(), found);
+  bench::percentiles median;
+  for (const double one : times) median.add_ns(one);
+  if (!times.empty()) found.told("Staleness", "median", "ns", median.median());
+  found.told("Staleness", "not seen within 1 ms", "%",
+             100 * static_cast<double>(seen.size() - times.size()) /
+                 static_cast<double>(std::max<std::size_t>(seen.size(), 1)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const reader_kind& kind : kinds) names.emplace_back(kind.name);
+  names.emplace_back("memory");
+  const auto measure = [](const std::string& name, bench::effort chosen, bench::figures& found) {
+    if (name == "memory") measure_memory(chosen, found);
+    for (const reader_kind& kind : kinds) {
+      if (name == kind.name) measure_sections(kind, chosen, found);
+    }
+  };
+  return bench::compare(argc, argv, {"staleness", description, names, measure});
+}

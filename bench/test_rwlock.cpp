@@ -1,0 +1,55 @@
+// test_rwlock of liburcu's benchmarks, as the BRAVO paper runs it (bravo.md 5.3, Fig. 3).
+#include "locks/compare_locks.hpp"
+#include "locks/timed_run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* description =
+    "test_rwlock T 1 10 -c 10 -e 10 -d 1000 (bravo.md 5.3, Fig. 3): T readers count down from 10 "
+    "inside the lock, again and again; one writer counts down from 10 inside and from 1000 "
+    "outside. "
+    "What all of them do per second together, by the number of readers; and what the writer does.";
+
+struct options {
+  bench::seconds_option seconds;
+  bench::threads_option threads;
+  unsigned inside = 10;
+  unsigned between_writes = 1000;
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    threads.add_to(app, "Numbers of readers");
+    app.add_option("--inside", inside, "Units of work inside the lock")->capture_default_str();
+    app.add_option("--between-writes", between_writes, "Units of work of the writer outside")
+        ->capture_default_str();
+  }
+};
+
+void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
+             bench::figures& found) {
+  for (const unsigned readers : chosen.threads.counts(effort)) {
+    const auto counter = lock.make_counter();
+    std::vector<bench::timed_body> bodies(readers, [&](const std::atomic<bool>& stopped) {
+      return counter->read(chosen.inside, 0, stopped);
+    });
+    bodies.push_back([&](const std::atomic<bool>& stopped) {
+      return counter->write(chosen.inside, chosen.between_writes, stopped);
+    });
+    const bench::timed_outcome outcome =
+        bench::run_together(bodies, chosen.seconds.point(effort, 300ms));
+    bench::require_no_write_lost(*counter, outcome.counts.back());
+    found.point("test_rwlock", readers, "more", "sections per second",
+                outcome.per_second(outcome.total()));
+    // Who starves the writer has more time for reading.
+    found.point("test_rwlock, the writer", readers, "neither", "sections per second",
+                outcome.per_second(outcome.counts.back()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::compare_locks(argc, argv, "test_rwlock", description, options{}, measure);
+}
