@@ -10,6 +10,7 @@
 #include "command_line.hpp"
 #include "compare.hpp"
 #include "doctor.hpp"
+#include "evaluation.hpp"
 #include "failure.hpp"
 #include "run.hpp"
 #include "top.hpp"
@@ -21,7 +22,8 @@ constexpr const char* description =
     R"(Readmost makes reader-writer locks whose readers execute no atomic instruction and no fence.
 This command puts them under a program as it is, by preloading a library that replaces
 pthread_rwlock_*. `run` runs a program that way; `compare` measures what it gains; `top` looks into
-one that runs; `doctor` says what this machine has to offer for it.
+one that runs; `doctor` says what this machine has to offer for it; `bench` measures the figures of
+the papers here, and `report` shows them.
 )";
 
 constexpr const char* footer =
@@ -32,6 +34,7 @@ constexpr const char* footer =
   readmost compare --metric '([0-9.]+) ops/s' -- ./bench --threads 2
   readmost top -p $(pidof server)
   readmost doctor
+  readmost bench all && readmost report out.html
 
 Exit status: of `run` the program's own, of `compare` 0 when every run gave a number, of `doctor`
 0 when readers can be passive here; 125, 126 and 127 are ours. The help of each command lists them.
@@ -59,9 +62,18 @@ int dispatch(int argc, char** argv) {
   const CLI::App* compare_command = add_compare(app, compare_with);
   const CLI::App* top_command = add_top(app, top_with);
   const CLI::App* doctor_command = add_doctor(app, examine_with);
+  add_evaluation(app);
 
   const command_line line = split_command_line(argc, argv);
   std::string name = "readmost";
+  if (is_evaluation(line)) {
+    name += " " + line.own.front();
+    try {
+      evaluate(line);
+    } catch (const failure& problem) {
+      return report(name, problem.what(), problem.status);
+    }
+  }
   try {
     std::vector<std::string> words(line.own.rbegin(), line.own.rend());
     app.parse(std::move(words));

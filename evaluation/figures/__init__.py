@@ -1,0 +1,27 @@
+"""Every figure and table of the report, in its order."""
+
+from . import bravo, fcp, own, rcu
+from .figure import Figure
+
+ALL = (*fcp.FIGURES, *bravo.FIGURES, *rcu.FIGURES, *own.FIGURES)
+MEASURED = tuple(figure for figure in ALL if not figure.elsewhere)
+PAPERS = ("FCP", "BRAVO", "RCU", "Readmost")
+GROUPS = {"fcp": "FCP", "bravo": "BRAVO", "rcu": "RCU", "own": "Readmost"}
+
+
+def named(name) -> list[Figure]:
+    """The figures of that name: a figure, a benchmark, a paper, or all."""
+    if name == "all":
+        return list(MEASURED)
+    if name in GROUPS:
+        return [figure for figure in MEASURED if figure.paper == GROUPS[name]]
+    return [figure for figure in MEASURED if name == figure.id or name in figure.benchmarks]
+
+
+def names():
+    return [
+        "all",
+        *GROUPS,
+        *(figure.id for figure in MEASURED),
+        *dict.fromkeys(one for figure in MEASURED for one in figure.benchmarks),
+    ]

@@ -1,0 +1,199 @@
+"""Verdicts on the papers' claims: sentences made of measured numbers.
+
+A claim is taken apart into checks. Each is true, false, or could not be made here; together they
+say whether the claim holds.
+"""
+
+import math
+from dataclasses import dataclass
+
+from .. import machine
+from ..contenders import label
+from ..samples import text
+
+HOLDS = "holds"
+IN_PART = "holds in part"
+FAILS = "does not hold"
+UNTESTABLE = "cannot be tested here"
+NOT_MEASURED = "not measured"
+
+KINDS = (HOLDS, IN_PART, FAILS, UNTESTABLE, NOT_MEASURED)
+
+
+@dataclass(frozen=True)
+class Check:
+    passed: bool | None  # None: could not be made here
+    told: str  # the sentence with the numbers
+
+    @property
+    def mark(self):
+        return {True: "yes", False: "no", None: "unknown"}[self.passed]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    kind: str
+    checks: tuple = ()
+    why: str = ""  # beside the checks
+
+
+class Missing(Exception):
+    """Something that a judge needs was not measured. Says what."""
+
+
+class Findings:
+    """What a judge looks at: a figure's numbers, and the machine they are of."""
+
+    def __init__(self, samples_by_benchmark, facts):
+        self._samples = samples_by_benchmark
+        self.machine = facts
+        self.cpus = facts["cpus"]
+
+    def samples(self, benchmark=None):
+        benchmark = benchmark or next(iter(self._samples))
+        if self._samples[benchmark] is None:
+            raise Missing(benchmark)
+        return self._samples[benchmark]
+
+    def row(self, table, name, benchmark=None):
+        found = self.samples(benchmark).row(table, name)
+        if found is None:
+            raise Missing(f"'{table}' at {name}")
+        return found
+
+    def median(self, table, name, contender, benchmark=None):
+        value = self.samples(benchmark).median(self.row(table, name, benchmark), contender)
+        if value is None:
+            raise Missing(f"{label(contender)} in '{table}'")
+        return value
+
+    def has(self, contender, table=None, benchmark=None):
+        samples = self.samples(benchmark)
+        return contender in samples.contenders(samples.rows(table))
+
+    def times(self, table, name, ours, other, benchmark=None):
+        """How many times as good, with the spread over the turns."""
+        found = self.samples(benchmark).times_as_good(self.row(table, name, benchmark), ours, other)
+        if found is None:
+            who = ours if not self.has(ours, table, benchmark) else other
+            raise Missing(f"{label(who)} in '{table}' at {name}")
+        return found
+
+    def places(self, table, benchmark=None):
+        """The places of a curve, in order."""
+        found = sorted(row.x for row in self.samples(benchmark).rows(table) if row.x is not None)
+        if not found:
+            raise Missing(f"'{table}'")
+        return found
+
+    def places_on_cpus(self, table, benchmark=None):
+        """The numbers of threads for which there are CPUs."""
+        return [x for x in self.places(table, benchmark) if x <= self.cpus] or self.places(
+            table, benchmark
+        )[:1]
+
+
+def spread_text(spread):
+    """'2.31 (2.20 to 2.40)'; the spread only where there is one."""
+    if times_text(spread.lowest) == times_text(spread.highest):
+        return times_text(spread.median)
+    return (
+        f"{times_text(spread.median)} ({times_text(spread.lowest)} to {times_text(spread.highest)})"
+    )
+
+
+def times_text(value):
+    if math.isinf(value):
+        return "\N{INFINITY}"
+    if value < 0.1:
+        return f"{value:.2g}"
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def compared(found, table, name, ours, other, where="", benchmark=None):
+    """A sentence of the two and how many times as good ours is, and that number's spread."""
+    spread = found.times(table, name, ours, other, benchmark)
+    row = found.row(table, name, benchmark)
+    mine, its = (text(found.median(table, name, one, benchmark)) for one in (ours, other))
+    place = where or (f"at {row.name}" if row.x is None else f"at {row.x:g}")
+    if row.better == "more":
+        told = (
+            f"has {spread_text(spread)} times the {row.unit} of {label(other)} {place} "
+            f"({mine} against {its})"
+        )
+    elif row.unit == "bytes":
+        told = f"takes {mine} bytes {place}, {label(other)} {its}"
+    else:
+        told = (
+            f"is {spread_text(spread)} times as fast as {label(other)} {place} "
+            f"({mine} against {its} {row.unit})"
+        )
+    return f"{label(ours)} {told}", spread
+
+
+def at_least(found, table, name, ours, other, times, where="", benchmark=None):
+    """Whether ours is so many times as good as the other."""
+    told, spread = compared(found, table, name, ours, other, where, benchmark)
+    return Check(spread.median >= times, told)
+
+
+def never_below(found, table, places, ours, other, times, what="threads", benchmark=None):
+    """The same at several places: tells the worst."""
+    worst = min(places, key=lambda x: found.times(table, x, ours, other, benchmark).median)
+    where = f"at {worst:g} {what}" + (", the worst place" if len(places) > 1 else "")
+    told, spread = compared(found, table, worst, ours, other, where, benchmark)
+    return Check(spread.median >= times, told)
+
+
+def named(of, check):
+    """Where several checks are alike but for what they are of."""
+    return Check(check.passed, f"{of}: {check.told}")
+
+
+def grows(found, table, first, last, contender, times, benchmark=None):
+    """Whether the contender's own rate grows so much from one place to another."""
+    growth = found.median(table, last, contender, benchmark) / found.median(
+        table, first, contender, benchmark
+    )
+    row = found.row(table, last, benchmark)
+    return (
+        growth >= times,
+        (
+            f"{label(contender)} has {times_text(growth)} times the {row.unit} at "
+            f"{last:g} that it has at {first:g}"
+        ),
+    )
+
+
+def decide(checks, limits=""):
+    """One verdict of several checks; `limits` says why, where they do not all pass."""
+    made = [check for check in checks if check.passed is not None]
+    passed = sum(check.passed for check in made)
+    if not made:
+        kind = UNTESTABLE
+    elif passed == len(checks):
+        kind = HOLDS
+    else:
+        kind = IN_PART if passed else FAILS
+    return Verdict(kind, tuple(checks), "" if kind == HOLDS else limits)
+
+
+def few_cpus(found, papers):
+    """The reason that most claims about scaling meet here."""
+    if found.cpus >= papers:
+        return ""
+    return f"{machine.count(found.cpus, 'CPU')} {'is' if found.cpus == 1 else 'are'} not {papers}."
+
+
+def judged(figure, found):
+    """The figure's own verdict, or why there is none."""
+    if figure.elsewhere:
+        return Verdict(UNTESTABLE, why=figure.elsewhere)
+    try:
+        return figure.judge(found)
+    except Missing as problem:
+        return Verdict(NOT_MEASURED, why=f"Not measured: {problem}.")
+    except ZeroDivisionError:
+        return Verdict(
+            NOT_MEASURED, why="What it is compared with did nothing in the time; measure longer."
+        )

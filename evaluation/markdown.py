@@ -1,0 +1,72 @@
+"""The main tables of a report as Markdown, for the documentation."""
+
+from . import figures, machine, report, summary
+from .contenders import label
+from .figures import judging
+
+HEAD = """# Results
+
+Written by `readmost report --markdown docs/results.md`, from what `readmost bench all` measured. The
+page of `readmost report out.html` has every figure; [evaluation.md](evaluation.md) says how it is
+measured and how to read it.
+"""
+
+
+def text(results):
+    lines = [
+        HEAD,
+        f"- Machine: {machine.sentence(results['machine'])}",
+        *(f"- Build: {build}" for build in report.builds(results)),
+        f"- Measured: {report.dates(results) or 'nothing'}",
+        "",
+        "## Who won",
+        "",
+        (
+            "At each point ours beside the best of the others with the same semantics there; the"
+            " ratio says how many times as good ours is, with the lowest and the highest of the"
+            f" turns. Up to {summary.EVEN:.0%} either way counts as even."
+        ),
+        "",
+        "| Figure | Ours | Won | Even | Lost | At best | At worst |",
+        "|---|---|--:|--:|--:|---|---|",
+    ]
+    for line in summary.lines(results):
+        lines.append(
+            "| "
+            + " | ".join(
+                [
+                    name(line.figure),
+                    f"`{label(line.ours)}`",
+                    *(str(line.count(outcome)) for outcome in ("won", "even", "lost")),
+                    point(line.best),
+                    point(line.worst),
+                ]
+            )
+            + " |"
+        )
+    lines += [
+        "",
+        "## Do the papers' claims hold?",
+        "",
+        "| Figure | Claim | Here | Measured |",
+        "|---|---|---|---|",
+    ]
+    for figure in figures.ALL:
+        verdict = report.verdict_of(figure, results)
+        told = "; ".join(check.told for check in verdict.checks)
+        why = " ".join(filter(None, [f"{told}." if told else "", verdict.why]))
+        lines.append(f"| {name(figure)} | {figure.claim} | {verdict.kind} | {cell(why)} |")
+    return "\n".join(lines) + "\n"
+
+
+def name(figure):
+    return ": ".join(filter(None, [figure.source, figure.detail]))
+
+
+def point(of):
+    place = of.row.name if of.row.x is None else f"{of.row.x:g}"
+    return cell(f"{judging.spread_text(of.times)} of `{label(of.rival)}` ({of.row.table}, {place})")
+
+
+def cell(words):
+    return words.replace("|", "\\|")

@@ -1,0 +1,94 @@
+"""Who won: ours against the best of the others with the same semantics, point by point."""
+
+from dataclasses import dataclass
+
+from . import figures
+from .results import samples_of
+from .samples import Spread
+
+EVEN = 0.05
+
+
+@dataclass(frozen=True)
+class Point:
+    """One comparison: ours, and the best rival there."""
+
+    figure: object
+    ours: str
+    rival: str
+    row: object
+    times: Spread  # as good as the rival
+
+    @property
+    def outcome(self):
+        if self.times.median >= 1 + EVEN:
+            return "won"
+        return "even" if self.times.median > 1 - EVEN else "lost"
+
+    @property
+    def is_certain(self):
+        """Whether all turns agree with the outcome of a lost or won point."""
+        if self.outcome == "won":
+            return self.times.lowest > 1
+        return self.outcome == "even" or self.times.highest < 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the summary: a figure and one of ours."""
+
+    figure: object
+    ours: str
+    points: tuple
+
+    def count(self, outcome):
+        return sum(point.outcome == outcome for point in self.points)
+
+    @property
+    def worst(self):
+        return min(self.points, key=lambda point: point.times.median)
+
+    @property
+    def best(self):
+        return max(self.points, key=lambda point: point.times.median)
+
+
+def best_rival(samples, row, rivals):
+    """The rival whose median is best there; None where there is none."""
+    known = [(samples.median(row, name), name) for name in rivals]
+    known = [one for one in known if one[0] is not None]
+    if not known:
+        return None
+    return (min if row.better == "less" else max)(known)[1]
+
+
+def points_of(figure, contest, results):
+    for panel in figure.panels:
+        samples = samples_of(results, figure.benchmark_of(panel))
+        if samples is None:
+            continue
+        rows = panel.chosen_rows(samples)
+        rivals = [name for name in samples.contenders(rows) if contest.rivals(name)]
+        for row in rows:
+            if row.better == "neither" or samples.median(row, contest.ours) is None:
+                continue
+            rival = best_rival(samples, row, rivals)
+            times = rival and samples.times_as_good(row, contest.ours, rival)
+            if times:
+                yield Point(figure, contest.ours, rival, row, times)
+
+
+def lines(results, of=figures.MEASURED):
+    found = []
+    for figure in of:
+        for contest in figure.contests:
+            points = tuple(points_of(figure, contest, results))
+            if points:
+                found.append(Line(figure, contest.ours, points))
+    return found
+
+
+def losses(found):
+    """All lost points, the worst first."""
+    lost = [point for line in found for point in line.points if point.outcome == "lost"]
+    return sorted(lost, key=lambda point: point.times.median)

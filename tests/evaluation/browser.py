@@ -1,0 +1,111 @@
+"""Looks at a page in headless Chromium, as wide as a phone or a screen, and tells what is wrong."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+# Goes into a copy of the page, and tells the frame around it what it found.
+PROBE = """
+<script>
+addEventListener("load", () => {
+  const size = element => { const box = element.getBoundingClientRect();
+    return {width: box.width, height: box.height, left: box.left, right: box.right}; };
+  const ids = [...document.querySelectorAll("[id]")].map(one => one.id);
+  const found = {
+    width: innerWidth,
+    scroll: document.documentElement.scrollWidth,
+    articles: [...document.querySelectorAll("article.figure")].map(one => ({
+      id: one.id, plots: Number(one.dataset.plots), verdict: one.dataset.verdict,
+      svgs: [...one.querySelectorAll(".plots svg")].map(svg => ({...size(svg),
+        series: svg.querySelectorAll("[data-series]").length,
+        words: [...svg.querySelectorAll("text")].map(text => size(text).height)})),
+    })),
+    twice: ids.filter((id, place) => ids.indexOf(id) !== place),
+    nowhere: [...document.querySelectorAll("a[href^='#']")].map(one => one.hash.slice(1))
+      .filter(id => !document.getElementById(id)),
+    fetched: performance.getEntriesByType("resource").map(one => one.name),
+  };
+  parent.postMessage(JSON.stringify(found), "*");
+});
+</script>
+"""
+
+# A window of Chromium is at least 500 wide; a frame in it can be as narrow as a phone. --dump-dom
+# shows the attribute.
+FRAME = """<!DOCTYPE html><title>frame</title><link rel="icon" href="data:,">
+<script>addEventListener("message", told => document.body.setAttribute("data-found", told.data));</script>
+<body><iframe src="page.html" width="{width}" height="900" style="border: 0"></iframe></body>
+"""
+
+
+def seen(page, width, folder):
+    """(what the probe found, the lines of the console)"""
+    Path(folder, "page.html").write_text(
+        page.replace("</head>", f"{PROBE}</head>", 1), encoding="utf-8"
+    )
+    path = Path(folder, "frame.html")
+    path.write_text(FRAME.format(width=width), encoding="utf-8")
+    done = subprocess.run(
+        [
+            os.environ["READMOST_CHROMIUM"],
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            f"--user-data-dir={folder}/profile",
+            "--window-size=1400,1000",
+            "--hide-scrollbars",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    found = re.search(r'data-found="([^"]*)"', done.stdout)
+    if not found:
+        raise AssertionError(
+            f"the page was not loaded:\n{done.stdout[:500]}\n{done.stderr[-2000:]}"
+        )
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return json.loads(html.unescape(found[1])), console
+
+
+def faults(page, width, figures):
+    """What is wrong with the page; `figures` has for each id how many plots it is to have."""
+    with tempfile.TemporaryDirectory() as folder:
+        found, console = seen(page, width, folder)
+    told = [f"console: {line}" for line in console]
+    if found["width"] != width:
+        told.append(f"the window is {found['width']} wide and not {width}")
+    if found["scroll"] > width:
+        told.append(f"the page is {found['scroll']} wide in a window of {width}")
+    told += [f"fetched: {url}" for url in found["fetched"] if not url.startswith("data:")]
+    told += [f"the id '{one}' is there twice" for one in found["twice"]]
+    told += [f"a link leads nowhere: #{one}" for one in found["nowhere"]]
+    articles = {one["id"]: one for one in found["articles"]}
+    for name, plots in figures.items():
+        if name not in articles:
+            told.append(f"the figure {name} is missing")
+        elif len(articles[name]["svgs"]) != plots:
+            told.append(
+                f"the figure {name} has {len(articles[name]['svgs'])} plots and not {plots}"
+            )
+    for name, one in articles.items():
+        for svg in one["svgs"]:
+            if svg["width"] < 250 or svg["height"] < 100:
+                told.append(f"a plot of {name} is {svg['width']:.0f} by {svg['height']:.0f}")
+            if svg["right"] > width or svg["left"] < 0:
+                told.append(f"a plot of {name} reaches out of the window")
+            if svg["series"] == 0:
+                told.append(f"a plot of {name} shows nothing")
+            if svg["words"] and min(svg["words"]) < 8:
+                told.append(f"the words in a plot of {name} are {min(svg['words']):.0f} high")
+    return told

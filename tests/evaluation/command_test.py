@@ -1,0 +1,148 @@
+"""`readmost bench` and `readmost report` from end to end, and what they say when they cannot."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import synthetic
+from evaluation import results
+
+COMMAND = os.environ["READMOST_COMMAND"]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def readmost(self, *words, **environment):
+        return subprocess.run(
+            [COMMAND, *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=200,
+            cwd=self.folder,
+            check=False,
+            env={**os.environ, **environment},
+        )
+
+    def refusal(self, *words, **environment):
+        end = self.readmost(*words, **environment)
+        self.assertEqual(end.returncode, 125, end.stderr)
+        self.assertEqual(end.stderr.count("\n"), 1, end.stderr)
+        self.assertTrue(end.stderr.startswith(f"readmost {words[0]}: "), end.stderr)
+        return end.stderr
+
+
+class EndToEnd(Case):
+    def test_a_figure_is_measured_and_shown(self):
+        end = self.readmost("bench", "fcp-22", "--quick", "--locks", "readmost::rcu")
+        self.assertEqual(end.returncode, 0, end.stderr)
+        self.assertIn("about", end.stderr)
+        found = results.load(self.folder / results.DEFAULT_FILE)
+        one = found["benchmarks"]["update_throughput"]
+        self.assertEqual((one["quick"], one["turns"], one["failures"]), (True, 1, []))
+        self.assertEqual({row["contender"] for row in one["rows"]}, {"readmost::rcu"})
+        self.assertTrue(one["build"]["compiler"])
+
+        end = self.readmost("report", "out.html", "--markdown", "out.md")
+        self.assertEqual((end.returncode, end.stdout), (0, "out.html\nout.md\n"), end.stderr)
+        self.assertIn('data-series="readmost::rcu"', (self.folder / "out.html").read_text())
+        self.assertIn("| FCP Figure 22:", (self.folder / "out.md").read_text())
+
+    def test_results_are_added_to_what_is_there(self):
+        for name, contender in (("fcp-22", "readmost::rcu"), ("fcp-16", "readmost::rcu_hash_map")):
+            end = self.readmost(
+                "bench", name, "--quick", "--output", "both.json", "--locks", contender
+            )
+            self.assertEqual(end.returncode, 0, end.stderr)
+        self.assertEqual(
+            set(results.load(self.folder / "both.json")["benchmarks"]),
+            {"update_throughput", "hash_table"},
+        )
+
+    def test_everything_is_listed(self):
+        end = self.readmost("bench", "--list")
+        self.assertEqual(end.returncode, 0)
+        for name in ("bravo-4a", "fcp-table3", "rcu-27", "own-programs", "rwbench_locks"):
+            self.assertIn(name, end.stdout)
+
+    def test_help_fits_a_terminal(self):
+        for command in ("bench", "report"):
+            end = self.readmost(command, "--help")
+            self.assertEqual(end.returncode, 0)
+            self.assertIn("Examples:", end.stdout)
+            self.assertLessEqual(max(map(len, end.stdout.splitlines())), 100)
+
+
+class Refusals(Case):
+    def test_of_names(self):
+        self.assertRegex(
+            self.refusal("bench", "bravo-4x"), "'bravo-4x'; did you mean 'bravo-4.'.*--list"
+        )
+        self.assertIn("--list", self.refusal("bench"))
+        self.assertRegex(self.refusal("bench", "fcp-22", "--locks", "bab"), "'bab'.*readmost::rcu")
+
+    def test_of_options(self):
+        self.assertRegex(self.refusal("bench", "all", "--runs", "0"), "'0' is not .* from 1")
+        self.assertRegex(self.refusal("bench", "all", "--seconds", "x"), "'x' is not a number")
+        self.assertIn("--fast", self.refusal("bench", "all", "--fast"))
+
+    def test_of_files(self):
+        self.assertRegex(
+            self.refusal("bench", "all", "--output", "none/x.json"),
+            "none/x.json.*no folder.*make it",
+        )
+        self.assertRegex(self.refusal("report", "out.html"), "no results.*readmost bench all")
+        self.assertIn("out.html", self.refusal("report"))
+        results.save(self.folder / "r.json", synthetic.results(synthetic.ours_ahead(1)))
+        self.assertRegex(
+            self.refusal("report", "none/out.html", "--results", "r.json"),
+            "none/out.html.*No such file",
+        )
+        self.assertIn("another machine", self.refusal("bench", "fcp-22", "--output", "r.json"))
+
+    def test_of_programs_that_are_not_built(self):
+        self.assertRegex(
+            self.refusal("bench", "all", "--programs", self.folder),
+            f"no benchmarks in '{self.folder}'.*make bench",
+        )
+
+    def test_of_python(self):
+        self.assertRegex(
+            self.refusal("bench", "all", READMOST_PYTHON="/none/python3"),
+            "/none/python3.*install python3",
+        )
+        bare = self.folder / "python3"  # an interpreter that has no module
+        bare.write_text("#!/bin/sh\nexit 1\n")
+        bare.chmod(0o755)
+        self.assertRegex(
+            self.refusal("report", "out.html", READMOST_PYTHON=str(bare)),
+            "has no matplotlib, jinja2.*scripts/setup.*python3-matplotlib",
+        )
+        self.assertRegex(
+            self.refusal("report", "out.html", READMOST_EVALUATION="/none"),
+            "not at '/none'.*READMOST_EVALUATION",
+        )
+
+    def test_a_contender_that_fails_is_told_in_the_end(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        (programs / "update_throughput").write_text(
+            "#!/bin/sh\n[ $1 = --list ] && echo readmost::rcu && exit\necho broken >&2\nexit 4\n"
+        )
+        (programs / "update_throughput").chmod(0o755)
+        end = self.readmost("bench", "fcp-22", "--quick", "--programs", programs)
+        self.assertEqual(end.returncode, 1)
+        self.assertRegex(end.stderr, "update_throughput: readmost::rcu failed: .*status 4: broken")
+        end = self.readmost("report", "out.html")
+        self.assertEqual(end.returncode, 0, end.stderr)
+        self.assertIn("status 4: broken", (self.folder / "out.html").read_text())
+        kept = json.loads((self.folder / results.DEFAULT_FILE).read_text())
+        self.assertEqual(kept["benchmarks"]["update_throughput"]["rows"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+"""The report in a real browser, and that this test notices a broken one."""
+
+import re
+import unittest
+import warnings
+
+import browser
+import synthetic
+from evaluation import figures, report
+
+PHONE, SCREEN = 390, 1200
+EXPECTED = {figure.id: len(figure.panels) for figure in figures.ALL}
+PAGE = report.html(synthetic.results(synthetic.at_random(1, 0.3)))
+
+
+class Page(unittest.TestCase):
+    def test_is_whole_on_a_screen(self):
+        self.assertEqual(browser.faults(PAGE, SCREEN, EXPECTED), [])
+
+    def test_is_whole_on_a_phone(self):
+        self.assertEqual(browser.faults(PAGE, PHONE, EXPECTED), [])
+
+    def test_says_what_was_not_measured(self):
+        nothing = {**synthetic.results(synthetic.ours_ahead(1)), "benchmarks": {}}
+        page = report.html(nothing)
+        self.assertEqual(browser.faults(page, PHONE, dict.fromkeys(EXPECTED, 0)), [])
+        self.assertEqual(page.count('data-verdict="not measured"'), len(figures.MEASURED))
+
+    def test_needs_nothing_else(self):
+        self.assertEqual(re.findall(r"""(?:src|href)=["']?(?!#|data:)[^"'> ]+""", PAGE), [])
+        self.assertNotIn("@import", PAGE)
+        self.assertNotRegex(PAGE, r"url\((?!#)")
+        self.assertNotIn("<script", PAGE)
+
+    def test_tells_every_verdict_with_its_numbers(self):
+        self.assertEqual(PAGE.count('class="figure"'), len(figures.ALL))
+        for kind in ("holds in part", "does not hold", "cannot be tested here"):
+            self.assertIn(f'data-verdict="{kind}"', PAGE)
+        self.assertRegex(
+            PAGE, r"prwlock has [0-9.]+ \([0-9.]+ to [0-9.]+\) times|prwlock has [0-9.]+ times"
+        )
+
+    def test_is_drawn_where_nobody_got_anything_done_and_where_one_is_alone(self):
+        still = synthetic.results(lambda better, contender: 0.0)
+        alone = synthetic.results(synthetic.ours_ahead(1))
+        for one in alone["benchmarks"].values():
+            one["rows"] = [row for row in one["rows"] if row["contender"] == "prwlock"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for results in (still, alone):
+                self.assertEqual(report.html(results).count('class="figure"'), len(figures.ALL))
+
+    def test_is_the_same_when_made_again(self):
+        again = report.html(synthetic.results(synthetic.at_random(1, 0.3)))
+        self.assertEqual(again, PAGE)
+
+
+class BrokenPage(unittest.TestCase):
+    def noticed(self, page, words, width=PHONE):
+        self.assertNotEqual(page, PAGE)
+        told = browser.faults(page, width, EXPECTED)
+        self.assertTrue(any(re.search(words, one) for one in told), told)
+
+    def test_a_missing_figure(self):
+        self.noticed(
+            re.sub(r'<article class="figure" id="bravo-4a".*?</article>', "", PAGE, flags=re.S),
+            "bravo-4a is missing",
+        )
+
+    def test_a_missing_plot(self):
+        self.noticed(
+            re.sub(r'(id="fcp-22".*?)<figure>.*?</figure>', r"\1", PAGE, count=1, flags=re.S),
+            "fcp-22 has 0 plots and not 1",
+        )
+
+    def test_an_empty_plot(self):
+        self.noticed(re.sub(r'data-series="[^"]*"', "", PAGE), "shows nothing")
+
+    def test_an_error_on_the_console(self):
+        self.noticed(
+            PAGE.replace("</body>", "<script>console.error('no')</script></body>"), "console: .*no"
+        )
+
+    def test_something_fetched(self):
+        self.noticed(
+            PAGE.replace("</body>", "<img src='http://127.0.0.1:1/none.png'></body>"),
+            "^fetched: http",
+        )
+
+    def test_something_too_wide(self):
+        self.noticed(
+            PAGE.replace("</main>", "<p style='width:900px'>wide</p></main>"), "page is [0-9]+ wide"
+        )
+
+    def test_a_plot_that_is_too_small(self):
+        self.noticed(
+            PAGE.replace(
+                ".plots svg { display: block; width: 100%;",
+                ".plots svg { display: block; width: 20px;",
+            ),
+            "plot of .* is 20 by",
+        )
+
+    def test_a_link_that_leads_nowhere(self):
+        self.noticed(PAGE.replace('href="#contents"', 'href="#content"', 1), "nowhere: #content")
+
+
+if __name__ == "__main__":
+    unittest.main()
