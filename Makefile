@@ -1,5 +1,5 @@
 # Everything a newcomer needs: make, make demo, make test. Each installs what is missing first.
-.PHONY: all setup build demo test model bench check install clean
+.PHONY: all setup build demo test model bench evaluation check install clean
 
 all: build
 
@@ -25,6 +25,14 @@ bench: setup
 	@scripts/setup --bench
 	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
 	@bench/run
+
+# The figures and tables of the papers, in half an hour: out/evaluation/report.html.
+evaluation: setup
+	@scripts/setup --bench
+	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
+	@mkdir -p out/evaluation
+	@build/bin/readmost bench all --output out/evaluation/results.json
+	@build/bin/readmost report out/evaluation/report.html --results out/evaluation/results.json
 
 # The same tests under gcc and clang, debug builds and sanitizers: what CI runs beside `make test`.
 check: build

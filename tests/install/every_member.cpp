@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <readmost/bravo.hpp>
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/lock_domain.hpp>
 #include <readmost/rcu.hpp>
@@ -13,6 +14,8 @@
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 
+template class readmost::bravo<std::mutex>;
+template class readmost::bravo<std::mutex, readmost::bravo_consensus_policy>;
 template class readmost::basic_shared_timed_mutex<readmost::in_default_domain>;
 template class readmost::basic_shared_timed_mutex<readmost::in_own_domain>;
 template class readmost::rcu_hash_map<int, int>;
