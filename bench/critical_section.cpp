@@ -1,6 +1,7 @@
 // What a lock costs beside the work that it protects (fcp.md Table 3, rcu.md Fig. 1).
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
+#include "locks/work.hpp"
 #include "rcu/ticks.hpp"
 
 namespace {
@@ -13,7 +14,7 @@ constexpr const char* description =
     "cycles of the time stamp counter; the section is empty but for the counter that it keeps.  "
     "And the efficiency of sections (rcu.md Fig. 1): the time that their "
     "instructions take without the lock, as a share of what they take with it, by the number of "
-    "instructions.";
+    "instructions, each of which waits for the one before.";
 
 struct options {
   bench::seconds_option seconds;
@@ -22,7 +23,7 @@ struct options {
   void add_to(CLI::App& app) {
     seconds.add_to(app);
     app.add_option("--instructions", instructions, "Lengths of sections, for the efficiency")
-        ->check(CLI::Range(2U, 100'000'000U))
+        ->check(CLI::Range(10U, 100'000'000U))
         ->capture_default_str();
   }
 };
@@ -101,11 +102,11 @@ class measurement {
     const auto bare = bench::make_counter_without_lock();
     const auto time = chosen_.seconds.point(effort_, 50ms);
     for (const unsigned instructions : chosen_.instructions) {
-      const unsigned units = instructions / 2;
-      const auto bare_reading = [&](std::uint64_t times) { bare->read_times(times, units); };
-      const auto bare_writing = [&](std::uint64_t times) { bare->write_times(times, units); };
-      const auto reading = [&](std::uint64_t times) { counter->read_times(times, units); };
-      const auto writing = [&](std::uint64_t times) { counter->write_times(times, units); };
+      const unsigned tens = instructions / bench::chain::steps_at_once;
+      const auto bare_reading = [&](std::uint64_t times) { bare->read_times(times, tens); };
+      const auto bare_writing = [&](std::uint64_t times) { bare->write_times(times, tens); };
+      const auto reading = [&](std::uint64_t times) { counter->read_times(times, tens); };
+      const auto writing = [&](std::uint64_t times) { counter->write_times(times, tens); };
       // In turns, so that what the machine does meanwhile falls on all of them.
       constexpr int rounds = 10;
       const std::uint64_t times = times_in(writing, time / (3 * rounds));

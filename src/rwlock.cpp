@@ -413,7 +413,11 @@ outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
       counted = start_waiting(lock, me, waits_as::reader, state, next);
       continue;
     }
-    if (spin.turn(grant != rwlock::granted)) continue;
+    if (spin.turn(grant != rwlock::granted)) {
+      // A writer waits that could be inside: it may lack the CPU.
+      if ((state & rwlock::writing) == 0 && spin.has_been_long()) platform::yield();
+      continue;
+    }
 
     const std::uint64_t parked = state | rwlock::readers_parked;
     if (parked != state && !lock.state.compare_exchange_weak(state, parked, platform::relaxed)) {
@@ -794,6 +798,8 @@ class candidate {
   bool spin_until_drained() const noexcept {
     for (spinner spin(me_, &lock_); spin.turn(true);) {
       if (is_drained()) return true;
+      // A reader that stays may have lost its CPU to this thread.
+      if (spin.has_been_long()) platform::yield();
     }
     return false;
   }

@@ -60,6 +60,9 @@ class spinner {
     return platform::now() - started_ < 2'000'000'000;
   }
 
+  // Longer than somebody who is on a CPU and inside a short section takes to leave.
+  bool has_been_long() const noexcept { return spent_ >= platform::turns(long_wait); }
+
   // After a sleep.
   void restart() noexcept { spent_ = pause_ = 0; }
 
@@ -69,6 +72,7 @@ class spinner {
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
   static constexpr std::uint32_t budget = 600;
+  static constexpr std::uint32_t long_wait = 64;
   static constexpr std::uint32_t leave = 4096;
 
   // Short turns between two that let others have the CPU.

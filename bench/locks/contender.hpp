@@ -52,9 +52,10 @@ class guarded_counter {
   virtual std::uint64_t read_by_turns(ring_place& mine, ring_place& next, bool polite,
                                       const std::atomic<bool>& stopped) = 0;
 
-  // So many sections without a look at anything else; inside, `units` are counted down.
-  virtual void read_times(std::uint64_t times, unsigned units) = 0;
-  virtual void write_times(std::uint64_t times, unsigned units) = 0;
+  // So many sections without a look at anything else; inside, that many times ten instructions that
+  // wait for one another.
+  virtual void read_times(std::uint64_t times, unsigned tens) = 0;
+  virtual void write_times(std::uint64_t times, unsigned tens) = 0;
 
   // How many writes there have been, as the counter has it, under the write lock.
   virtual std::uint64_t written() = 0;

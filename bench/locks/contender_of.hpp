@@ -134,23 +134,25 @@ class counter_under final : public guarded_counter {
     }
   }
 
-  void read_times(std::uint64_t times, unsigned units) override {
+  void read_times(std::uint64_t times, unsigned tens) override {
     holder<Lock> mine(lock_.value);
+    chain work;
     bool whole = true;
     for (; times != 0; --times) {
       mine.lock_shared();
-      count_down(units);
+      work.advance(tens);
       whole &= counter_.value.is_whole();
       mine.unlock_shared();
     }
     require(whole);
   }
 
-  void write_times(std::uint64_t times, unsigned units) override {
+  void write_times(std::uint64_t times, unsigned tens) override {
     holder<Lock> mine(lock_.value);
+    chain work;
     for (; times != 0; --times) {
       mine.lock();
-      count_down(units);
+      work.advance(tens);
       counter_.value.increment();
       mine.unlock();
     }

@@ -54,8 +54,9 @@ struct bravo_policy {
   using table = shared_growing_table;
   // When the lock is biased: bravo_bias.hpp.
   using bias = weighed_bias;
-  // Threads find their slots of one lock in lines that differ as long as there are lines, and only
-  // those of different locks meet by chance. Otherwise, as in the paper, all by chance.
+  // Threads find their slots in lines of their own as long as there are lines, those of one lock
+  // and of many, and a thread's locks share its line. Otherwise, as in the paper, all meet by
+  // chance.
   static constexpr bool spreads_threads = true;
   // A reader that finds its slot taken looks at a second one.
   static constexpr bool second_probe = true;
@@ -258,7 +259,7 @@ class bravo {
                                   const visible_reader& reader) noexcept {
     if constexpr (Policy::spreads_threads) {
       const auto number = static_cast<std::uint32_t>(reader.number >> number_shift);
-      return in.slots[(((hash + number) << 3) | hash >> 29) & in.mask];
+      return in.slots[(number << 3 | hash >> 29) & in.mask];
     } else {
       return in.slots[hash & in.mask];
     }
@@ -267,7 +268,7 @@ class bravo {
                                    const visible_reader& reader) noexcept {
     if constexpr (Policy::spreads_threads) {
       const auto number = static_cast<std::uint32_t>(reader.number >> number_shift);
-      return in.slots[(((hash + number) << 3) | (hash >> 29 ^ 1)) & in.mask];
+      return in.slots[(number << 3 | (hash >> 29 ^ 1)) & in.mask];
     } else {
       return in.slots[hash >> 16 & in.mask];
     }
