@@ -15,6 +15,14 @@ SAME = {
     "glibc": "pthread",
 }
 
+# What users of ours had before.
+REPLACED = {
+    PRWLOCK: "pthread",
+    "shared_mutex": "pthread_rwlock",
+    "readmost::rcu": "liburcu-memb",
+    "readmost::rcu_hash_map": "liburcu-cds_lfht",
+}
+
 # These contain our lock or our consensus: neither our main contender nor its rivals.
 OURS_TOO = ("bravo-prwlock", "bravo-consensus")
 

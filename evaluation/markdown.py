@@ -24,11 +24,13 @@ def text(results):
         (
             "At each point ours beside the best of the others with the same semantics there; the"
             " ratio says how many times as good ours is, with the lowest and the highest of the"
-            f" turns. Up to {summary.EVEN:.0%} either way counts as even."
+            f" turns. Up to {summary.EVEN:.0%} either way counts as even. The last column is beside"
+            " what ours takes the place of, whatever others there are: pthread's lock, liburcu's"
+            " default flavor and its table."
         ),
         "",
-        "| Figure | Ours | Won | Even | Lost | At best | At worst |",
-        "|---|---|--:|--:|--:|---|---|",
+        "| Figure | Ours | Won | Even | Lost | At best | At worst | At worst, of what it replaces |",
+        "|---|---|--:|--:|--:|---|---|---|",
     ]
     for line in summary.lines(results):
         lines.append(
@@ -40,6 +42,7 @@ def text(results):
                     *(str(line.count(outcome)) for outcome in ("won", "even", "lost")),
                     point(line.best),
                     point(line.worst),
+                    point(line.worst_of_replaced) if line.replaced else "",
                 ]
             )
             + " |"

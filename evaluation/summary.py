@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from . import figures
+from .contenders import REPLACED
 from .results import samples_of
 from .samples import Spread
 
@@ -40,6 +41,11 @@ class Line:
     figure: object
     ours: str
     points: tuple
+    replaced: tuple = ()  # points beside what ours takes the place of, wherever that was measured
+
+    @property
+    def worst_of_replaced(self):
+        return min(self.replaced, key=lambda point: point.times.median, default=None)
 
     def count(self, outcome):
         return sum(point.outcome == outcome for point in self.points)
@@ -62,7 +68,14 @@ def best_rival(samples, row, rivals):
     return (min if row.better == "less" else max)(known)[1]
 
 
-def points_of(figure, contest, results):
+def what_is_replaced_by(ours):
+    """A choice for points_of: what users of ours had before, where that is among the rivals."""
+    replaced = REPLACED.get(ours)
+    return lambda samples, row, rivals: replaced if replaced in rivals else None
+
+
+def points_of(figure, contest, results, choose=best_rival):
+    """Ours beside the rival that choose(samples, row, rivals) names."""
     for panel in figure.panels:
         samples = samples_of(results, figure.benchmark_of(panel))
         if samples is None:
@@ -72,7 +85,7 @@ def points_of(figure, contest, results):
         for row in rows:
             if row.better == "neither" or samples.median(row, contest.ours) is None:
                 continue
-            rival = best_rival(samples, row, rivals)
+            rival = choose(samples, row, rivals)
             times = rival and samples.times_as_good(row, contest.ours, rival)
             if times:
                 yield Point(figure, contest.ours, rival, row, times)
@@ -84,7 +97,8 @@ def lines(results, of=figures.MEASURED):
         for contest in figure.contests:
             points = tuple(points_of(figure, contest, results))
             if points:
-                found.append(Line(figure, contest.ours, points))
+                replaced = tuple(points_of(figure, contest, results, what_is_replaced_by(contest.ours)))
+                found.append(Line(figure, contest.ours, points, replaced))
     return found
 
 

@@ -86,6 +86,17 @@ class Summary(unittest.TestCase):
         self.assertEqual(len(summary.losses(lines)), sum(len(line.points) for line in lines))
         self.assertAlmostEqual(lines[0].worst.times.median, 0.8)
 
+    def test_what_ours_replaces_is_told_whoever_is_better(self):
+        replaced = [line for line in self.lines(0.8) if line.replaced]
+        self.assertTrue(replaced)
+        for line in replaced:
+            self.assertEqual(
+                {point.rival for point in line.replaced}, {contenders.REPLACED[line.ours]}
+            )
+            self.assertGreaterEqual(
+                line.worst_of_replaced.times.median, line.worst.times.median, line.figure.id
+            )
+
     def test_the_best_rival_counts(self):
         found = samples_of(MORE, prwlock=[10], ba=[5], rmlock=[8], pthread=[1])
         self.assertEqual(summary.best_rival(found, MORE, ["ba", "rmlock", "pthread"]), "rmlock")
