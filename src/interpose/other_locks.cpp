@@ -229,6 +229,12 @@ class over {
 
 struct table {
   rwlock_functions of[lock_names.size()]{};
+  bool is_there[lock_names.size()]{};
+
+  constexpr void add(std::size_t which, const rwlock_functions& functions) noexcept {
+    of[which] = functions;
+    is_there[which] = true;
+  }
 };
 
 struct entry_maker {
@@ -237,15 +243,15 @@ struct entry_maker {
   template <class Lock>
   constexpr void operator()(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < lock_names.size(); ++i) {
-      if (lock_names[i] == name) made.of[i] = over<Lock>::functions();
+      if (lock_names[i] == name) made.add(i, over<Lock>::functions());
     }
   }
 };
 
 constexpr table make_table() noexcept {
   table made;
-  made.of[static_cast<std::size_t>(lock_choice::prwlock)] = passed_on::functions();
-  made.of[static_cast<std::size_t>(lock_choice::pthread)] = passed_on::functions();
+  made.add(static_cast<std::size_t>(lock_choice::prwlock), passed_on::functions());
+  made.add(static_cast<std::size_t>(lock_choice::pthread), passed_on::functions());
   const entry_maker make{made};
   rivals::for_each_rival(make);
   make.operator()<bravo<glibc_rwlock>>("bravo-pthread");
@@ -259,8 +265,8 @@ constexpr table make_table() noexcept {
 constexpr table all = make_table();
 
 constexpr bool is_complete(const table& t) noexcept {
-  for (const rwlock_functions& functions : t.of) {
-    if (functions.rdlock == nullptr) return false;
+  for (const bool is_there : t.is_there) {
+    if (!is_there) return false;
   }
   return true;
 }
