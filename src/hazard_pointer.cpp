@@ -216,7 +216,7 @@ retired* take_lists(thread_record* me, bool of_everybody) noexcept {
 // of its objects would not be of the same moment. So who forks takes the lists before; and scans,
 // which do not give up theirs, stand still.
 
-// What the calling thread took before its fork; its address says whom a scan waits for.
+// What the calling thread took before its fork; its address stands in the stores that it stopped.
 READMOST_THREAD_LOCAL retired* taken_for_fork = nullptr;
 
 template <class Visit>
@@ -266,8 +266,8 @@ void go_on_in_child() noexcept {
   put_back_what_was_taken();
 }
 
-// Before anything is on a list.
-void watch_forks_of_lists() noexcept {
+// Before anything is on a list, and before there are threads: see registry.cpp.
+__attribute__((constructor)) void watch_forks_of_lists() noexcept {
   static platform::atomic<std::uint32_t> watching{0};
   if (!platform::forks || watching.load(platform::relaxed) != 0) return;
   if (watching.exchange(1, platform::relaxed) != 0) return;

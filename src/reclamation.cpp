@@ -541,9 +541,9 @@ void go_on_moving(std::uint32_t domains_stopped) noexcept {
   }
 }
 
-void watch_lives() noexcept {
-  if (at_exit_of_retirer.load(platform::relaxed) != nullptr) return;
-  at_exit_of_retirer.store(count_at_thread_exit, platform::relaxed);
+// Before anything is on a list, and before there are threads: see registry.cpp.
+__attribute__((constructor)) void watch_forks_of_lists() noexcept {
+  if constexpr (!platform::forks) return;
   static platform::atomic<std::uint32_t> watching{0};
   if (watching.exchange(1, platform::relaxed) != 0) return;
   watch_forks();  // first: it puts the records in order
@@ -553,6 +553,14 @@ void watch_lives() noexcept {
         go_on_moving(~0U);
         for_each_domain(go_on_in_child);
       });
+}
+
+void watch_lives() noexcept {
+  if (at_exit_of_retirer.load(platform::relaxed) != nullptr) return;
+  at_exit_of_retirer.store(count_at_thread_exit, platform::relaxed);
+  static platform::atomic<std::uint32_t> watching{0};
+  if (watching.exchange(1, platform::relaxed) != 0) return;
+  watch_forks_of_lists();
   platform::at_process_exit([] {
     const platform::deadline until = platform::in(longest_exit);
     for (domain& d : domains) finish_at_process_exit(d, until);

@@ -232,6 +232,14 @@ void watch_forks() noexcept {
   }
 }
 
+namespace {
+// Here and elsewhere before there are threads: a child that one of them forks while another
+// registers a watch would go without. What comes even before that registers its own.
+__attribute__((constructor)) void watch_forks_early() noexcept {
+  if constexpr (platform::forks) watch_forks();
+}
+}  // namespace
+
 thread_record* enlist(unsigned domain) noexcept {
   if (own_records[domain] != &unregistered) [[likely]]
     return own_records[domain];

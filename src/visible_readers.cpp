@@ -72,10 +72,18 @@ void keep_own_holds() noexcept {
   }
 }
 
+// Before there is a reader, and before there are threads: see registry.cpp.
+__attribute__((constructor)) void watch_forks_of_slots() noexcept {
+  static platform::atomic<std::uint32_t> watching{0};
+  if (!platform::forks || watching.exchange(1, platform::relaxed) != 0) return;
+  watch_forks();  // first: it puts the records in order
+  platform::watch_fork(nullptr, nullptr, keep_own_holds);
+}
+
 // Once, by the first reader.
 void prepare() noexcept {
   if (prepared.exchange(1, platform::relaxed) != 0) return;
-  platform::watch_fork(nullptr, nullptr, keep_own_holds);
+  watch_forks_of_slots();
   const std::uint32_t cpus = std::bit_ceil(platform::usable_cpus());
   process_table.limit_to(most_slots_per_cpu * cpus);
   process_table.grow_to(slots_per_cpu * cpus);

@@ -8,19 +8,21 @@ namespace readmost {
 
 class gate {
  public:
-  // False when it has been closed for too long: the caller may be a signal handler that forks and
-  // has interrupted who closed it.
+  // False when it has been closed for a second: the caller may be a signal handler that forks and
+  // has interrupted who closed it. Nobody else keeps it so long, even where it shares its CPU.
   bool try_close() noexcept {
-    for (std::uint32_t turn = 0; turn < most_turns; ++turn) {
-      if (closed_.exchange(1, platform::acquire) == 0) return true;
+    if (closed_.exchange(1, platform::acquire) == 0) return true;
+    const platform::deadline until = platform::in(longest_wait);
+    do {
       platform::yield();
-    }
+      if (closed_.exchange(1, platform::acquire) == 0) return true;
+    } while (platform::time_left(until) != 0);
     return false;
   }
   void open() noexcept { closed_.store(0, platform::release); }
 
  private:
-  static constexpr std::uint32_t most_turns = 10'000;
+  static constexpr std::uint64_t longest_wait = 1'000'000'000;
   platform::atomic<std::uint32_t> closed_{};
 };
 

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "fork_stress.hpp"
 #include "helper_thread.hpp"
 #include "processes.hpp"
 
@@ -371,7 +372,7 @@ TEST_F(hazard_pointers, are_as_many_as_are_wanted) {
 
 TEST_F(hazard_pointers, use_few_slots_again_and_again) {
   std::vector<const void*> slots;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     readmost::hazard_slot* const slot = readmost::take_hazard_slot();
     ASSERT_NE(slot, nullptr);
     EXPECT_EQ(slot->object.load(), nullptr);
@@ -688,50 +689,11 @@ TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
   EXPECT_EQ(counted::alive.load(), 0);
 }
 
-// Private to each process, and never on the heap, which AddressSanitizer does not take through a
-// fork amid other threads' allocations.
-std::atomic<int> handed_in{0};
-std::atomic<int> handed_back{0};
-struct pooled;
-struct hand_back {
-  void operator()(pooled* object) const;
-};
-struct pooled : hazard_pointer_obj_base<pooled, hand_back> {
-  std::atomic<bool> is_retired{false};
-};
-void hand_back::operator()(pooled* object) const {
-  ++handed_back;
-  object->is_retired = false;
-}
-pooled pool[32768];
-
 TEST_F(hazard_pointers, in_a_child_lack_at_most_what_a_thread_had_in_hand) {
   // The more there are, the longer are the lists, and the more of them is moved in a fork.
   std::vector<hazard_pointer> many(4096);
   for (hazard_pointer& each : many) each = make_hazard_pointer();
-  std::atomic<bool> stop{false};
-  std::thread writer([&] {
-    while (!stop) {
-      for (pooled& object : pool) {
-        if (object.is_retired.exchange(true)) continue;
-        ++handed_in;
-        object.retire();
-      }
-    }
-  });
-  for (int i = 0; i < 300; ++i) {
-    const int before = handed_in;
-    in_a_child([before] {
-      hazard_pointer_clean_up();
-      // One that the writer was about to retire, and one that a deleter was just called for.
-      EXPECT_GE(handed_back, before - 2);
-      EXPECT_LE(handed_back, handed_in);
-    });
-  }
-  stop = true;
-  writer.join();
-  hazard_pointer_clean_up();
-  EXPECT_EQ(handed_in, handed_back);
+  unit::fork_stress<hazard_pointer_obj_base>::run(300, [] { hazard_pointer_clean_up(); });
 }
 
 // --- All at once ---------------------------------------------------------------------------------

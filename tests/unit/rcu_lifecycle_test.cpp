@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "fork_stress.hpp"
 #include "helper_thread.hpp"
 #include "processes.hpp"
 
@@ -222,47 +223,9 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   EXPECT_EQ(*reclaimed.operator->(), 4);
 }
 
-// Private to each process, unlike `counter`, and never on the heap, which AddressSanitizer does not
-// take through a fork amid other threads' allocations.
-std::atomic<int> handed_in{0};
-std::atomic<int> handed_back{0};
-struct pooled;
-struct hand_back {
-  void operator()(pooled* object) const;
-};
-struct pooled : rcu_obj_base<pooled, hand_back> {
-  std::atomic<bool> is_retired{false};
-};
-void hand_back::operator()(pooled* object) const {
-  ++handed_back;
-  object->is_retired = false;
-}
-pooled pool[32768];
-
 // However the reclaimer was moving them.
 TEST(rcu_fork, child_loses_at_most_what_a_thread_had_in_hand) {
-  std::atomic<bool> stop{false};
-  std::thread writer([&] {
-    while (!stop) {
-      for (pooled& object : pool) {
-        if (object.is_retired.exchange(true)) continue;
-        ++handed_in;
-        object.retire();
-      }
-    }
-  });
-  for (int i = 0; i < 100; ++i) {
-    const int before = handed_in;
-    in_a_child([before] {
-      rcu_barrier();
-      // One that the writer was about to retire, and one that a deleter was just called for.
-      EXPECT_GE(handed_back, before - 2);
-    });
-  }
-  stop = true;
-  writer.join();
-  rcu_barrier();
-  EXPECT_EQ(handed_in, handed_back);
+  unit::fork_stress<rcu_obj_base>::run(100, [] { rcu_barrier(); });
 }
 
 TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
