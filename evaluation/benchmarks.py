@@ -6,6 +6,7 @@ beforehand how long it will be; what it took is in the results.
 
 from dataclasses import dataclass, field
 
+from .contenders import BRAVO, PRELOADED, RCU, STRONG
 from .programs import Comparison, GoogleBenchmark, WakeUp
 
 TURNS = 5
@@ -53,11 +54,11 @@ class Benchmark:
 
     def turn_seconds(self, asked):
         """How long a turn takes, about."""
-        points = self.points * (len(asked.threads or self.threads) if self.threads else 1)
-        if asked.quick and not asked.seconds:
+        if asked.quick and not (asked.seconds and self.seconds):
             return self.quick_turn
         if not self.seconds:
-            return self.quick_turn if asked.quick else self.start
+            return self.start
+        points = self.points * (len(asked.threads or self.threads) if self.threads else 1)
         return self.start + points * ((asked.seconds or self.seconds) + self.overhead)
 
 
@@ -72,46 +73,14 @@ class Asked:
     locks: tuple = ()
 
 
-RCU = ("readmost::rcu", "liburcu-memb", "liburcu-bp", "liburcu-qsbr", "liburcu-mb")
-# Of the BRAVO paper, and its variants.
-BRAVO = (
-    "prwlock",
-    "pthread",
-    "bravo-pthread",
-    "ba",
-    "bravo-ba",
-    "per-cpu",
-    "cohort-rw",
-    "bravo-prwlock",
-    "bravo-consensus",
-    "bravo-mutex",
-)
-# The strongest of the others: who wins against the paper's locks alone has not won.
-STRONG = (
-    "rmlock",
-    "brlock-flags",
-    "c-snzi",
-    "tlrw",
-    "percpu-rwlock",
-    "std::shared_mutex",
-    "absl::Mutex",
-    "tbb::rw_mutex",
-    "tbb::spin_rw_mutex",
-    "ck_rwlock",
-)
-# Of those that a program can have preloaded.
-PRELOADED = (
-    "prwlock",
-    "pthread",
-    "bravo-pthread",
-    "ba",
-    "bravo-ba",
-    "per-cpu",
-    "cohort-rw",
-    "bravo-prwlock",
-)
 THREADS = (1, 2, 4, 8)
 FEW = (1, 2, 8)  # for quick turns
+
+
+def sweep(name, **more):
+    """Of a program whose points are each so many seconds long, for each number of threads."""
+    return Benchmark(name, threads=THREADS, quick_threads=FEW, **more)
+
 
 DECLARED = (
     # FCP
@@ -120,30 +89,17 @@ DECLARED = (
     Benchmark("critical_section", all=30, turns=3, seconds=0.04, points=14, quick_turn=0.6),
     Benchmark("hash_table", all=4, start=2.7, quick_turn=0.4),
     Benchmark(
-        "wake_up",
-        all=1,
-        speaks=WakeUp(),
-        turns=3,
-        start=3.0,
-        quick_turn=1.5,
+        "wake_up", all=1, speaks=WakeUp(), turns=3, start=3.0, quick_turn=1.5,
         options=("--sleepers", "1", "8", "63", "--rounds", "40"),
         quick_options=("--sleepers", "1", "8", "63", "--rounds", "2"),
     ),
     Benchmark(
-        "lock_sleeping_readers",
-        contenders=(*BRAVO, "brlock", *STRONG),
-        turns=3,
-        seconds=0.08,
-        points=10,
-        quick_turn=0.4,
+        "lock_sleeping_readers", contenders=(*BRAVO, "brlock", *STRONG), turns=3, seconds=0.08,
+        points=10, quick_turn=0.4,
     ),
     Benchmark(
-        "lock_writer_frequency",
-        contenders=(*BRAVO, "brlock", *STRONG),
-        turns=5,
-        seconds=0.08,
-        points=6,
-        quick_turn=0.3,
+        "lock_writer_frequency", contenders=(*BRAVO, "brlock", *STRONG), seconds=0.08,
+        points=6, quick_turn=0.3,
     ),
     Benchmark("writer_frequency", all=9, turns=3, start=2.6, quick_turn=0.3),
     Benchmark("update_throughput", contenders=RCU, turns=3, start=2.6, quick_turn=0.4),
@@ -151,119 +107,46 @@ DECLARED = (
         "kyoto_cabinet", contenders=PRELOADED, turns=3, threads=THREADS, start=6.0, quick_turn=1.0
     ),
     Benchmark(
-        "single_thread_impact",
-        contenders=("prwlock", "pthread", "bravo-pthread"),
-        turns=3,
-        start=14.0,
-        quick_turn=2.0,
+        "single_thread_impact", contenders=("prwlock", "pthread", "bravo-pthread"), turns=3,
+        start=14.0, quick_turn=2.0,
     ),
     # BRAVO
     Benchmark(
         "lock_interference", all=2, turns=3, seconds=0.1, points=30, overhead=0.03, quick_turn=0.5
     ),
+    sweep("alternator", contenders=(*BRAVO, *STRONG), seconds=0.1, quick_turn=0.15),
+    sweep("test_rwlock", contenders=(*BRAVO, *STRONG), seconds=0.1, quick_turn=0.15),
+    sweep("rwbench_locks", contenders=(*BRAVO, *STRONG), seconds=0.08, points=6, quick_turn=0.4),
     Benchmark(
-        "alternator",
-        contenders=(*BRAVO, *STRONG),
-        seconds=0.1,
-        threads=THREADS,
-        quick_threads=FEW,
-        quick_turn=0.15,
+        "rocksdb_readwhilewriting", contenders=PRELOADED, turns=3, seconds=0.3, threads=THREADS,
+        points=2, overhead=0.15, quick_turn=1.0,
     ),
-    Benchmark(
-        "test_rwlock",
-        contenders=(*BRAVO, *STRONG),
-        seconds=0.1,
-        threads=THREADS,
-        quick_threads=FEW,
-        quick_turn=0.15,
-    ),
-    Benchmark(
-        "rwbench_locks",
-        contenders=(*BRAVO, *STRONG),
-        seconds=0.08,
-        threads=THREADS,
-        quick_threads=FEW,
-        points=6,
-        quick_turn=0.4,
-    ),
-    Benchmark(
-        "rocksdb_readwhilewriting",
-        contenders=PRELOADED,
-        turns=3,
-        seconds=0.3,
-        threads=THREADS,
-        points=2,
-        overhead=0.15,
-        quick_turn=1.0,
-    ),
-    Benchmark(
-        "hash_table_bench",
-        contenders=(*BRAVO, *STRONG),
-        turns=3,
-        seconds=0.15,
-        threads=THREADS,
-        quick_threads=FEW,
-        overhead=0.04,
+    sweep(
+        "hash_table_bench", contenders=(*BRAVO, *STRONG), turns=3, seconds=0.15, overhead=0.04,
         quick_turn=0.2,
     ),
     Benchmark("lock_sizes", all=30, turns=1, start=0.1, quick_turn=0.1),
     # RCU
     Benchmark("operation_costs", all=1, turns=3, start=4.0, quick_turn=1.0),
-    Benchmark(
-        "rcu_hash_table",
-        all=10,
-        turns=3,
-        seconds=0.08,
-        threads=THREADS,
-        quick_threads=FEW,
-        points=6,
-        overhead=0.03,
-        quick_turn=0.6,
+    sweep(
+        "rcu_hash_table", all=10, turns=3, seconds=0.08, points=6, overhead=0.03, quick_turn=0.6
     ),
     Benchmark("rcu_breakeven", all=4, turns=1, start=3.0, quick_turn=0.5),
-    Benchmark(
-        "semaphore_array",
-        all=6,
-        turns=3,
-        seconds=0.1,
-        threads=THREADS,
-        quick_threads=FEW,
-        points=2,
-        quick_turn=0.3,
-    ),
+    sweep("semaphore_array", all=6, turns=3, seconds=0.1, points=2, quick_turn=0.3),
     # Our own
     Benchmark(
-        "bravo_policies",
-        all=20,
-        turns=3,
-        seconds=0.05,
-        threads=FEW,
-        quick_threads=FEW,
-        points=5,
-        start=0.4,
-        quick_turn=0.5,
+        "bravo_policies", all=20, turns=3, seconds=0.05, threads=FEW, quick_threads=FEW, points=5,
+        start=0.4, quick_turn=0.5,
     ),
     Benchmark(
-        "real_programs",
-        contenders=PRELOADED,
-        turns=3,
-        seconds=0.15,
-        threads=FEW,
-        points=8,
-        overhead=0.05,
-        quick_turn=2.0,
+        "real_programs", contenders=PRELOADED, turns=3, seconds=0.15, threads=FEW, points=8,
+        overhead=0.05, quick_turn=2.0,
     ),
     Benchmark(
-        "rcu_read_pair",
-        all=10,
-        speaks=GoogleBenchmark("Read section"),
-        turns=3,
-        start=0.4,
+        "rcu_read_pair", all=10, speaks=GoogleBenchmark("Read section"), turns=3, start=0.4,
         quick_turn=0.15,
         options=("--benchmark_min_time=0.1", "--benchmark_min_warmup_time=0.03"),
         quick_options=("--benchmark_min_time=0.01", "--benchmark_min_warmup_time=0.03"),
     ),
     Benchmark("grace_period", contenders=RCU, turns=3, start=3.0, quick_turn=0.4),
 )
-
-BY_NAME = {one.name: one for one in DECLARED}

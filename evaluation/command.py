@@ -8,8 +8,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import benchmarks, contenders, figures, machine, results
+from . import benchmarks, contenders, figures, machine, results, running
 from .failure import STATUS, Failure
+from .programs import Broken, Programs
 
 SOME_FAILED = 1
 INTERRUPTED = 130
@@ -37,95 +38,65 @@ def parser():
     top = Parser(prog="readmost")
     commands = top.add_subparsers(dest="command", required=True, parser_class=Parser)
 
-    bench = commands.add_parser(
+    def command(name, summary, description, epilog):
+        return commands.add_parser(
+            name, help=summary, description=textwrap.dedent(description),
+            epilog=textwrap.dedent(epilog),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        ).add_argument
+
+    option = command(
         "bench",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="measure the papers' figures on this machine",
-        description=textwrap.dedent("""\
-            Measure the figures and tables of the papers on this machine.
+        "measure the papers' figures on this machine",
+        """\
+        Measure the figures and tables of the papers on this machine.
 
-            NAME is a figure (bravo-4a), a benchmark (rwbench_locks), a paper (fcp, bravo, rcu, own),
-            or all. The contenders take turns, one process each; results are added to what FILE holds
-            already, after each benchmark, so that an interruption loses little. Let nothing else run
-            meanwhile."""),
-        epilog=textwrap.dedent("""\
-            Examples:
-              readmost bench --list
-              readmost bench all && readmost report out.html
-              readmost bench bravo-4f --locks prwlock pthread --runs 9
-              readmost bench all --quick --output quick.json      does everything work?
+        NAME is a figure (bravo-4a), a benchmark (rwbench_locks), a paper (fcp, bravo, rcu, own),
+        or all. The contenders take turns, one process each; results are added to what FILE holds
+        already, after each benchmark, so that an interruption loses little. Let nothing else run
+        meanwhile.""",
+        """\
+        Examples:
+          readmost bench --list
+          readmost bench all && readmost report out.html
+          readmost bench bravo-4f --locks prwlock pthread --runs 9
+          readmost bench all --quick --output quick.json      does everything work?
 
-            Exit status: 0 when everything was measured, 1 when a contender failed, 130 when
-            interrupted (what was measured is kept), 125 when it could not begin."""),
+        Exit status: 0 when everything was measured, 1 when a contender failed, 130 when
+        interrupted (what was measured is kept), 125 when it could not begin.""",
     )
-    bench.add_argument("names", nargs="*", metavar="NAME", help="what to measure")
-    bench.add_argument(
-        "--list", action="store_true", help="say what there is and how long it takes"
-    )
-    bench.add_argument(
-        "--quick",
-        action="store_true",
-        help="one short turn: shows that everything works, measures little",
-    )
-    bench.add_argument(
-        "--runs",
-        type=number(int, 1, 1000, "a whole number"),
-        default=0,
-        metavar="N",
-        help="turns of each contender (without it, by benchmark: 3 to 5)",
-    )
-    bench.add_argument(
-        "--seconds",
-        type=number(float, 0.001, 3600, "a number"),
-        default=0,
-        metavar="S",
-        help="length of each point, where a benchmark has one",
-    )
-    bench.add_argument(
-        "--threads",
-        type=number(int, 1, 1024, "a whole number"),
-        nargs="+",
-        default=(),
-        metavar="N",
-        help="how many threads, where a benchmark sweeps them",
-    )
-    bench.add_argument(
-        "--locks", nargs="+", default=(), metavar="NAME", help="only these contenders"
-    )
-    bench.add_argument(
-        "--output",
-        default=results.DEFAULT_FILE,
-        metavar="FILE",
-        help=f"results, added to what is there (default: {results.DEFAULT_FILE})",
-    )
-    bench.add_argument(
-        "--programs",
-        metavar="DIR",
-        default=os.environ.get("READMOST_BENCH_PROGRAMS"),
-        help="where the benchmarks' programs are (default: beside this command)",
-    )
+    option("names", nargs="*", metavar="NAME", help="what to measure")
+    option("--list", action="store_true", help="say what there is and how long it takes")
+    option("--quick", action="store_true",
+           help="one short turn: shows that everything works, measures little")
+    option("--runs", metavar="N", type=number(int, 1, 1000, "a whole number"), default=0,
+           help="turns of each contender (without it, by benchmark: 3 to 5)")
+    option("--seconds", metavar="S", type=number(float, 0.001, 3600, "a number"), default=0,
+           help="length of each point, where a benchmark has one")
+    option("--threads", metavar="N", type=number(int, 1, 1024, "a whole number"), nargs="+",
+           default=(), help="how many threads, where a benchmark sweeps them")
+    option("--locks", metavar="NAME", nargs="+", default=(), help="only these contenders")
+    option("--output", metavar="FILE", default=results.DEFAULT_FILE,
+           help=f"results, added to what is there (default: {results.DEFAULT_FILE})")
+    option("--programs", metavar="DIR", default=os.environ.get("READMOST_BENCH_PROGRAMS"),
+           help="where the benchmarks' programs are (default: beside this command)")
 
-    report = commands.add_parser(
+    option = command(
         "report",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="show what was measured, figure by figure, as one HTML file",
-        description=textwrap.dedent("""\
-            Write results as one HTML file that needs nothing else: what this machine is, who won, and
-            every figure of the papers with its claim, what was measured here, and whether the claim
-            holds."""),
-        epilog=textwrap.dedent("""\
-            Examples:
-              readmost report out.html
-              readmost report --markdown docs/results.md"""),
+        "show what was measured, figure by figure, as one HTML file",
+        """\
+        Write results as one HTML file that needs nothing else: what this machine is, who won, and
+        every figure of the papers with its claim, what was measured here, and whether the claim
+        holds.""",
+        """\
+        Examples:
+          readmost report out.html
+          readmost report --markdown docs/results.md""",
     )
-    report.add_argument("html", nargs="?", metavar="OUT.html", help="the file to write")
-    report.add_argument(
-        "--results",
-        default=results.DEFAULT_FILE,
-        metavar="FILE",
-        help=f"what 'readmost bench' wrote (default: {results.DEFAULT_FILE})",
-    )
-    report.add_argument("--markdown", metavar="FILE", help="write the main tables as Markdown")
+    option("html", nargs="?", metavar="OUT.html", help="the file to write")
+    option("--results", metavar="FILE", default=results.DEFAULT_FILE,
+           help=f"what 'readmost bench' wrote (default: {results.DEFAULT_FILE})")
+    option("--markdown", metavar="FILE", help="write the main tables as Markdown")
     return top
 
 
@@ -138,12 +109,11 @@ def chosen_figures(names):
     for name in names:
         found = figures.named(name)
         if not found:
-            known = figures.names()
-            near = difflib.get_close_matches(name, known, 1)
+            near = difflib.get_close_matches(name, figures.names(), 1)
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise Failure(
-                f"there is nothing to measure by the name '{name}'; {hint}"
-                "'readmost bench --list' shows what there is"
+                f"there is nothing to measure by the name '{name}'; {hint}'readmost bench --list'"
+                " shows what there is"
             )
         wanted += found
     return [figure for figure in figures.MEASURED if figure in wanted]
@@ -155,7 +125,7 @@ def duration(seconds):
     return f"{seconds / 60:.0f} min"
 
 
-def benchmark_names(chosen):
+def benchmarks_of(chosen):
     wanted = {name for figure in chosen for name in figure.benchmarks}
     return [one for one in benchmarks.DECLARED if one.name in wanted]
 
@@ -169,8 +139,8 @@ def expected_contenders(benchmark, asked):
 def print_list(asked):
     for figure in figures.MEASURED:
         print(
-            f"{figure.id:16} {figure.source if figure.label else 'own':18} {figure.title} "
-            f" [{', '.join(figure.benchmarks)}]"
+            f"{figure.id:16} {figure.source if figure.label else 'own':18} {figure.title}"
+            f"  [{', '.join(figure.benchmarks)}]"
         )
     print("\nBenchmarks, and how long they take:")
     total = 0
@@ -186,23 +156,33 @@ def checked_programs(folder):
         raise Failure("which programs to start is not known; name their folder with --programs")
     if not any((Path(folder) / one.runs).is_file() for one in benchmarks.DECLARED):
         raise Failure(
-            f"there are no benchmarks in '{folder}'; 'make bench' in the source tree installs "
-            "what they need and builds them, then name their folder with --programs, or use "
-            "the command beside them"
+            f"there are no benchmarks in '{folder}'; 'make bench' in the source tree installs what"
+            " they need and builds them, then name their folder with --programs, or use the command"
+            " beside them"
         )
     return folder
 
 
-def check_locks(asked, has):
-    """`has`: the contenders of each benchmark."""
-    known = {contenders.canonical(name) for names in has.values() for name in names}
+def contenders_of(benchmark, programs):
+    try:
+        return benchmark.speaks.contenders(programs, benchmark.runs)
+    except Broken as problem:
+        raise Failure(f"{problem}; 'make bench' in the source tree builds it anew") from None
+
+
+def check_locks(asked, there):
+    """`there`: the benchmarks, each with the contenders that its program has."""
+    anybody = benchmarks.Asked()
+    known = {
+        contenders.canonical(name)
+        for one, has in there
+        for name in running.chosen_contenders(one, anybody, has)[0]
+    }
     for name in asked.locks:
-        if contenders.canonical(name) not in known and not any(
-            name in names for names in has.values()
-        ):
+        if contenders.canonical(name) not in known:
             raise Failure(
-                f"--locks: nobody is called '{name}' there; the contenders are "
-                f"{', '.join(sorted(known))}"
+                f"--locks: nobody is called '{name}' there; the contenders are"
+                f" {', '.join(sorted(known))}"
             )
 
 
@@ -217,8 +197,6 @@ def build_facts():
 
 
 def bench(options):
-    from . import running  # needs tqdm, which a report does not
-
     asked = benchmarks.Asked(
         options.quick, options.runs, options.seconds, tuple(options.threads), tuple(options.locks)
     )
@@ -227,46 +205,42 @@ def bench(options):
         return 0
     if not options.names:
         raise Failure(
-            "nothing to measure is named; name a figure, a benchmark, a paper, or all; "
-            "'readmost bench --list' shows them"
+            "nothing to measure is named; name a figure, a benchmark, a paper, or all;"
+            " 'readmost bench --list' shows them"
         )
     chosen = chosen_figures(options.names)
     folder = checked_programs(options.programs)
     results.check_writable(options.output)
     found = results.load_to_add(options.output)
 
-    plan, seconds = [], 0
-    programs = running.Programs(folder)
-    has, missing = {}, []
-    for one in benchmark_names(chosen):
-        if not programs.has(one.runs):
-            missing.append(one.name)
-            continue
-        has[one.name] = one.speaks.contenders(programs, one.runs)
-    if missing and not has:
+    programs = Programs(folder)
+    wanted = benchmarks_of(chosen)
+    missing = [one.name for one in wanted if not programs.has(one.runs)]
+    there = [(one, contenders_of(one, programs)) for one in wanted if programs.has(one.runs)]
+    if missing and not there:
         raise Failure(
-            f"{', '.join(missing)}: not built in '{folder}'; 'make bench' in the source tree "
-            "installs what it needs and builds it"
+            f"{', '.join(missing)}: not built in '{folder}'; 'make bench' in the source tree"
+            " installs what it needs and builds it"
         )
-    check_locks(asked, has)
-    for one in benchmark_names(chosen):
-        if one.name in has:
-            takes_part, left_out = running.chosen_contenders(one, asked, has[one.name])
-            if takes_part:
-                plan.append((one, takes_part, left_out))
-                seconds += one.turn_seconds(asked) * one.turns_for(asked) * len(takes_part)
+    check_locks(asked, there)
+    plan, seconds = [], 0
+    for one, has in there:
+        takes_part, left_out = running.chosen_contenders(one, asked, has)
+        if takes_part:
+            plan.append((one, takes_part, left_out))
+            seconds += one.turn_seconds(asked) * one.turns_for(asked) * len(takes_part)
 
     progress = running.Progress(seconds)
     programs.tick = progress.tick
+    what = f"{machine.count(len(plan), 'benchmark')} for {machine.count(len(chosen), 'figure')}"
     progress.say(
-        f"{machine.sentence(found['machine'])}: {machine.count(len(plan), 'benchmark')} for "
-        f"{machine.count(len(chosen), 'figure')}, about {duration(seconds)}. Let nothing else "
-        "run meanwhile."
+        f"{machine.sentence(found['machine'])}: {what}, about {duration(seconds)}."
+        " Let nothing else run meanwhile."
     )
     if missing:
         progress.say(
-            f"Not built, and left out: {', '.join(missing)}; 'make bench' in the source tree "
-            "installs what they need and builds them."
+            f"Not built, and left out: {', '.join(missing)}; 'make bench' in the source tree"
+            " installs what they need and builds them."
         )
     failures, build = 0, build_facts()
     try:
@@ -282,10 +256,9 @@ def bench(options):
             for failure in new["failures"]:
                 failures += 1
                 progress.say(f"{one.name}: {failure['contender']} failed: {failure['reason']}")
-            progress.say(
-                f"{one.name}: {machine.count(len(takes_part), 'contender')}, "
-                f"{machine.count(new['turns'], 'turn')} in {duration(new['took_seconds'])}"
-            )
+            how_many = machine.count(len(takes_part), "contender")
+            turns = machine.count(new["turns"], "turn")
+            progress.say(f"{one.name}: {how_many}, {turns} in {duration(new['took_seconds'])}")
     finally:
         progress.close()
     where = "" if options.output == results.DEFAULT_FILE else f" --results {options.output}"
@@ -299,8 +272,8 @@ def bench(options):
 def report(options):
     if not options.html and not options.markdown:
         raise Failure(
-            "no file to write is named; name one, as in 'readmost report out.html', or "
-            "--markdown FILE"
+            "no file to write is named; name one, as in 'readmost report out.html', or"
+            " --markdown FILE"
         )
     found = results.load(options.results)
     if options.html:

@@ -23,6 +23,18 @@ REPLACED = {
     "readmost::rcu_hash_map": "liburcu-cds_lfht",
 }
 
+# Locks that a program can have preloaded; the BRAVO paper's with its variants; and the strongest of
+# the others: who wins against the paper's locks alone has not won.
+PRELOADED = (
+    PRWLOCK, "pthread", "bravo-pthread", "ba", "bravo-ba", "per-cpu", "cohort-rw", "bravo-prwlock",
+)
+BRAVO = (*PRELOADED, "bravo-consensus", "bravo-mutex")
+STRONG = (
+    "rmlock", "brlock-flags", "c-snzi", "tlrw", "percpu-rwlock",
+    "std::shared_mutex", "absl::Mutex", "tbb::rw_mutex", "tbb::spin_rw_mutex", "ck_rwlock",
+)
+RCU = ("readmost::rcu", "liburcu-memb", "liburcu-bp", "liburcu-qsbr", "liburcu-mb")
+
 # These contain our lock or our consensus: neither our main contender nor its rivals.
 OURS_TOO = ("bravo-prwlock", "bravo-consensus")
 
@@ -33,9 +45,7 @@ def canonical(name):
 
 def is_ours(name):
     name = canonical(name)
-    return (
-        name == PRWLOCK or name.startswith(("readmost::", "map-in-readmost::")) or name in OURS_TOO
-    )
+    return name in (PRWLOCK, *OURS_TOO) or name.startswith(("readmost::", "map-in-readmost::"))
 
 
 @dataclass(frozen=True)
@@ -44,78 +54,82 @@ class Style:
     marker: str = "o"
     dash: str = "-"
     thick: bool = False
-    filled: bool = True
+
+    @property
+    def filled(self):
+        """The markers: of solid lines alone."""
+        return self.dash == "-"
 
 
-OURS = Style("ours", "o", "-", thick=True)
-OURS_OF_RCU = Style("violet", "D", "-", thick=True)
+OURS = Style("ours", thick=True)
+OURS_OF_RCU = Style("violet", "D", thick=True)
 
 STYLES = {
     PRWLOCK: OURS,
     "bravo-prwlock": Style("sky", "s"),
     "bravo-consensus": Style("sky", "^"),
-    "pthread": Style("ink", "s", "--", filled=False),
+    "pthread": Style("ink", "s", "--"),
     "bravo-pthread": Style("ink", "s"),
-    "std::shared_mutex": Style("grey", "D", ":", filled=False),
-    "ba": Style("orange", "^", "--", filled=False),
+    "std::shared_mutex": Style("grey", "D", ":"),
+    "ba": Style("orange", "^", "--"),
     "bravo-ba": Style("orange", "^"),
-    "bravo-ba-paper": Style("purple", "v", "--", filled=False),
-    "pf-t": Style("orange", "v", ":", filled=False),
+    "bravo-ba-paper": Style("purple", "v", "--"),
+    "pf-t": Style("orange", "v", ":"),
     "bravo-mutex": Style("grey", "P"),
-    "per-cpu": Style("green", "D", "--", filled=False),
-    "brlock": Style("green", "v", ":", filled=False),
-    "brlock-flags": Style("green", "P", ":", filled=False),
-    "brlock-of-mutexes": Style("green", "X", ":", filled=False),
-    "percpu-rwlock": Style("green", "X", "-.", filled=False),
-    "rmlock": Style("green", "s", "-.", filled=False),
-    "cohort-rw": Style("purple", "D", "--", filled=False),
-    "c-snzi": Style("purple", "v", ":", filled=False),
-    "tlrw": Style("purple", "P", "-.", filled=False),
-    "stamped": Style("brown", "X", ":", filled=False),
-    "liburcu-memb": Style("orange", "s", "--", filled=False),
-    "liburcu-bp": Style("orange", "D", ":", filled=False),
-    "liburcu-qsbr": Style("green", "^", "--", filled=False),
-    "liburcu-mb": Style("purple", "v", ":", filled=False),
-    "liburcu-cds_lfht": Style("orange", "s", "--", filled=False),
+    "per-cpu": Style("green", "D", "--"),
+    "brlock": Style("green", "v", ":"),
+    "brlock-flags": Style("green", "P", ":"),
+    "brlock-of-mutexes": Style("green", "X", ":"),
+    "percpu-rwlock": Style("green", "X", "-."),
+    "rmlock": Style("green", "s", "-."),
+    "cohort-rw": Style("purple", "D", "--"),
+    "c-snzi": Style("purple", "v", ":"),
+    "tlrw": Style("purple", "P", "-."),
+    "stamped": Style("brown", "X", ":"),
+    "liburcu-memb": Style("orange", "s", "--"),
+    "liburcu-bp": Style("orange", "D", ":"),
+    "liburcu-qsbr": Style("green", "^", "--"),
+    "liburcu-mb": Style("purple", "v", ":"),
+    "liburcu-cds_lfht": Style("orange", "s", "--"),
     "map-in-readmost::shared_mutex": Style("sky", "o"),
-    "map-in-std::shared_mutex": Style("grey", "D", ":", filled=False),
-    "ideal": Style("grey", "", "--", filled=False),
+    "map-in-std::shared_mutex": Style("grey", "D", ":"),
+    "ideal": Style("grey", "", "--"),
     "broadcast": Style("orange", "s"),
-    "condvar": Style("orange", "^", ":", filled=False),
-    "by-cpu-bits": Style("green", "v", "--", filled=False),
+    "condvar": Style("orange", "^", ":"),
+    "by-cpu-bits": Style("green", "v", "--"),
     "by-cpu-words": Style("green", "D"),
-    "tree-of-4": Style("purple", "X", "-.", filled=False),
-    "RCU over both": Style("violet", "D", thick=True),
-    "RCU over spinlock": Style("orange", "^", "--", filled=False),
-    "RCU over brlock": Style("green", "v", "--", filled=False),
-    "brlock over spinlock": Style("grey", "s", ":", filled=False),
+    "tree-of-4": Style("purple", "X", "-."),
+    "RCU over both": OURS_OF_RCU,
+    "RCU over spinlock": Style("orange", "^", "--"),
+    "RCU over brlock": Style("green", "v", "--"),
+    "brlock over spinlock": Style("grey", "s", ":"),
     "default": OURS,
     "paper": Style("orange", "^"),
     "consensus": Style("sky", "^"),
-    "scalar scan": Style("green", "v", "--", filled=False),
-    "one probe": Style("purple", "D", ":", filled=False),
-    "private table": Style("brown", "X", "-.", filled=False),
-    "scan, scalar": Style("ink", "s", "--", filled=False),
+    "scalar scan": Style("green", "v", "--"),
+    "one probe": Style("purple", "D", ":"),
+    "private table": Style("brown", "X", "-."),
+    "scan, scalar": Style("ink", "s", "--"),
     "scan, sse2": Style("orange", "^"),
     "scan, avx2": Style("green", "D"),
     "scan, avx512": Style("purple", "v"),
     "scan, neon": Style("sky", "o"),
     "memory": Style("ink", "s"),
     "sections": Style("violet", "D"),
-    "sections of 100 ns": Style("violet", "o", "--", filled=False),
-    "sections of 1 us": Style("violet", "^", ":", filled=False),
-    "rests of 100 ns": Style("green", "o", "--", filled=False),
-    "rests of 1 us": Style("green", "^", ":", filled=False),
-    "rests of 10 us": Style("green", "D", "-.", filled=False),
+    "sections of 100 ns": Style("violet", "o", "--"),
+    "sections of 1 us": Style("violet", "^", ":"),
+    "rests of 100 ns": Style("green", "o", "--"),
+    "rests of 1 us": Style("green", "^", ":"),
+    "rests of 10 us": Style("green", "D", "-."),
     "membarrier": Style("ours", "o"),
-    "signal": Style("purple", "s", "--", filled=False),
-    "futex-wake": Style("orange", "^", "--", filled=False),
-    "cache-line": Style("green", "D", "--", filled=False),
+    "signal": Style("purple", "s", "--"),
+    "futex-wake": Style("orange", "^", "--"),
+    "cache-line": Style("green", "D", "--"),
 }
 
 # For whoever is not named above, by turns.
 OTHERS = [
-    Style(colour, marker, dash, filled=False)
+    Style(colour, marker, dash)
     for dash in ("-.", ":")
     for marker in "sDvPX^"
     for colour in ("brown", "purple", "green", "orange", "grey")

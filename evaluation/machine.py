@@ -57,19 +57,20 @@ def commit_of(folder):
     """Of the sources there, with a + when they were changed since; None where git does not know."""
 
     def git(*words):
-        return subprocess.run(
-            ["git", "-C", str(folder), *words],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=20,
-        ).stdout.strip()
+        return _said(["git", "-C", str(folder), *words]).strip()
 
     try:
         changed = git("status", "--porcelain", "--untracked-files=no")
         return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _said(command):
+    return subprocess.run(
+        command, env={**os.environ, "LC_ALL": "C"},
+        capture_output=True, text=True, check=True, timeout=20,
+    ).stdout
 
 
 def _cpuinfo(name):
@@ -85,15 +86,7 @@ def _processor():
     name = _cpuinfo("model name")
     if not name:
         try:  # ARM's names are known to lscpu alone
-            done = subprocess.run(
-                ["lscpu"],
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=20,
-                env={**os.environ, "LC_ALL": "C"},
-            )
-            found = re.search(r"^Model name:\s*(.*)$", done.stdout, re.MULTILINE)
+            found = re.search(r"^Model name:\s*(.*)$", _said(["lscpu"]), re.MULTILINE)
             name = found[1].strip() if found else ""
         except (OSError, subprocess.SubprocessError):
             pass
@@ -104,13 +97,9 @@ def _topology():
     """(socket, core) of each CPU."""
     found = []
     for folder in Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology"):
+        files = (folder / "physical_package_id", folder / "core_id")
         try:
-            found.append(
-                tuple(
-                    (folder / name).read_text().strip()
-                    for name in ("physical_package_id", "core_id")
-                )
-            )
+            found.append(tuple(file.read_text().strip() for file in files))
         except OSError:
             pass
     return found

@@ -21,45 +21,39 @@ def text(results):
         "",
         "## Who won",
         "",
-        (
-            "At each point ours beside the best of the others with the same semantics there; the"
-            " ratio says how many times as good ours is, with the lowest and the highest of the"
-            f" turns. Up to {summary.EVEN:.0%} either way counts as even. The last column is beside"
-            " what ours takes the place of, whatever others there are: pthread's lock, liburcu's"
-            " default flavor and its table."
-        ),
+        "At each point ours beside the best of the others with the same semantics there; the ratio"
+        " says how many times as good ours is, with the lowest and the highest of the turns. Up to"
+        f" {summary.EVEN:.0%} either way counts as even. The last column is beside what ours takes"
+        " the place of, whatever others there are: pthread's lock, liburcu's default flavor and its"
+        " table.",
         "",
-        "| Figure | Ours | Won | Even | Lost | At best | At worst | At worst, of what it replaces |",
+        row(
+            "Figure", "Ours", "Won", "Even", "Lost", "At best", "At worst",
+            "At worst, of what it replaces",
+        ),
         "|---|---|--:|--:|--:|---|---|---|",
     ]
     for line in summary.lines(results):
+        counts = [str(line.count(outcome)) for outcome in ("won", "even", "lost")]
+        replaced = point(line.worst_of_replaced) if line.replaced else ""
         lines.append(
-            "| "
-            + " | ".join(
-                [
-                    name(line.figure),
-                    f"`{label(line.ours)}`",
-                    *(str(line.count(outcome)) for outcome in ("won", "even", "lost")),
-                    point(line.best),
-                    point(line.worst),
-                    point(line.worst_of_replaced) if line.replaced else "",
-                ]
+            row(
+                name(line.figure), f"`{label(line.ours)}`", *counts, point(line.best),
+                point(line.worst), replaced,
             )
-            + " |"
         )
-    lines += [
-        "",
-        "## Do the papers' claims hold?",
-        "",
-        "| Figure | Claim | Here | Measured |",
-        "|---|---|---|---|",
-    ]
+    lines += ["", "## Do the papers' claims hold?", ""]
+    lines += [row("Figure", "Claim", "Here", "Measured"), "|---|---|---|---|"]
     for figure in figures.ALL:
         verdict = report.verdict_of(figure, results)
         told = "; ".join(check.told for check in verdict.checks)
         why = " ".join(filter(None, [f"{told}." if told else "", verdict.why]))
-        lines.append(f"| {name(figure)} | {figure.claim} | {verdict.kind} | {cell(why)} |")
+        lines.append(row(name(figure), figure.claim, verdict.kind, cell(why)))
     return "\n".join(lines) + "\n"
+
+
+def row(*cells):
+    return f"| {' | '.join(cells)} |"
 
 
 def name(figure):

@@ -50,17 +50,15 @@ SETTINGS = {
     "savefig.facecolor": "none",
     "figure.constrained_layout.use": True,
 }
+TICKS = ticker.FuncFormatter(lambda value, _: short(value))
 
 
 def panel_svg(panel, samples, name):
     """The plot of a panel; `name` makes the ids in it unlike those of other plots of the page."""
     draw = _bars if panel.kind == "bars" else _lines
     with matplotlib.rc_context(SETTINGS):
-        figure = draw(panel, samples)
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
-    return for_page(drawn.getvalue(), name, panel.title or panel.table)
+        drawn = _saved(draw(panel, samples))
+    return for_page(drawn, name, panel.title or panel.table)
 
 
 def swatch_svg(contender, name):
@@ -72,10 +70,15 @@ def swatch_svg(contender, name):
         axes.plot([0, 1], [0, 0], **_line_style(contender), markevery=[])
         axes.plot([0.5], [0], **_line_style(contender))
         axes.set(xlim=(0, 1), ylim=(-1, 1))
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
-    return for_page(drawn.getvalue(), name, "")
+        drawn = _saved(figure)
+    return for_page(drawn, name, "")
+
+
+def _saved(figure):
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    return drawn.getvalue()
 
 
 def _line_style(contender):
@@ -103,37 +106,28 @@ def _lines(panel, samples):
     places = sorted({panel.x_of(row) for row in rows})
     floor = _place_of_zero(places) if panel.x.log else None
     for contender in _in_order(panel.chosen_contenders(samples)):
-        points = sorted(
-            (
-                floor if floor and panel.x_of(row) == 0 else panel.x_of(row),
-                samples.spread(row, contender),
-            )
+        points = {
+            panel.x_of(row) or floor or 0: spread
             for row in rows
-            if samples.spread(row, contender)
-        )
+            if (spread := samples.spread(row, contender))
+        }
         if not points:
             continue
-        x = [place for place, _ in points]
-        y = [spread.median for _, spread in points]
+        x = sorted(points)
+        median = [points[place].median for place in x]
+        lowest = [points[place].lowest for place in x]
+        highest = [points[place].highest for place in x]
         look = _line_style(contender)
-        axes.plot(x, y, **look, gid=f"series-{canonical(contender)}")
-        if any(spread.lowest < spread.highest for _, spread in points):
+        axes.plot(x, median, **look, gid=f"series-{canonical(contender)}")
+        if lowest != highest:
             axes.fill_between(
-                x,
-                [spread.lowest for _, spread in points],
-                [spread.highest for _, spread in points],
-                color=look["color"],
-                alpha=0.13,
-                linewidth=0,
-                zorder=2,
+                x, lowest, highest, color=look["color"], alpha=0.13, linewidth=0, zorder=2
             )
     axes.grid(True, which="major")
     if panel.x.log:
         axes.set_xscale("log")
     _show_places(axes, places, floor)
-    _scale(
-        axes.yaxis, axes, panel.y.log and _spans_decades(axes.dataLim.y1, axes.dataLim.minposy), "y"
-    )
+    _scale(axes, "y", panel.y.log and _spans_decades(axes.dataLim.y1, axes.dataLim.minposy))
     axes.set_xlabel(panel.x.title)
     axes.set_ylabel(panel.y.title)
     return figure
@@ -142,25 +136,18 @@ def _lines(panel, samples):
 def _place_of_zero(places):
     """Where 0 stands on a logarithmic axis: left of the least."""
     above = [place for place in places if place > 0]
-    return (
-        min(above) / (above[1] / above[0] if len(above) > 1 else 10)
-        if 0 in places and above
-        else None
-    )
+    if 0 not in places or not above:
+        return None
+    return above[0] / (above[1] / above[0] if len(above) > 1 else 10)
 
 
 def _show_places(axes, places, floor):
     """A tick at each place that was measured, unless there are too many."""
-    shown = places if len(places) <= 10 else None
-    if shown is None:
-        if axes.get_xscale() == "log":
-            axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(value)))
-        return
-    axes.set_xticks(
-        [floor if floor and place == 0 else place for place in shown],
-        [short(place) for place in shown],
-    )
-    axes.minorticks_off()
+    if len(places) <= 10:
+        axes.set_xticks([place or floor or 0 for place in places], map(short, places))
+        axes.minorticks_off()
+    elif axes.get_xscale() == "log":
+        axes.xaxis.set_major_formatter(TICKS)
 
 
 def _spans_decades(highest, least_above_zero):
@@ -168,12 +155,11 @@ def _spans_decades(highest, least_above_zero):
     return highest >= 10 * least_above_zero
 
 
-def _scale(axis, axes, log, which):
-    if log:
-        getattr(axes, f"set_{which}scale")("log")
-    else:
-        getattr(axes, f"set_{which}lim")(0, None)
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(value)))
+def _scale(axes, which, log):
+    """Of the axis of values."""
+    axes.set(**({f"{which}scale": "log"} if log else {f"{which}lim": (0, None)}))
+    axis = {"x": axes.xaxis, "y": axes.yaxis}[which]
+    axis.set_major_formatter(TICKS)
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
@@ -187,50 +173,32 @@ def _bars(panel, samples):
         best = -1 if rows[0].better == "more" else 1
         bars = [(rows[0], name, label(name)) for name in contenders]
         bars.sort(key=lambda bar: best * (samples.median(bar[0], bar[1]) or 0), reverse=True)
-    figure, axes = pyplot.subplots(
-        figsize=(INCHES[0], max(INCHES[1] * 0.5, 0.75 + 0.235 * len(bars)))
-    )
+    height = max(INCHES[1] * 0.5, 0.75 + 0.235 * len(bars))
+    figure, axes = pyplot.subplots(figsize=(INCHES[0], height))
+    spreads = []
     for place, (row, contender, _) in enumerate(bars):
         look, spread = style(contender), samples.spread(row, contender)
         if spread is None:
             continue
+        spreads.append(spread)
         axes.barh(
-            place,
-            spread.median,
-            height=0.7,
-            color=COLOURS[look.colour],
-            alpha=1 if look.thick else 0.5,
-            gid=f"series-{canonical(contender)}",
+            place, spread.median, height=0.7, color=COLOURS[look.colour],
+            alpha=1 if look.thick else 0.5, gid=f"series-{canonical(contender)}",
         )
         if spread.lowest < spread.highest:
-            axes.plot(
-                [spread.lowest, spread.highest], [place, place], color=COLOURS["ink"], linewidth=1
-            )
+            ends = [spread.lowest, spread.highest]
+            axes.plot(ends, [place, place], color=COLOURS["ink"], linewidth=1)
         axes.annotate(
-            text(spread.median),
-            (spread.highest, place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=FONT - 1,
+            text(spread.median), (spread.highest, place), xytext=(4, 0),
+            textcoords="offset points", va="center", fontsize=FONT - 1,
         )
     axes.set_yticks(range(len(bars)), [name for _, _, name in bars])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(bars) - 0.4)
     # Room for the number behind the longest bar.
-    highest = max(
-        (samples.spread(row, name).highest for row, name, _ in bars if samples.spread(row, name)),
-        default=1,
-    )
-    lowest = min(
-        (
-            samples.spread(row, name).lowest
-            for row, name, _ in bars
-            if samples.spread(row, name) and samples.spread(row, name).lowest > 0
-        ),
-        default=1,
-    )
-    _scale(axes.xaxis, axes, panel.y.log and highest > 0, "x")
+    highest = max((spread.highest for spread in spreads), default=1)
+    lowest = min((spread.lowest for spread in spreads if spread.lowest > 0), default=1)
+    _scale(axes, "x", panel.y.log and highest > 0)
     if panel.y.log and highest > 0:
         room = (highest / lowest) ** 0.2 if highest > lowest else 2
         axes.set_xlim(lowest / max(1.5, room), highest * max(2, room))

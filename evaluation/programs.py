@@ -13,11 +13,7 @@ from .samples import Row
 
 # What a user may have set for other programs.
 UNWANTED = (
-    "LD_PRELOAD",
-    "READMOST_LOCK",
-    "READMOST_PREFER",
-    "READMOST_STATS",
-    "READMOST_STATS_BACKTRACE",
+    "LD_PRELOAD", "READMOST_LOCK", "READMOST_PREFER", "READMOST_STATS", "READMOST_STATS_BACKTRACE",
 )
 POLL = 1.0  # seconds between two looks at the progress
 
@@ -29,9 +25,10 @@ class Broken(Exception):
 class Programs:
     """The programs of one build."""
 
-    def __init__(self, folder, tick=lambda: None):
+    def __init__(self, folder, tick=lambda: None, preloaded=None):
         self.folder = Path(folder)
         self.tick = tick  # is called while a program runs
+        self.preloaded = preloaded  # a library
 
     def has(self, program):
         return (self.folder / program).is_file()
@@ -40,16 +37,13 @@ class Programs:
         command = [str(self.folder / program), *options]
         line = " ".join([program, *options])
         environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
+        if self.preloaded:
+            environment["LD_PRELOAD"] = str(self.preloaded)
         # A group of its own, so that whatever it starts ends with it.
         try:
             process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
+                command, env=environment, text=True, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )
         except OSError as error:
             raise Broken(f"'{line}' cannot be started: {error.strerror}") from None
@@ -64,6 +58,9 @@ class Programs:
             raise Broken(f"'{line}' was ended by {name}: {_last_lines(err)}")
         if process.returncode > 0:
             raise Broken(f"'{line}' ended with status {process.returncode}: {_last_lines(err)}")
+        if self.preloaded and "ERROR: ld.so" in err:  # which goes on without it
+            why = _last_lines(err)
+            raise Broken(f"'{self.preloaded}' cannot be preloaded, build it anew: {why}")
         return out
 
     def _wait(self, process, timeout):
@@ -97,17 +94,23 @@ class Comparison:
     def contenders(self, programs, program):
         return programs.output(program, ["--list"], 60).splitlines()
 
+    def turn(self, programs, program, contender, options, timeout):
+        """As the program tells it."""
+        text = programs.output(program, ["--turn-of", contender, *options], timeout)
+        with understood(program, contender):
+            return json.loads(text)
+
     def measure(self, programs, program, contender, options, timeout):
         """Returns (row, contender, value) for each number."""
-        text = programs.output(program, ["--turn-of", contender, *options], timeout)
-        with _understood(program, contender):
+        turn = self.turn(programs, program, contender, options, timeout)
+        with understood(program, contender):
             return [
                 (
                     Row(row["table"], row["name"], row["unit"], row["better"], row.get("x")),
                     row.get("contender", contender),
                     float(row["value"]),
                 )
-                for row in json.loads(text)["rows"]
+                for row in turn["rows"]
             ]
 
 
@@ -123,21 +126,25 @@ class WakeUp:
     def contenders(self, programs, program):
         return ["all"]
 
-    def measure(self, programs, program, contender, options, timeout):
+    def numbers(self, programs, program, contender, options, timeout):
+        """(table, how many sleep, the way of waking, microseconds) of each."""
         with tempfile.TemporaryDirectory(prefix="readmost-bench-") as folder:
             report = Path(folder) / "wake_up.json"
             programs.output(program, [*options, "--json", str(report)], timeout)
-            with _understood(program, contender):
-                rows = json.loads(report.read_text(encoding="utf-8"))["rows"]
+            with understood(program, contender):
                 return [
-                    (
-                        Row(table, str(row["sleepers"]), "us", "less", row["sleepers"]),
-                        row["strategy"],
-                        float(row[what][percentile]),
-                    )
-                    for row in rows
+                    (table, row["sleepers"], row["strategy"], float(row[what][percentile]))
+                    for row in json.loads(report.read_text(encoding="utf-8"))["rows"]
                     for table, what, percentile in self.TABLES
                 ]
+
+    def measure(self, programs, program, contender, options, timeout):
+        return [
+            (Row(table, str(sleepers), "us", "less", sleepers), strategy, microseconds)
+            for table, sleepers, strategy, microseconds in self.numbers(
+                programs, program, contender, options, timeout
+            )
+        ]
 
 
 class GoogleBenchmark:
@@ -146,34 +153,45 @@ class GoogleBenchmark:
     def __init__(self, table):
         self.table = table
 
-    def contenders(self, programs, program):
+    @staticmethod
+    def contenders(programs, program):
         tests = programs.output(program, ["--benchmark_list_tests"], 60).split()
         return list(dict.fromkeys(test.split("/")[1] for test in tests))
 
-    def measure(self, programs, program, contender, options, timeout):
+    @staticmethod
+    def benchmarks(programs, program, contender, options, timeout):
+        """As the program tells them."""
         chosen = f"--benchmark_filter=^[a-z_]+/{contender}(/|$)"
         text = programs.output(program, ["--benchmark_format=json", chosen, *options], timeout)
-        with _understood(program, contender):
+        with understood(program, contender):
             found = json.loads(text)["benchmarks"]
             for one in found:
                 if one.get("error_occurred"):
                     raise Broken(f"'{program}': {one['name']} failed: {one['error_message']}")
+            return found
+
+    @staticmethod
+    def nanoseconds(one):
+        """What each of the threads takes for an item."""
+        return one["threads"] * 1e9 / one["items_per_second"]
+
+    def measure(self, programs, program, contender, options, timeout):
+        found = self.benchmarks(programs, program, contender, options, timeout)
+        with understood(program, contender):
             return [
                 (
                     Row(self.table, str(one["threads"]), "ns", "less", one["threads"]),
                     contender,
-                    one["threads"] * 1e9 / one["items_per_second"],
+                    self.nanoseconds(one),
                 )
                 for one in found
             ]
 
 
 @contextlib.contextmanager
-def _understood(program, contender):
+def understood(program, contender):
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Broken(
-            f"'{program}' for {contender} did not tell what it measured "
-            f"({type(error).__name__}: {error})"
-        ) from None
+        why = f"{type(error).__name__}: {error}"
+        raise Broken(f"'{program}' for {contender} did not tell what it measured ({why})") from None

@@ -44,30 +44,24 @@ def shown(figure, results):
         drawn.append((panel.title or panel.table, svg))
         tables.append(_table(panel, samples))
         if panel.kind == "lines":
-            contenders += [
-                name
-                for name in panel.chosen_contenders(samples)
-                if canonical(name) not in map(canonical, contenders)
-            ]
+            known = set(map(canonical, contenders))
+            new = panel.chosen_contenders(samples)
+            contenders += [name for name in new if canonical(name) not in known]
     contenders.sort(key=lambda name: not style(name).thick)
-    of = {name: results["benchmarks"].get(name) for name in figure.benchmarks}
-    return Shown(
-        figure,
-        verdict_of(figure, results),
-        drawn,
-        [
-            (label(name), plots.swatch_svg(name, f"{figure.id}-key-{number}"))
-            for number, name in enumerate(contenders)
-        ],
-        tables,
-        [_how(name, one) for name, one in of.items() if one],
-        [
-            f"{label(problem['contender'])} failed: {problem['reason']}"
-            for one in of.values()
-            if one
-            for problem in one["failures"]
-        ],
-    )
+    legend = [
+        (label(name), plots.swatch_svg(name, f"{figure.id}-key-{number}"))
+        for number, name in enumerate(contenders)
+    ]
+    all_of_it = results["benchmarks"]
+    of = {name: all_of_it[name] for name in figure.benchmarks if name in all_of_it}
+    measured = [_how(name, one) for name, one in of.items()]
+    problems = [
+        f"{label(problem['contender'])} failed: {problem['reason']}"
+        for one in of.values()
+        for problem in one["failures"]
+    ]
+    verdict = verdict_of(figure, results)
+    return Shown(figure, verdict, drawn, legend, tables, measured, problems)
 
 
 def prose(words):
@@ -83,33 +77,27 @@ def _table(panel, samples):
     """Contenders down, places across."""
     rows = panel.chosen_rows(samples)
     head = [f"{panel.x_of(row):g}" if panel.kind == "lines" else row.name for row in rows]
-    body = []
-    for contender in samples.contenders(rows):
-        cells = []
-        for row in rows:
-            spread = samples.spread(row, contender)
-            cells.append(
-                None
-                if spread is None
-                else (
-                    text(spread.median),
-                    (
-                        f"{text(spread.lowest)} to {text(spread.highest)}"
-                        if spread.lowest < spread.highest
-                        else ""
-                    ),
-                )
-            )
-        body.append((label(contender), style(contender).thick, cells))
-    corner = panel.x.title if panel.x else ""
-    units = list(dict.fromkeys(row.unit for row in rows))
     return {
         "title": panel.title or panel.table,
-        "corner": corner,
-        "unit": ", ".join(units),
+        "corner": panel.x.title if panel.x else "",
+        "unit": ", ".join(dict.fromkeys(row.unit for row in rows)),
         "head": head,
-        "body": body,
+        "body": [
+            (
+                label(contender), style(contender).thick,
+                [_cell(samples.spread(row, contender)) for row in rows],
+            )
+            for contender in samples.contenders(rows)
+        ],
     }
+
+
+def _cell(spread):
+    """(median, lowest to highest), the latter only where there is one; None for no value."""
+    if spread is None:
+        return None
+    ends = f"{text(spread.lowest)} to {text(spread.highest)}"
+    return text(spread.median), ends if spread.lowest < spread.highest else ""
 
 
 def _how(name, one):
@@ -125,11 +113,9 @@ def builds(results):
     told = []
     for one in results["benchmarks"].values():
         build = one["build"]
-        words = [f"Readmost {build['version']}"]
-        words += [f"commit {build['commit']}"] if "commit" in build else []
-        words += [build["compiler"]] if "compiler" in build else []
-        words += [build["type"]] if "type" in build else []
-        told.append(", ".join(words))
+        commit = f"commit {build['commit']}" if "commit" in build else ""
+        words = (f"Readmost {build['version']}", commit, build.get("compiler"), build.get("type"))
+        told.append(", ".join(filter(None, words)))
     return list(dict.fromkeys(told))
 
 
@@ -141,13 +127,9 @@ def dates(results):
 
 
 def html(results, of=figures.ALL):
-    loader = jinja2.FileSystemLoader(TEMPLATES)
     environment = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined,
+        autoescape=True, trim_blocks=True, lstrip_blocks=True,
     )
     environment.filters["times"] = judging.times_text
     environment.filters["prose"] = prose

@@ -31,13 +31,12 @@ def load(path):
         check(results)
     except FileNotFoundError:
         raise Failure(
-            f"there are no results at '{path}'; measure with 'readmost bench all --output "
-            f"{path}', or name another file with --results"
+            f"there are no results at '{path}'; measure with 'readmost bench all --output {path}',"
+            " or name another file with --results"
         ) from None
     except OSError as error:
-        raise Failure(
-            f"'{path}' cannot be read: {error.strerror}; name a file you may read"
-        ) from None
+        why = error.strerror
+        raise Failure(f"'{path}' cannot be read: {why}; name a file you may read") from None
     except ValueError as error:
         raise Failure(
             f"'{path}' is not JSON ({error}); name a file that 'readmost bench' wrote"
@@ -45,8 +44,8 @@ def load(path):
     except jsonschema.ValidationError as error:
         place = "/".join(map(str, error.absolute_path)) or "the whole"
         raise Failure(
-            f"'{path}' does not hold results of this version: {place}: {error.message[:200]}; "
-            "measure anew with 'readmost bench all', or name another file"
+            f"'{path}' does not hold results of this version: {place}: {error.message[:200]};"
+            " measure anew with 'readmost bench all', or name another file"
         ) from None
     return results
 
@@ -58,9 +57,9 @@ def load_to_add(path):
         return empty(here)
     results = load(path)
     if not machine.is_same(results["machine"], here):
+        other = machine.sentence(results["machine"])
         raise Failure(
-            f"'{path}' holds results of another machine ({machine.sentence(results['machine'])}); "
-            "name another file with --output"
+            f"'{path}' holds results of another machine ({other}); name another file with --output"
         )
     return results
 
@@ -91,8 +90,8 @@ def write(path, text):
         with contextlib.suppress(OSError):
             beside.unlink()
         raise Failure(
-            f"'{path}' cannot be written: {error.strerror}; name a file in a folder that "
-            "exists and that you may write to"
+            f"'{path}' cannot be written: {error.strerror}; name a file in a folder that exists"
+            " and that you may write to"
         ) from None
 
 

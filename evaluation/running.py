@@ -5,9 +5,8 @@ import datetime
 import sys
 import time
 
-from tqdm import tqdm
-
-from .programs import Broken, Programs
+from .contenders import canonical
+from .programs import Broken
 from .samples import Samples
 
 PATIENCE = 10  # times as long as estimated, before a contender is given up
@@ -18,8 +17,9 @@ def chosen_contenders(benchmark, asked, has):
     """Who takes part, and who is asked for and not there."""
     wanted = list(benchmark.contenders) or has
     if asked.locks:
-        wanted = [name for name in wanted if name in asked.locks]
-    return ([name for name in wanted if name in has], [name for name in wanted if name not in has])
+        chosen = {canonical(name) for name in asked.locks}
+        wanted = [name for name in wanted if canonical(name) in chosen]
+    return [name for name in wanted if name in has], [name for name in wanted if name not in has]
 
 
 def rotated(contenders, turn):
@@ -64,20 +64,19 @@ class Run:
 
     def _turn(self, turn, contender, estimate):
         patience = max(LEAST_PATIENCE, PATIENCE * estimate)
+        options = self.benchmark.options_for(self.asked)
         try:
-            for row, of, value in self.benchmark.speaks.measure(
-                self.programs,
-                self.benchmark.runs,
-                contender,
-                self.benchmark.options_for(self.asked),
-                patience,
-            ):
+            measured = self.benchmark.speaks.measure(
+                self.programs, self.benchmark.runs, contender, options, patience
+            )
+            for row, of, value in measured:
                 self.samples.add(row, of, turn, value)
         except Broken as problem:
             self.failures[contender] = str(problem)
 
     def result(self):
         """As results.schema.json has it."""
+        lacks = "the program does not have it: it was not built, or its library is not installed"
         return {
             "measured": self.measured,
             "took_seconds": round(self.took, 1),
@@ -90,16 +89,7 @@ class Run:
             "failures": [
                 {"contender": name, "reason": reason} for name, reason in self.failures.items()
             ],
-            "left_out": [
-                {
-                    "contender": name,
-                    "reason": (
-                        "the program does not have it: it was not "
-                        "built, or its library is not installed"
-                    ),
-                }
-                for name in self.left_out
-            ],
+            "left_out": [{"contender": name, "reason": lacks} for name in self.left_out],
         }
 
 
@@ -116,6 +106,8 @@ class Progress:
     """A bar over the estimated seconds on a terminal; a line for each benchmark elsewhere."""
 
     def __init__(self, seconds, stream=sys.stderr):
+        from tqdm import tqdm  # which nobody else here needs
+
         self.stream = stream
         self.is_shown = stream.isatty()
         self.bar = tqdm(
@@ -145,7 +137,3 @@ class Progress:
 
     def close(self):
         self.bar.close()
-
-
-def programs_with(folder, progress):
-    return Programs(folder, progress.tick)

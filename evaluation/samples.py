@@ -79,7 +79,7 @@ class Samples:
 
     def spread(self, row, contender):
         """None where the contender has no value."""
-        values = self._known(row, contender)
+        values = self.values(row, contender)
         return Spread.of(values) if values else None
 
     def median(self, row, contender):
@@ -91,12 +91,17 @@ class Samples:
         which both were measured, one soon after the other. None where there is no saying."""
         if row is None or row.better == "neither":
             return None
+        turns = self.ratios(row, contender, other)
+        return Spread.of(turns) if turns else None
+
+    def ratios(self, row, contender, other):
+        """How many times as good it was, of each turn in which there is a saying."""
         mine, its = (self._values[row].get(one, []) for one in (contender, other))
         turns = [ratio(row, *pair) for pair in zip(mine, its) if None not in pair]
-        known = [one for one in turns if one is not None]
-        return Spread.of(known) if known else None
+        return [one for one in turns if one is not None]
 
-    def _known(self, row, contender):
+    def values(self, row, contender):
+        """Of the turns that have one."""
         values = self._values.get(row, {}).get(contender, [])
         return [value for value in values if value is not None]
 
@@ -116,9 +121,8 @@ def text(value):
         return "0"
     size = abs(value)
     if size >= 1e6:
-        return f"{value / 1e6:,.3g} M" if size < 1e9 else f"{value / 1e9:,.3g} G"
-    if size >= 1000:
-        return f"{value:,.0f}"
+        # 999.6 M are 1 G: three digits would have them as 1e+03 M.
+        return f"{value / 1e6:.3g} M" if size < 999.5e6 else f"{value / 1e9:.3g} G"
     if size >= 100 or value == round(value):
-        return f"{value:.0f}"
+        return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -22,16 +22,9 @@ class Point:
 
     @property
     def outcome(self):
-        if self.times.median >= 1 + EVEN:
+        if self.times.median > 1 + EVEN:
             return "won"
-        return "even" if self.times.median > 1 - EVEN else "lost"
-
-    @property
-    def is_certain(self):
-        """Whether all turns agree with the outcome of a lost or won point."""
-        if self.outcome == "won":
-            return self.times.lowest > 1
-        return self.outcome == "even" or self.times.highest < 1
+        return "even" if self.times.median >= 1 - EVEN else "lost"
 
 
 @dataclass(frozen=True)
@@ -97,7 +90,8 @@ def lines(results, of=figures.MEASURED):
         for contest in figure.contests:
             points = tuple(points_of(figure, contest, results))
             if points:
-                replaced = tuple(points_of(figure, contest, results, what_is_replaced_by(contest.ours)))
+                choose = what_is_replaced_by(contest.ours)
+                replaced = tuple(points_of(figure, contest, results, choose))
                 found.append(Line(figure, contest.ours, points, replaced))
     return found
 

@@ -1,34 +1,21 @@
 """BRAVO: Biased Locking for Reader-Writer Locks."""
 
-from ..contenders import PRWLOCK, rivals_of_lock
+from ..contenders import BRAVO, PRWLOCK, rivals_of_lock
 from ..samples import text
 from .figure import Axis, Contest, Figure, Panel
-from .judging import Check, at_least, decide, few_cpus, grows, never_below
+from .judging import Check, at_each, at_least, decide, few_cpus, grows, never_below
 
 CPUS = 72  # of the paper's machine
 
 LOCKS = Contest(PRWLOCK, rivals_of_lock)
-# The paper's, and ours.
-DRAWN = (
-    "prwlock",
-    "pthread",
-    "bravo-pthread",
-    "ba",
-    "bravo-ba",
-    "per-cpu",
-    "cohort-rw",
-    "bravo-prwlock",
-    "bravo-consensus",
-    "bravo-mutex",
-)
 KERNEL = (
     "It measures the kernel's rwsem, in a kernel patched for it, which a library cannot replace. "
 )
-THREADS = Axis("threads")
 
 
-def plain_panel(table, unit, **more):
-    return Panel(table, Axis(unit), THREADS, contenders=DRAWN, **more)
+def sweep(table, unit, of="threads"):
+    """The paper's locks and ours, by threads."""
+    return Panel(table, Axis(unit), Axis(of), contenders=BRAVO)
 
 
 def judge_interference(found):
@@ -41,7 +28,8 @@ def judge_interference(found):
             Check(
                 fractions[worst] >= 0.94,
                 f"with the policy that is {policy}, the shared table has {fractions[worst]:.1%} of"
-                f" the acquisitions of a table for each lock at {worst:g} locks, the worst place",
+                f" the acquisitions of a table for each lock {at_each('lock')(worst)}, the worst"
+                " place",
             )
         )
     return decide(checks, few_cpus(found, CPUS))
@@ -108,16 +96,12 @@ def judge_rwbench(probability):
 
 
 def rwbench(letter, probability, words, claim):
-    table = f"RWBench, P = {probability:g}"
     return Figure(
-        f"bravo-4{letter}",
-        "BRAVO",
-        f"Figure 4{letter}",
-        f"RWBench, {words} write",
+        f"bravo-4{letter}", "BRAVO", f"Figure 4{letter}", f"RWBench, {words} write",
         claim,
         "Loops per second of all threads together: 10 steps of std::mt19937 under the lock, up to"
         " 199 without it.",
-        (plain_panel(table, "loops per second"),),
+        (sweep(f"RWBench, P = {probability:g}", "loops per second"),),
         ("rwbench_locks",),
         judge_rwbench(probability),
         (LOCKS,),
@@ -130,8 +114,8 @@ def judge_rocksdb(found):
     last = found.places_on_cpus(table)[-1]
     return decide(
         [
-            never_below(found, table, places, "bravo-ba", "ba", 1, "readers"),
-            never_below(found, table, places, "bravo-pthread", "pthread", 1, "readers"),
+            never_below(found, table, places, "bravo-ba", "ba", 1, at_each("reader")),
+            never_below(found, table, places, "bravo-pthread", "pthread", 1, at_each("reader")),
             at_least(found, table, last, "bravo-ba", "per-cpu", 0.9),
             at_least(found, table, last, "bravo-ba", "cohort-rw", 1),
         ],
@@ -184,171 +168,113 @@ def elsewhere(figure, label, title, claim, reason):
     return Figure(f"bravo-{figure}", "BRAVO", label, title, claim, "", elsewhere=KERNEL + reason)
 
 
+READ_DOMINATED = (
+    "BRAVO-BA and BRAVO-pthread perform like Per-CPU, while BA and pthread are flat as threads are"
+    " added."
+)
+
 FIGURES = (
     Figure(
-        "bravo-1",
-        "BRAVO",
-        "Figure 1",
-        "Interference between locks",
+        "bravo-1", "BRAVO", "Figure 1", "Interference between locks",
         "Sharing one table among all locks costs less than 6%, however many locks there are.",
         "Read locks per second of 64 threads that pick locks by lot from a pool: with the shared"
         " table as a fraction of what they are with a table for each lock, the two in turns, and"
         " both by themselves.",
-        (
-            Panel(
-                "Inter-lock interference",
-                Axis("shared table / table for each"),
-                Axis("locks in the pool", log=True),
-            ),
-            Panel(
-                "Acquisitions, one table for all locks",
-                Axis("acquisitions per second"),
-                Axis("locks in the pool", log=True),
-            ),
-            Panel(
-                "Acquisitions, a table for each lock",
-                Axis("acquisitions per second"),
-                Axis("locks in the pool", log=True),
-            ),
+        tuple(
+            Panel(table, Axis(unit), Axis("locks in the pool", log=True))
+            for table, unit in (
+                ("Inter-lock interference", "shared table / table for each"),
+                ("Acquisitions, one table for all locks", "acquisitions per second"),
+                ("Acquisitions, a table for each lock", "acquisitions per second"),
+            )
         ),
         ("lock_interference",),
         judge_interference,
     ),
     Figure(
-        "bravo-2",
-        "BRAVO",
-        "Figure 2",
-        "Alternator",
+        "bravo-2", "BRAVO", "Figure 2", "Alternator",
         "BRAVO-BA outperforms BA by a wide margin, is competitive with the much larger Per-CPU lock"
         " and does not degrade as threads are added; so with pthread.",
         "Turns per second of a ring of threads, of which one at a time locks for reading and"
         " unlocks. Who waits looks without a rest; where threads outnumber CPUs, it gives its CPU"
         " up between two looks.",
-        (plain_panel("Alternator", "turns per second"),),
+        (sweep("Alternator", "turns per second"),),
         ("alternator",),
         judge_alternator,
         (LOCKS,),
     ),
     Figure(
-        "bravo-3",
-        "BRAVO",
-        "Figure 3",
-        "test_rwlock",
+        "bravo-3", "BRAVO", "Figure 3", "test_rwlock",
         "BRAVO-BA significantly outperforms BA and Cohort-RW; BRAVO-pthread easily beats pthread"
         " and comes close to Per-CPU, the best.",
         "T readers count down from 10 inside, again and again; one writer counts down from 10"
         " inside and from 1000 outside.",
-        (Panel("test_rwlock", Axis("sections per second"), Axis("readers"), contenders=DRAWN),),
+        (sweep("test_rwlock", "sections per second", "readers"),),
         ("test_rwlock",),
         judge_test_rwlock,
         (LOCKS,),
     ),
     rwbench(
-        "a",
-        0.9,
-        "9 of 10",
-        "No lock scales. BRAVO tracks the lock underneath: neither benefit nor "
-        "harm. Per-CPU fails poorly.",
+        "a", 0.9, "9 of 10",
+        "No lock scales. BRAVO tracks the lock underneath: neither benefit nor harm. Per-CPU fails"
+        " poorly.",
     ),
     rwbench("b", 0.5, "half", "As in Figure 4a: BRAVO tracks the lock underneath."),
     rwbench("c", 0.1, "1 of 10", "As in Figure 4a: BRAVO tracks the lock underneath."),
     rwbench("d", 0.01, "1 of 100", "BRAVO-BA begins to outperform BA."),
-    rwbench(
-        "e",
-        0.001,
-        "1 of 1000",
-        "BRAVO-BA and BRAVO-pthread perform like Per-CPU, while BA and "
-        "pthread are flat as threads are added.",
-    ),
-    rwbench(
-        "f",
-        0.0001,
-        "1 of 10,000",
-        "BRAVO-BA and BRAVO-pthread perform like Per-CPU, while BA and "
-        "pthread are flat as threads are added.",
-    ),
+    rwbench("e", 0.001, "1 of 1000", READ_DOMINATED),
+    rwbench("f", 0.0001, "1 of 10,000", READ_DOMINATED),
     Figure(
-        "bravo-5",
-        "BRAVO",
-        "Figure 5",
-        "RocksDB, readwhilewriting",
+        "bravo-5", "BRAVO", "Figure 5", "RocksDB, readwhilewriting",
         "BRAVO-BA and BRAVO-pthread track Per-CPU, and always exceed Cohort-RW and the lock"
         " underneath.",
         "The distribution's library with the paper's options and each lock preloaded; a writer"
         " without a pause as in the paper, and one that writes 1000 times a second over every"
         " lock.",
-        (
-            Panel(
-                "RocksDB readwhilewriting",
-                Axis("reads per second"),
-                Axis("readers"),
-                title="Writer without a pause",
-            ),
-            Panel(
-                "RocksDB readwhilewriting, 1000 writes per second",
-                Axis("reads per second"),
-                Axis("readers"),
-                title="1000 writes per second",
-            ),
+        tuple(
+            Panel(table, Axis("reads per second"), Axis("readers"), title=title)
+            for table, title in (
+                ("RocksDB readwhilewriting", "Writer without a pause"),
+                ("RocksDB readwhilewriting, 1000 writes per second", "1000 writes per second"),
+            )
         ),
         ("rocksdb_readwhilewriting",),
         judge_rocksdb,
         (LOCKS,),
     ),
     Figure(
-        "bravo-6",
-        "BRAVO",
-        "Figure 6",
-        "hash_table_bench of RocksDB",
+        "bravo-6", "BRAVO", "Figure 6", "hash_table_bench of RocksDB",
         "BRAVO enhances the locks underneath, with substantial speedup at many threads.",
         "A std::unordered_map under the lock: T threads look up, one inserts, one erases, all"
         " without a rest. Operations of all kinds together.",
-        (
-            Panel(
-                "hash_table_bench", Axis("operations per second"), Axis("readers"), contenders=DRAWN
-            ),
-        ),
+        (sweep("hash_table_bench", "operations per second", "readers"),),
         ("hash_table_bench",),
         judge_hash_table,
         (LOCKS,),
     ),
     Figure(
-        "bravo-sizes",
-        "BRAVO",
-        "Section 5",
-        "Sizes of locks",
+        "bravo-sizes", "BRAVO", "Section 5", "Sizes of locks",
         "pthread takes 56 bytes and BRAVO adds 12; BA and BRAVO-BA take 128; Per-CPU 9,216 on 72"
         " CPUs, Cohort-RW 896 on two nodes.",
         "Each lock with what it allocates, on this machine and on one like the paper's.",
-        (
-            Panel(
-                "Size of a lock",
-                Axis("bytes", log=True),
-                title="On this machine",
-                rows=("on this machine",),
-            ),
-            Panel(
-                "Size of a lock",
-                Axis("bytes", log=True),
-                title="On 72 CPUs and 2 nodes",
-                rows=("72 CPUs, 2 nodes",),
-            ),
+        tuple(
+            Panel("Size of a lock", Axis("bytes", log=True), title=title, rows=(row,))
+            for row, title in (
+                ("on this machine", "On this machine"),
+                ("72 CPUs, 2 nodes", "On 72 CPUs and 2 nodes"),
+            )
         ),
         ("lock_sizes",),
         judge_sizes,
         (LOCKS,),
     ),
     elsewhere(
-        "7",
-        "Figure 7",
-        "will-it-scale",
+        "7", "Figure 7", "will-it-scale",
         "page_fault gains up to 93% at 142 threads; mmap does not change.",
         "will-it-scale faults and maps under mmap_sem.",
     ),
     elsewhere(
-        "table1",
-        "Tables 1, 2",
-        "Metis' wc and wrmem",
+        "table1", "Tables 1, 2", "Metis' wc and wrmem",
         "18.5% and 36.9% less time at best.",
         "Metis faults and maps under mmap_sem.",
     ),

@@ -88,18 +88,14 @@ class Findings:
 
     def places_on_cpus(self, table, benchmark=None):
         """The numbers of threads for which there are CPUs."""
-        return [x for x in self.places(table, benchmark) if x <= self.cpus] or self.places(
-            table, benchmark
-        )[:1]
+        places = self.places(table, benchmark)
+        return [x for x in places if x <= self.cpus] or places[:1]
 
 
 def spread_text(spread):
     """'2.31 (2.20 to 2.40)'; the spread only where there is one."""
-    if times_text(spread.lowest) == times_text(spread.highest):
-        return times_text(spread.median)
-    return (
-        f"{times_text(spread.median)} ({times_text(spread.lowest)} to {times_text(spread.highest)})"
-    )
+    median, lowest, highest = map(times_text, (spread.median, spread.lowest, spread.highest))
+    return median if lowest == highest else f"{median} ({lowest} to {highest})"
 
 
 def times_text(value):
@@ -110,6 +106,11 @@ def times_text(value):
     return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
 
 
+def rate(row):
+    """The unit of a row of which more is better, as in 'twice the loops per second'."""
+    return "number per second" if row.unit == "per second" else row.unit
+
+
 def compared(found, table, name, ours, other, where="", benchmark=None):
     """A sentence of the two and how many times as good ours is, and that number's spread."""
     spread = found.times(table, name, ours, other, benchmark)
@@ -118,15 +119,15 @@ def compared(found, table, name, ours, other, where="", benchmark=None):
     place = where or (f"at {row.name}" if row.x is None else f"at {row.x:g}")
     if row.better == "more":
         told = (
-            f"has {spread_text(spread)} times the {row.unit} of {label(other)} {place} "
-            f"({mine} against {its})"
+            f"has {spread_text(spread)} times the {rate(row)} of {label(other)} {place}"
+            f" ({mine} against {its})"
         )
     elif row.unit == "bytes":
         told = f"takes {mine} bytes {place}, {label(other)} {its}"
     else:
         told = (
-            f"is {spread_text(spread)} times as fast as {label(other)} {place} "
-            f"({mine} against {its} {row.unit})"
+            f"is {spread_text(spread)} times as fast as {label(other)} {place}"
+            f" ({mine} against {its} {row.unit})"
         )
     return f"{label(ours)} {told}", spread
 
@@ -137,11 +138,16 @@ def at_least(found, table, name, ours, other, times, where="", benchmark=None):
     return Check(spread.median >= times, told)
 
 
-def never_below(found, table, places, ours, other, times, what="threads", benchmark=None):
+def at_each(what):
+    """How places are told that are so many of something."""
+    return lambda x: f"at {x:g} {what}" if x == 1 else f"at {x:g} {what}s"
+
+
+def never_below(found, table, places, ours, other, times, place=at_each("thread")):
     """The same at several places: tells the worst."""
-    worst = min(places, key=lambda x: found.times(table, x, ours, other, benchmark).median)
-    where = f"at {worst:g} {what}" + (", the worst place" if len(places) > 1 else "")
-    told, spread = compared(found, table, worst, ours, other, where, benchmark)
+    worst = min(places, key=lambda x: found.times(table, x, ours, other).median)
+    where = place(worst) + (", the worst place" if len(places) > 1 else "")
+    told, spread = compared(found, table, worst, ours, other, where)
     return Check(spread.median >= times, told)
 
 
@@ -150,19 +156,15 @@ def named(of, check):
     return Check(check.passed, f"{of}: {check.told}")
 
 
-def grows(found, table, first, last, contender, times, benchmark=None):
+def grows(found, table, first, last, contender, times):
     """Whether the contender's own rate grows so much from one place to another."""
-    growth = found.median(table, last, contender, benchmark) / found.median(
-        table, first, contender, benchmark
+    low, high = (found.median(table, x, contender) for x in (first, last))
+    unit = rate(found.row(table, last))
+    told = (
+        f"{label(contender)} has {times_text(high / low)} times the {unit} at {last:g} that it has"
+        f" at {first:g}"
     )
-    row = found.row(table, last, benchmark)
-    return (
-        growth >= times,
-        (
-            f"{label(contender)} has {times_text(growth)} times the {row.unit} at "
-            f"{last:g} that it has at {first:g}"
-        ),
-    )
+    return high / low >= times, told
 
 
 def decide(checks, limits=""):
@@ -194,6 +196,5 @@ def judged(figure, found):
     except Missing as problem:
         return Verdict(NOT_MEASURED, why=f"Not measured: {problem}.")
     except ZeroDivisionError:
-        return Verdict(
-            NOT_MEASURED, why="What it is compared with did nothing in the time; measure longer."
-        )
+        why = "What it is compared with did nothing in the time; measure longer."
+        return Verdict(NOT_MEASURED, why=why)

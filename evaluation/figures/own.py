@@ -18,12 +18,15 @@ PROGRAMS = (
     "std::shared_mutex map, 1 write in 1000",
     "std::shared_mutex map, 1 write in 4",
 )
-GRACE_PERIODS = (
-    "Grace period, no reader",
-    "Grace period, a reader without a rest",
-    "Grace period, 64 threads asleep that have read",
-    "Grace period, 4 readers that sleep inside now and then",
-)
+GRACE_PERIODS = {
+    of: f"Grace period, {of}"
+    for of in (
+        "no reader",
+        "a reader without a rest",
+        "64 threads asleep that have read",
+        "4 readers that sleep inside now and then",
+    )
+}
 PROBABILITIES = (0.5, 0.1, 0.01, 0.001, 0.0001)
 POLICIES = ("default", "pthread", "paper", "consensus", "scalar scan", "one probe", "private table")
 
@@ -47,55 +50,38 @@ def judge_read_section(found):
 def judge_grace_period(found):
     return decide(
         [
-            at_least(found, table, "median", RCU, MEMB, 1, f"({table[14:]})")
-            for table in GRACE_PERIODS
+            at_least(found, table, "median", RCU, MEMB, 1, f"({of})")
+            for of, table in GRACE_PERIODS.items()
         ]
     )
 
 
+def rwbench(probability):
+    return f"RWBench, P = {probability:g}"
+
+
 def judge_policies(found):
-    checks = []
-    for probability in PROBABILITIES:
-        table = f"RWBench, P = {probability:g}"
-        checks.append(
-            named(
-                f"P = {probability:g}",
-                never_below(found, table, found.places(table), "default", "pthread", 0.95),
-            )
-        )
-    rare = f"RWBench, P = {PROBABILITIES[-1]:g}"
-    checks.append(
-        named(
-            f"P = {PROBABILITIES[-1]:g}",
-            at_least(found, rare, found.places_on_cpus(rare)[-1], "default", "pthread", 2),
-        )
-    )
-    table = "Scan"
-    most = max(found.places(table))
-    scans = {
-        name: found.median(table, most, name)
-        for name in found.samples().contenders([found.row(table, most)])
-    }
-    quickest = min(scans, key=scans.get)
-    checks.append(
-        Check(
-            scans[quickest] <= 0.3,
-            f"a scan of {most:,.0f} slots takes {scans[quickest]:.2f} ns a slot ({quickest})",
-        )
-    )
-    return decide(checks)
+    tables = {f"P = {probability:g}": rwbench(probability) for probability in PROBABILITIES}
+    checks = [
+        named(of, never_below(found, table, found.places(table), "default", "pthread", 0.95))
+        for of, table in tables.items()
+    ]
+    rare, table = list(tables.items())[-1]
+    checks.append(named(rare, at_least(found, table, 2, "default", "pthread", 2)))
+    most = max(found.places("Scan"))
+    there = found.samples().contenders([found.row("Scan", most)])
+    took, quickest = min((found.median("Scan", most, name), name) for name in there)
+    told = f"a scan of {most:,.0f} slots takes {took:.2f} ns a slot ({quickest})"
+    return decide([*checks, Check(took <= 0.3, told)])
 
 
 FIGURES = (
     Figure(
-        "own-bravo",
-        "Readmost",
-        "",
-        "BRAVO over pthread, one part of its policy changed at a time",
+        "own-bravo", "Readmost", "", "BRAVO over pthread, one part of its policy changed at a time",
         "Over pthread it is never below 0.95 of pthread, and at least twice as good when 1 of"
         " 10,000 write with two threads; a scan takes at most 0.3 ns a slot.",
-        "Lock and unlock through a slot (biased) and through the lock underneath, writing with a "
-        "revocation and without; RWBench; and scans of the table of visible readers.",
+        "Lock and unlock through a slot (biased) and through the lock underneath, writing with a"
+        " revocation and without; RWBench; and scans of the table of visible readers.",
         (
             *(
                 Panel("Lock and unlock", Axis("ns"), title=title, rows=(name,))
@@ -108,10 +94,7 @@ FIGURES = (
             ),
             *(
                 Panel(
-                    f"RWBench, P = {p:g}",
-                    Axis("loops per second"),
-                    Axis("threads"),
-                    contenders=POLICIES,
+                    rwbench(p), Axis("loops per second"), Axis("threads"), contenders=POLICIES
                 )
                 for p in PROBABILITIES
             ),
@@ -121,10 +104,7 @@ FIGURES = (
         judge_policies,
     ),
     Figure(
-        "own-programs",
-        "Readmost",
-        "",
-        "Real programs",
+        "own-programs", "Readmost", "", "Real programs",
         "No program becomes slower with prwlock preloaded.",
         "Programs and libraries as the distribution ships them, with each lock preloaded.",
         tuple(Panel(table, Axis("operations per second"), Axis("threads")) for table in PROGRAMS),
@@ -133,10 +113,7 @@ FIGURES = (
         (LOCKS,),
     ),
     Figure(
-        "own-read-section",
-        "Readmost",
-        "",
-        "A read section with a pointer's load and a read",
+        "own-read-section", "Readmost", "", "A read section with a pointer's load and a read",
         "RCU's readers cost no more than those of liburcu's default flavor.",
         "Time for each of one and of two threads: RCU, hazard pointers, reader-writer locks.",
         (
@@ -148,15 +125,13 @@ FIGURES = (
         (Contest(RCU, rivals_of_rcu),),
     ),
     Figure(
-        "own-grace-period",
-        "Readmost",
-        "",
-        "How long a grace period takes",
+        "own-grace-period", "Readmost", "", "How long a grace period takes",
         "Never longer than with liburcu's default flavor.",
         "rcu_synchronize against no reader, one without a rest, many that sleep, and some that"
         " sleep inside.",
         tuple(
-            Panel(table, Axis("ns, median", log=True), rows=("median",)) for table in GRACE_PERIODS
+            Panel(table, Axis("ns, median", log=True), rows=("median",))
+            for table in GRACE_PERIODS.values()
         ),
         ("grace_period",),
         judge_grace_period,

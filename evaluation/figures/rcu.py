@@ -4,15 +4,7 @@ from ..contenders import PRWLOCK, anybody_else, rivals_of_lock
 from ..samples import text
 from .figure import Axis, Contest, Figure, Panel
 from .judging import (
-    Check,
-    at_least,
-    compared,
-    decide,
-    few_cpus,
-    grows,
-    named,
-    never_below,
-    times_text,
+    Check, at_each, at_least, compared, decide, few_cpus, grows, named, never_below, times_text,
 )
 
 CPUS = 4  # of the paper's machine
@@ -20,7 +12,7 @@ CPUS = 4  # of the paper's machine
 RCU = "readmost::rcu"
 LOCKS = Contest(PRWLOCK, rivals_of_lock)
 SMALL, LARGE = 32, 16384
-UPDATES = "share of updates"
+SIZES = (SMALL, LARGE)
 HERE = "this machine"
 RATES = (0.1, 10)
 CPU_COUNTS, RATIOS = "CPUs", "memory-latency ratio"
@@ -55,8 +47,8 @@ def judge_efficiency(found):
         [
             Check(
                 low < 0.5,
-                f"of {short:g} instructions under a read lock of pthread, {low:.0%} of the time is "
-                "theirs",
+                f"of {short:g} instructions under a read lock of pthread, {low:.0%} of the time is"
+                " theirs",
             ),
             Check(high > low, f"of {long:,} instructions {high:.0%}"),
             Check(ours > low, f"under prwlock it is {ours:.0%} of {short:g}"),
@@ -84,75 +76,64 @@ def judge_scalability(found):
 
 def judge_rcu_search(found):
     checks = []
-    for buckets in (SMALL, LARGE):
+    for buckets in SIZES:
         table = f"Searches, {buckets} buckets"
         here = found.places_on_cpus(table)
         worst = min(here, key=lambda x: found.times(table, x, RCU, "ideal").median)
-        told, spread = compared(
-            found, table, worst, RCU, "ideal", f"at {worst:g} threads with {buckets:,} buckets"
-        )
-        checks.append(Check(spread.median >= 0.85, told))
+        where = f"{at_each('thread')(worst)} with {buckets:,} buckets"
+        checks.append(at_least(found, table, worst, RCU, "ideal", 0.85, where))
     return decide(checks, few_cpus(found, CPUS))
 
 
+def at_share(of_updates):
+    return f"at a share of updates of {of_updates:g}"
+
+
+def mixed_checks(found, buckets):
+    table, size = f"Searches and updates, {buckets} buckets", f"{buckets:,} buckets"
+    places, samples = found.places(table), found.samples()
+    rivals = [one for one in samples.contenders(samples.rows(table)) if one not in ("ideal", RCU)]
+
+    def best(x):
+        return max(found.median(table, x, name) for name in rivals)
+
+    few = [x for x in places if x <= 0.5]
+    ahead = [x for x in few if found.median(table, x, RCU) >= best(x)]
+    share = found.median(table, max(places), RCU) / best(max(places))
+    return [
+        at_least(found, table, 0, RCU, "ideal", 0.9, f"without updates, {size}"),
+        Check(
+            ahead == few,
+            f"with {size} RCU is the best at {len(ahead)} of the {len(few)} shares of updates up to"
+            " 0.5",
+        ),
+        named(size, never_below(found, table, places, RCU, "brlock", 2, at_share)),
+        Check(share >= 0.5, f"with updates alone, {size}, it has {share:.0%} of the best"),
+    ]
+
+
 def judge_mixed(found):
-    checks = []
-    for buckets in (SMALL, LARGE):
-        table = f"Searches and updates, {buckets} buckets"
-        places = found.places(table)
-        rivals = [
-            name
-            for name in found.samples().contenders(found.samples().rows(table))
-            if name not in ("ideal", RCU)
-        ]
-
-        def best(x):
-            return max(found.median(table, x, name) for name in rivals)
-
-        first = [x for x in places if x <= 0.5]
-        ahead = [x for x in first if found.median(table, x, RCU) >= best(x)]
-        checks.append(
-            at_least(found, table, 0, RCU, "ideal", 0.9, f"without updates, {buckets:,} buckets")
-        )
-        checks.append(
-            Check(
-                ahead == first,
-                f"with {buckets:,} buckets RCU is the best at "
-                f"{len(ahead)} of the {len(first)} shares of updates up to 0.5",
-            )
-        )
-        checks.append(
-            named(
-                f"{buckets:,} buckets", never_below(found, table, places, RCU, "brlock", 2, UPDATES)
-            )
-        )
-        share = found.median(table, max(places), RCU) / best(max(places))
-        checks.append(
-            Check(
-                share >= 0.5,
-                f"with updates alone, {buckets:,} buckets, it has {share:.0%} of the best",
-            )
-        )
+    checks = [check for buckets in SIZES for check in mixed_checks(found, buckets)]
     return decide(checks, few_cpus(found, CPUS))
 
 
 def judge_semaphores(found):
     table = "Semaphore operations"
     last = found.places_on_cpus(table)[-1]
-    told, spread = compared(found, table, last, RCU, "global-lock", f"with {last:g} threads")
+    where = f"with {last:g} thread" + ("" if last == 1 else "s")
+    told, spread = compared(found, table, last, RCU, "global-lock", where)
     return decide(
         [
             Check(spread.median >= 10, told),
             Check(spread.median > 1.05, f"it is an improvement: {times_text(spread.median)} times"),
         ],
-        few_cpus(found, 8) + " The paper's lock was contended by eight.",
+        "The paper's lock was contended by eight CPUs. " + few_cpus(found, 8),
     )
 
 
 def model(by, rate, machine):
-    return (
-        f"Break-even share of updates by {by}, {rate:g} updates per CPU and grace period, {machine}"
-    )
+    what = f"Break-even share of updates by {by}"
+    return f"{what}, {rate:g} updates per CPU and grace period, {machine}"
 
 
 def shares(found, by, rate):
@@ -170,6 +151,11 @@ def ends(curve):
     return f"from {low:.2f} at {first:g} to {high:.2f} at {last:g}"
 
 
+CHEAP = (
+    "The costs are of this machine, where a grace period is far cheaper than in the paper's kernel."
+)
+
+
 def judge_by_cpus(found):
     rare, often = (shares(found, CPU_COUNTS, rate) for rate in RATES)
     at, least = min(rare, key=lambda point: point[1])
@@ -182,8 +168,7 @@ def judge_by_cpus(found):
             ),
             Check(rises(often), f"with 10 updates it goes {ends(often)} CPUs"),
         ],
-        "The costs are of this machine, where a grace period is far cheaper than in the paper's"
-        " kernel.",
+        CHEAP,
     )
 
 
@@ -193,25 +178,21 @@ def judge_by_ratio(found):
         [
             Check(
                 rare[-1][1] < rare[0][1],
-                "with 0.1 updates per grace period RCU is the cheapest up to a "
-                f"share of updates that goes {ends(rare)} times the latency",
+                "with 0.1 updates per grace period RCU is the cheapest up to a share of updates"
+                f" that goes {ends(rare)} times the latency",
             ),
             Check(
                 rises(often) and often[-1][1] > often[0][1],
                 f"with 10 updates it goes {ends(often)}",
             ),
         ],
-        "The costs are of this machine, where a grace period is far cheaper than in the paper's"
-        " kernel.",
+        CHEAP,
     )
 
 
 def modelled(figure, by, x, title, claim, judge):
     return Figure(
-        f"rcu-{figure}",
-        "RCU",
-        f"Figure {figure}",
-        title,
+        f"rcu-{figure}", "RCU", f"Figure {figure}", title,
         claim,
         "A model, fed with costs measured here and with those of the paper's machine: the share of"
         " updates up to which one is cheaper than another; RCU is the best below `RCU over both`."
@@ -232,25 +213,27 @@ def modelled(figure, by, x, title, claim, judge):
     )
 
 
+def by_size(what, y, x, **more):
+    """A panel for each size of the hash table."""
+    return tuple(
+        Panel(f"{what}, {buckets} buckets", y, x, title=f"{buckets:,} buckets", **more)
+        for buckets in SIZES
+    )
+
+
 FIGURES = (
     Figure(
-        "rcu-table1",
-        "RCU",
-        "Table 1",
-        "What operations cost",
+        "rcu-table1", "RCU", "Table 1", "What operations cost",
         "Synchronization costs two to three orders of magnitude more than an instruction: on a 700"
         " MHz Pentium III an atomic increment 83 instructions, a cmpxchg on a line of another CPU"
         " 243 to 516.",
         "Each operation as a chain of which each needs the one before, but for instructions.",
-        (Panel("Operation costs", Axis("ns", log=True), rows=()),),
+        (Panel("Operation costs", Axis("ns", log=True)),),
         ("operation_costs",),
         judge_costs,
     ),
     Figure(
-        "rcu-1",
-        "RCU",
-        "Figure 1",
-        "Efficiency of critical sections",
+        "rcu-1", "RCU", "Figure 1", "Efficiency of critical sections",
         "The share of a short critical section's time that is its own work has fallen for twenty"
         " years.",
         "The share that instructions under a lock have of the time, by how many they are.",
@@ -260,15 +243,8 @@ FIGURES = (
                 Axis("share of the time"),
                 Axis("instructions", log=True),
                 contenders=(
-                    "prwlock",
-                    "pthread",
-                    "ba",
-                    "bravo-ba",
-                    "per-cpu",
-                    "brlock",
-                    "rmlock",
-                    "cohort-rw",
-                    "std::shared_mutex",
+                    "prwlock", "pthread", "ba", "bravo-ba", "per-cpu", "brlock", "rmlock",
+                    "cohort-rw", "std::shared_mutex",
                 ),
             )
             for what in ("reading", "writing")
@@ -278,119 +254,74 @@ FIGURES = (
         (LOCKS,),
     ),
     Figure(
-        "rcu-2",
-        "RCU",
-        "Figure 2",
-        "Searches in a hash table under locks and hazard pointers",
+        "rcu-2", "RCU", "Figure 2", "Searches in a hash table under locks and hazard pointers",
         "A global reader-writer lock scales negatively on two processors; brlock scales but is far"
         " from ideal, and so are hazard pointers.",
         "Operations per second by threads, in a table that fits the cache and one that does not."
         " `ideal` is one thread without synchronization, times the threads that can run at once.",
-        tuple(
-            Panel(
-                f"Searches, {buckets} buckets",
-                Axis("searches per second"),
-                Axis("threads"),
-                title=f"{buckets:,} buckets",
-                contenders=("ideal", "pthread", "prwlock", "brlock", "hazard-fenced"),
-            )
-            for buckets in (SMALL, LARGE)
+        by_size(
+            "Searches", Axis("searches per second"), Axis("threads"),
+            contenders=("ideal", "pthread", "prwlock", "brlock", "hazard-fenced"),
         ),
         ("rcu_hash_table",),
         judge_scalability,
         (LOCKS,),
     ),
     Figure(
-        "rcu-6",
-        "RCU",
-        "Figure 6",
-        "Searches in a hash table under RCU",
+        "rcu-6", "RCU", "Figure 6", "Searches in a hash table under RCU",
         "RCU is close to ideal for read-only work, in small and in large tables.",
         "As Figure 2, with RCU.",
-        tuple(
-            Panel(
-                f"Searches, {buckets} buckets",
-                Axis("searches per second"),
-                Axis("threads"),
-                title=f"{buckets:,} buckets",
-            )
-            for buckets in (SMALL, LARGE)
-        ),
+        by_size("Searches", Axis("searches per second"), Axis("threads")),
         ("rcu_hash_table",),
         judge_rcu_search,
         (Contest(RCU, anybody_else),),
     ),
     Figure(
-        "rcu-27",
-        "RCU",
-        "Figure 27",
-        "A hash table, by the share of updates",
+        "rcu-27", "RCU", "Figure 27", "A hash table, by the share of updates",
         "RCU is ideal without updates, the best up to a share of about 0.5, beats brlock more than"
         " twice throughout, and has at least half of the best with updates alone.",
         "A thread for each CPU. Updates delete and insert again, under a spinlock for each bucket"
         " with RCU and hazard pointers.",
-        tuple(
-            Panel(
-                f"Searches and updates, {buckets} buckets",
-                Axis("operations per second", log=True),
-                Axis(UPDATES),
-                title=f"{buckets:,} buckets",
-            )
-            for buckets in (SMALL, LARGE)
+        by_size(
+            "Searches and updates", Axis("operations per second", log=True),
+            Axis("share of updates"),
         ),
         ("rcu_hash_table",),
         judge_mixed,
         (Contest(RCU, anybody_else), LOCKS),
     ),
     Figure(
-        "rcu-table7",
-        "RCU",
-        "Table 7",
-        "Semaphores by number",
+        "rcu-table7", "RCU", "Table 7", "Semaphores by number",
         "With RCU semopbench takes 46.7 s on 8 CPUs instead of 515.3 s: eleven times as fast.",
         "A program instead of a kernel: threads look a semaphore up in an array, lock it and count"
         " it up. `global-lock` is a lock around everything; the others guard the array only.",
-        (
-            Panel(
-                "Semaphore operations",
-                Axis("operations per second"),
-                Axis("threads"),
-                title="At rest",
-            ),
-            Panel(
-                "Semaphore operations while others come and go",
-                Axis("operations per second"),
-                Axis("threads"),
-                title="While others come and go",
-            ),
+        tuple(
+            Panel(table, Axis("operations per second"), Axis("threads"), title=title)
+            for table, title in (
+                ("Semaphore operations", "At rest"),
+                ("Semaphore operations while others come and go", "While others come and go"),
+            )
         ),
         ("semaphore_array",),
         judge_semaphores,
         (Contest(RCU, anybody_else), LOCKS),
     ),
     modelled(
-        "28",
-        CPU_COUNTS,
-        "CPUs",
+        "28", CPU_COUNTS, "CPUs",
         "Up to which share of updates RCU is the best, by CPUs",
         "With few updates per grace period RCU's region shrinks up to about 10 CPUs and then grows;"
         " with many it grows throughout.",
         judge_by_cpus,
     ),
     modelled(
-        "29",
-        RATIOS,
-        "memory latency / cache latency",
+        "29", RATIOS, "memory latency / cache latency",
         "Up to which share of updates RCU is the best, by memory latency",
-        "With few updates per grace period the work must be more read-mostly as memory becomes "
-        "slower; with many, RCU is the best for more and more updates.",
+        "With few updates per grace period the work must be more read-mostly as memory becomes"
+        " slower; with many, RCU is the best for more and more updates.",
         judge_by_ratio,
     ),
     Figure(
-        "rcu-26",
-        "RCU",
-        "Figure 26, Table 6",
-        "DBT1, a database benchmark",
+        "rcu-26", "RCU", "Figure 26, Table 6", "DBT1, a database benchmark",
         "89.8 transactions per second with RCU, 85.0 without.",
         "",
         elsewhere=KERNEL + "Table 7 measures the same structure in a program.",

@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -42,38 +43,39 @@ FRAME = """<!DOCTYPE html><title>frame</title><link rel="icon" href="data:,">
 """
 
 
+OPTIONS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    "--enable-logging=stderr", "--window-size=1400,1000", "--hide-scrollbars",
+    "--virtual-time-budget=5000", "--dump-dom",
+)
+
+
+def chromium():
+    """Nothing but the tests needs it, so it is looked for when they run."""
+    for name in (os.environ.get("READMOST_CHROMIUM"), "chromium", "chromium-browser"):
+        found = name and shutil.which(name)
+        if found:
+            return found
+    raise AssertionError(
+        "the page cannot be looked at: there is no chromium; install it with 'apt-get install"
+        " chromium' or scripts/setup, or name another in READMOST_CHROMIUM"
+    )
+
+
 def seen(page, width, folder):
     """(what the probe found, the lines of the console)"""
-    Path(folder, "page.html").write_text(
-        page.replace("</head>", f"{PROBE}</head>", 1), encoding="utf-8"
-    )
+    probed = page.replace("</head>", f"{PROBE}</head>", 1)
+    Path(folder, "page.html").write_text(probed, encoding="utf-8")
     path = Path(folder, "frame.html")
     path.write_text(FRAME.format(width=width), encoding="utf-8")
     done = subprocess.run(
-        [
-            os.environ["READMOST_CHROMIUM"],
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--enable-logging=stderr",
-            f"--user-data-dir={folder}/profile",
-            "--window-size=1400,1000",
-            "--hide-scrollbars",
-            "--virtual-time-budget=5000",
-            "--dump-dom",
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
+        [chromium(), *OPTIONS, f"--user-data-dir={folder}/profile", path.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
     )
     found = re.search(r'data-found="([^"]*)"', done.stdout)
     if not found:
-        raise AssertionError(
-            f"the page was not loaded:\n{done.stdout[:500]}\n{done.stderr[-2000:]}"
-        )
+        said = f"{done.stdout[:500]}\n{done.stderr[-2000:]}"
+        raise AssertionError(f"the page was not loaded:\n{said}")
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     return json.loads(html.unescape(found[1])), console
 
@@ -92,12 +94,11 @@ def faults(page, width, figures):
     told += [f"a link leads nowhere: #{one}" for one in found["nowhere"]]
     articles = {one["id"]: one for one in found["articles"]}
     for name, plots in figures.items():
-        if name not in articles:
+        there = len(articles[name]["svgs"]) if name in articles else None
+        if there is None:
             told.append(f"the figure {name} is missing")
-        elif len(articles[name]["svgs"]) != plots:
-            told.append(
-                f"the figure {name} has {len(articles[name]['svgs'])} plots and not {plots}"
-            )
+        elif there != plots:
+            told.append(f"the figure {name} has {there} plots and not {plots}")
     for name, one in articles.items():
         for svg in one["svgs"]:
             if svg["width"] < 250 or svg["height"] < 100:

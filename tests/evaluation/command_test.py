@@ -20,13 +20,15 @@ class Case(unittest.TestCase):
     def readmost(self, *words, **environment):
         return subprocess.run(
             [COMMAND, *map(str, words)],
-            capture_output=True,
-            text=True,
-            timeout=200,
-            cwd=self.folder,
-            check=False,
-            env={**os.environ, **environment},
+            capture_output=True, text=True, timeout=200, check=False,
+            cwd=self.folder, env={**os.environ, **environment},
         )
+
+    def program(self, name, script):
+        path = self.folder / "bin" / name
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
 
     def refusal(self, *words, **environment):
         end = self.readmost(*words, **environment)
@@ -53,15 +55,12 @@ class EndToEnd(Case):
         self.assertIn("| FCP Figure 22:", (self.folder / "out.md").read_text())
 
     def test_results_are_added_to_what_is_there(self):
+        options = ("--quick", "--output", "both.json", "--locks")
         for name, contender in (("fcp-22", "readmost::rcu"), ("fcp-16", "readmost::rcu_hash_map")):
-            end = self.readmost(
-                "bench", name, "--quick", "--output", "both.json", "--locks", contender
-            )
+            end = self.readmost("bench", name, *options, contender)
             self.assertEqual(end.returncode, 0, end.stderr)
-        self.assertEqual(
-            set(results.load(self.folder / "both.json")["benchmarks"]),
-            {"update_throughput", "hash_table"},
-        )
+        both = results.load(self.folder / "both.json")["benchmarks"]
+        self.assertEqual(set(both), {"update_throughput", "hash_table"})
 
     def test_everything_is_listed(self):
         end = self.readmost("bench", "--list")
@@ -79,9 +78,8 @@ class EndToEnd(Case):
 
 class Refusals(Case):
     def test_of_names(self):
-        self.assertRegex(
-            self.refusal("bench", "bravo-4x"), "'bravo-4x'; did you mean 'bravo-4.'.*--list"
-        )
+        hint = "'bravo-4x'; did you mean 'bravo-4.'.*--list"
+        self.assertRegex(self.refusal("bench", "bravo-4x"), hint)
         self.assertIn("--list", self.refusal("bench"))
         self.assertRegex(self.refusal("bench", "fcp-22", "--locks", "bab"), "'bab'.*readmost::rcu")
 
@@ -91,50 +89,39 @@ class Refusals(Case):
         self.assertIn("--fast", self.refusal("bench", "all", "--fast"))
 
     def test_of_files(self):
-        self.assertRegex(
-            self.refusal("bench", "all", "--output", "none/x.json"),
-            "none/x.json.*no folder.*make it",
-        )
+        words = self.refusal("bench", "all", "--output", "none/x.json")
+        self.assertRegex(words, "none/x.json.*no folder.*make it")
         self.assertRegex(self.refusal("report", "out.html"), "no results.*readmost bench all")
         self.assertIn("out.html", self.refusal("report"))
         results.save(self.folder / "r.json", synthetic.results(synthetic.ours_ahead(1)))
-        self.assertRegex(
-            self.refusal("report", "none/out.html", "--results", "r.json"),
-            "none/out.html.*No such file",
-        )
+        words = self.refusal("report", "none/out.html", "--results", "r.json")
+        self.assertRegex(words, "none/out.html.*No such file")
         self.assertIn("another machine", self.refusal("bench", "fcp-22", "--output", "r.json"))
 
     def test_of_programs_that_are_not_built(self):
-        self.assertRegex(
-            self.refusal("bench", "all", "--programs", self.folder),
-            f"no benchmarks in '{self.folder}'.*make bench",
-        )
+        words = self.refusal("bench", "all", "--programs", self.folder)
+        self.assertRegex(words, f"no benchmarks in '{self.folder}'.*make bench")
+
+    def test_of_a_program_that_does_not_tell_its_contenders(self):
+        self.program("update_throughput", "echo broken >&2; exit 4")
+        words = self.refusal("bench", "fcp-22", "--programs", self.folder / "bin")
+        self.assertRegex(words, "update_throughput --list.*status 4: broken; 'make bench'")
 
     def test_of_python(self):
-        self.assertRegex(
-            self.refusal("bench", "all", READMOST_PYTHON="/none/python3"),
-            "/none/python3.*install python3",
-        )
+        words = self.refusal("bench", "all", READMOST_PYTHON="/none/python3")
+        self.assertRegex(words, "/none/python3.*install python3")
         bare = self.folder / "python3"  # an interpreter that has no module
         bare.write_text("#!/bin/sh\nexit 1\n")
         bare.chmod(0o755)
-        self.assertRegex(
-            self.refusal("report", "out.html", READMOST_PYTHON=str(bare)),
-            "has no matplotlib, jinja2.*scripts/setup.*python3-matplotlib",
-        )
-        self.assertRegex(
-            self.refusal("report", "out.html", READMOST_EVALUATION="/none"),
-            "not at '/none'.*READMOST_EVALUATION",
-        )
+        words = self.refusal("report", "out.html", READMOST_PYTHON=str(bare))
+        self.assertRegex(words, "has no matplotlib, jinja2.*scripts/setup.*python3-matplotlib")
+        words = self.refusal("report", "out.html", READMOST_EVALUATION="/none")
+        self.assertRegex(words, "not at '/none'.*READMOST_EVALUATION")
 
     def test_a_contender_that_fails_is_told_in_the_end(self):
-        programs = self.folder / "bin"
-        programs.mkdir()
-        (programs / "update_throughput").write_text(
-            "#!/bin/sh\n[ $1 = --list ] && echo readmost::rcu && exit\necho broken >&2\nexit 4\n"
-        )
-        (programs / "update_throughput").chmod(0o755)
-        end = self.readmost("bench", "fcp-22", "--quick", "--programs", programs)
+        script = "[ $1 = --list ] && echo readmost::rcu && exit; echo broken >&2; exit 4"
+        self.program("update_throughput", script)
+        end = self.readmost("bench", "fcp-22", "--quick", "--programs", self.folder / "bin")
         self.assertEqual(end.returncode, 1)
         self.assertRegex(end.stderr, "update_throughput: readmost::rcu failed: .*status 4: broken")
         end = self.readmost("report", "out.html")

@@ -30,44 +30,37 @@ class Decisions(unittest.TestCase):
 
 class Sentences(unittest.TestCase):
     def findings(self, better, unit, **values):
-        rows = [
-            {
-                "contender": name,
-                "table": "t",
-                "name": "2",
-                "x": 2,
-                "unit": unit,
-                "better": better,
-                "values": turns,
-            }
-            for name, turns in values.items()
-        ]
+        row = {"table": "t", "name": "2", "x": 2, "unit": unit, "better": better}
+        rows = [{**row, "contender": name, "values": turns} for name, turns in values.items()]
         return Findings({"b": Samples(rows)}, synthetic.MACHINE)
 
     def test_more_is_said_in_units(self):
-        check = judging.at_least(
-            self.findings("more", "loops per second", prwlock=[20, 30], pthread=[10, 10]),
-            "t",
-            2,
-            "prwlock",
-            "pthread",
-            2,
-        )
+        found = self.findings("more", "loops per second", prwlock=[20, 30], pthread=[10, 10])
+        check = judging.at_least(found, "t", 2, "prwlock", "pthread", 2)
         self.assertTrue(check.passed)
         self.assertEqual(
             check.told,
-            "prwlock has 2.50 (2.00 to 3.00) times the loops per second of "
-            "pthread at 2 (25 against 10)",
+            "prwlock has 2.50 (2.00 to 3.00) times the loops per second of pthread at 2"
+            " (25 against 10)",
         )
 
+    def test_what_is_counted_needs_no_name(self):
+        found = self.findings("more", "per second", prwlock=[20], pthread=[10])
+        told = judging.at_least(found, "t", 2, "prwlock", "pthread", 2).told
+        self.assertIn("has 2.00 times the number per second of pthread", told)
+
+    def test_the_worst_place_is_told_in_words(self):
+        found = self.findings("more", "per second", prwlock=[20], pthread=[10])
+        told = judging.never_below(found, "t", [2], "prwlock", "pthread", 1).told
+        self.assertIn("of pthread at 2 threads (", told)
+        self.assertEqual(judging.at_each("reader")(1), "at 1 reader")
+
     def test_less_time_is_faster(self):
-        check = judging.at_least(
-            self.findings("less", "ns", prwlock=[20], pthread=[10]), "t", 2, "prwlock", "pthread", 1
-        )
+        found = self.findings("less", "ns", prwlock=[20], pthread=[10])
+        check = judging.at_least(found, "t", 2, "prwlock", "pthread", 1)
         self.assertFalse(check.passed)
-        self.assertEqual(
-            check.told, "prwlock is 0.50 times as fast as pthread at 2 (20 against 10 ns)"
-        )
+        told = "prwlock is 0.50 times as fast as pthread at 2 (20 against 10 ns)"
+        self.assertEqual(check.told, told)
 
     def test_what_is_missing_is_named(self):
         with self.assertRaisesRegex(Missing, "ba in 't' at 2"):
@@ -87,9 +80,8 @@ class Judges(unittest.TestCase):
         seen = {figure.id: set() for figure in figures.MEASURED}
         for seed in range(200):
             orders = (0.02, 0.3, 1.5, 4)[seed % 4]
-            results = synthetic.results(
-                synthetic.at_random(seed, orders), cpus=2 if seed % 3 else 4
-            )
+            values = synthetic.at_random(seed, orders)
+            results = synthetic.results(values, cpus=2 if seed % 3 else 4)
             for figure in figures.MEASURED:
                 seen[figure.id].add(self.kinds(figure, results))
         for figure, kinds in seen.items():
@@ -97,15 +89,12 @@ class Judges(unittest.TestCase):
             self.assertNotIn(judging.NOT_MEASURED, kinds, figure)
 
     def test_ahead_is_not_judged_as_behind(self):
-        for figure, ahead, behind in (
-            ("fcp-23", judging.HOLDS, judging.FAILS),
-            ("fcp-8.4", judging.HOLDS, judging.FAILS),
-            ("own-programs", judging.HOLDS, judging.FAILS),
-            ("own-grace-period", judging.HOLDS, judging.FAILS),
-        ):
-            (one,) = figures.named(figure)
-            self.assertEqual(self.kinds(one, synthetic.results(synthetic.ours_ahead(100))), ahead)
-            self.assertEqual(self.kinds(one, synthetic.results(synthetic.ours_ahead(0.01))), behind)
+        ahead = synthetic.results(synthetic.ours_ahead(100))
+        behind = synthetic.results(synthetic.ours_ahead(0.01))
+        for name in ("fcp-23", "fcp-8.4", "own-programs", "own-grace-period"):
+            (figure,) = figures.named(name)
+            self.assertEqual(self.kinds(figure, ahead), judging.HOLDS, name)
+            self.assertEqual(self.kinds(figure, behind), judging.FAILS, name)
 
     def test_what_was_not_measured_is_not_judged(self):
         nothing = {**synthetic.results(synthetic.ours_ahead(1)), "benchmarks": {}}

@@ -87,8 +87,9 @@ class Machine(unittest.TestCase):
         facts = machine.facts()
         self.assertGreaterEqual(facts["cpus"], 1)
         self.assertTrue(facts["processor"])
+        two = {**synthetic.MACHINE, "sockets": 2, "cpus": 1}
         self.assertEqual(
-            machine.sentence({**synthetic.MACHINE, "sockets": 2, "cpus": 1}),
+            machine.sentence(two),
             "Imaginary 9000, 1 CPU, 2 sockets, 24 GiB, virtual machine, Linux 6.1, x86_64",
         )
 

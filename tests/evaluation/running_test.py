@@ -41,14 +41,9 @@ class Case(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def run_of(self, contenders, **more):
-        return running.Run(
-            Benchmark("p", start=0.1, **more),
-            Asked(runs=3),
-            self.programs,
-            {"version": "0"},
-            list(contenders),
-            [],
-        )
+        one = Benchmark("p", start=0.1, **more)
+        build = {"version": "0"}
+        return running.Run(one, Asked(runs=3), self.programs, build, list(contenders), [])
 
 
 class Turns(Case):
@@ -75,18 +70,21 @@ class Turns(Case):
         self.assertEqual(one.options_for(Asked(quick=True)), ["--quick"])
         few = Benchmark("p", threads=(1, 2, 4), quick_threads=(1, 2))
         self.assertEqual(few.options_for(Asked(quick=True)), ["--quick", "--threads", "1", "2"])
-        self.assertEqual(
-            one.options_for(Asked(seconds=2, threads=(8,))), ["--seconds", "2", "--threads", "8"]
-        )
+        asked = Asked(seconds=2, threads=(8,))
+        self.assertEqual(one.options_for(asked), ["--seconds", "2", "--threads", "8"])
         self.assertEqual(one.turns_for(Asked(quick=True)), 1)
         self.assertEqual(one.turns_for(Asked(quick=True, runs=4)), 4)
 
     def test_who_is_not_there_is_left_out_by_name(self):
         one = Benchmark("p", contenders=("a", "b", "c"))
         self.assertEqual(running.chosen_contenders(one, Asked(), ["c", "a"]), (["a", "c"], ["b"]))
-        self.assertEqual(
-            running.chosen_contenders(one, Asked(locks=("a",)), ["c", "a"]), (["a"], [])
-        )
+        only = Asked(locks=("a",))
+        self.assertEqual(running.chosen_contenders(one, only, ["c", "a"]), (["a"], []))
+
+    def test_contenders_are_chosen_by_any_of_their_names(self):
+        one, has = Benchmark("p"), ["readmost::shared_mutex", "glibc", "ba"]
+        asked = Asked(locks=("prwlock", "pthread"))
+        self.assertEqual(running.chosen_contenders(one, asked, has), (has[:2], []))
 
     def test_an_interruption_keeps_what_was_measured(self):
         self.program("p", f'[ "$2" = b ] && kill -INT {os.getpid()} && sleep 5; {TURN}')
@@ -115,14 +113,18 @@ class Processes(Case):
             self.programs.output("p", [], 1)
         self.assertLess(time.monotonic() - begin, 20)
         child = int((self.folder / "child").read_text())
+        state = Path(f"/proc/{child}/stat")
         for _ in range(100):
-            if (
-                not Path(f"/proc/{child}").exists()
-                or " Z " in Path(f"/proc/{child}/stat").read_text()
-            ):
+            if not state.exists() or " Z " in state.read_text():
                 return
             time.sleep(0.05)
         self.fail("the child is left behind")
+
+    def test_that_do_not_load_the_library_are_told(self):
+        self.program("p", "echo \"ERROR: ld.so: object '$LD_PRELOAD' cannot be preloaded\" >&2")
+        preloaded = Programs(self.folder, preloaded="/none.so")
+        with self.assertRaisesRegex(Broken, "'/none.so' cannot be preloaded, build it anew: ERROR: ld.so"):
+            preloaded.output("p", [], 10)
 
     def test_that_crash_are_told_by_signal(self):
         self.program("p", "kill -SEGV $$")
@@ -149,9 +151,8 @@ class Processes(Case):
 
     def test_name_contenders_line_by_line(self):
         self.program("p", "echo 'sections of 1 us'; echo memory")
-        self.assertEqual(
-            Comparison().contenders(self.programs, "p"), ["sections of 1 us", "memory"]
-        )
+        names = Comparison().contenders(self.programs, "p")
+        self.assertEqual(names, ["sections of 1 us", "memory"])
 
 
 class Formats(Case):
@@ -161,12 +162,8 @@ class Formats(Case):
         self.assertEqual((row, contender, value), (Row("t", "2", "per second", "more", 2), "a", 5))
 
     def test_of_wake_up(self):
-        row = {
-            "sleepers": 63,
-            "strategy": "broadcast",
-            "latency": {"p50": 1.0, "p90": 2.0},
-            "waker_busy": {"p50": 3.0},
-        }
+        row = {"sleepers": 63, "strategy": "broadcast"}
+        row |= {"latency": {"p50": 1.0, "p90": 2.0}, "waker_busy": {"p50": 3.0}}
         self.program("p", f"echo '{json.dumps({'rows': [row]})}' > $2")
         found = WakeUp().measure(self.programs, "p", "all", [], 10)
         self.assertEqual(
@@ -197,9 +194,7 @@ class Terminal(unittest.TestCase):
         self.assertEqual(plain.stderr, "half\n")
         shown = subprocess.run(
             ["script", "-qec", f'stty cols 90; {sys.executable} -B -c "{script}"', "/dev/null"],
-            capture_output=True,
-            text=True,
-            check=True,
+            capture_output=True, text=True, check=True,
         )
         self.assertRegex(shown.stdout, r"50%.*left.*alternator: ba")
 

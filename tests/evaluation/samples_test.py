@@ -44,10 +44,9 @@ class Sums(unittest.TestCase):
         self.assertEqual(list(found.as_rows())[1]["values"], [None, 10])
 
     def test_who_did_nothing_is_infinitely_worse(self):
-        self.assertEqual(
-            samples_of(MORE, a=[1], b=[0]).times_as_good(MORE, "a", "b").median, math.inf
-        )
-        self.assertEqual(samples_of(MORE, a=[1], b=[0]).times_as_good(MORE, "b", "a").median, 0)
+        found = samples_of(MORE, a=[1], b=[0])
+        self.assertEqual(found.times_as_good(MORE, "a", "b").median, math.inf)
+        self.assertEqual(found.times_as_good(MORE, "b", "a").median, 0)
 
     def test_there_is_no_ratio_of_nothing(self):
         self.assertIsNone(samples_of(MORE, a=[0], b=[0]).times_as_good(MORE, "a", "b"))
@@ -59,8 +58,8 @@ class Sums(unittest.TestCase):
 
     def test_numbers_are_short(self):
         self.assertEqual(
-            [text(n) for n in (0, 0.01234, 12.34, 123.4, 12345, 1234567, 2.5e9)],
-            ["0", "0.0123", "12.3", "123", "12,345", "1.23 M", "2.5 G"],
+            [text(n) for n in (0, 0.01234, 12.34, 123.4, 999.7, 12345, 1234567, 999.7e6, 2.5e9)],
+            ["0", "0.0123", "12.3", "123", "1,000", "12,345", "1.23 M", "1 G", "2.5 G"],
         )
 
 
@@ -70,11 +69,8 @@ class Summary(unittest.TestCase):
 
     def test_who_is_ahead_everywhere_has_won_everywhere(self):
         for line in self.lines(1.2):
-            self.assertEqual(
-                (line.count("won"), line.count("even"), line.count("lost")),
-                (len(line.points), 0, 0),
-                line.figure.id,
-            )
+            counts = [line.count(outcome) for outcome in ("won", "even", "lost")]
+            self.assertEqual(counts, [len(line.points), 0, 0], line.figure.id)
 
     def test_up_to_five_percent_is_even(self):
         for times in (1.04, 0.96):
@@ -90,12 +86,10 @@ class Summary(unittest.TestCase):
         replaced = [line for line in self.lines(0.8) if line.replaced]
         self.assertTrue(replaced)
         for line in replaced:
-            self.assertEqual(
-                {point.rival for point in line.replaced}, {contenders.REPLACED[line.ours]}
-            )
-            self.assertGreaterEqual(
-                line.worst_of_replaced.times.median, line.worst.times.median, line.figure.id
-            )
+            rivals = {point.rival for point in line.replaced}
+            self.assertEqual(rivals, {contenders.REPLACED[line.ours]})
+            worst, of_all = line.worst_of_replaced.times.median, line.worst.times.median
+            self.assertGreaterEqual(worst, of_all, line.figure.id)
 
     def test_the_best_rival_counts(self):
         found = samples_of(MORE, prwlock=[10], ba=[5], rmlock=[8], pthread=[1])
@@ -105,14 +99,8 @@ class Summary(unittest.TestCase):
 
     def test_ours_are_no_rivals_of_ours_and_rcu_is_none_of_locks(self):
         for name in (
-            "prwlock",
-            "readmost::shared_mutex",
-            "bravo-consensus",
-            "bravo-prwlock",
-            "liburcu-memb",
-            "ideal",
-            "hazard-fenced",
-            "global-lock",
+            "prwlock", "readmost::shared_mutex", "bravo-consensus", "bravo-prwlock", "liburcu-memb",
+            "ideal", "hazard-fenced", "global-lock",
         ):
             self.assertFalse(contenders.rivals_of_lock(name), name)
         for name in ("pthread", "bravo-pthread", "ba", "absl::Mutex", "tbb::spin_rw_mutex"):
@@ -121,9 +109,8 @@ class Summary(unittest.TestCase):
     def test_contenders_that_are_drawn_alike_are_not_in_one_plot(self):
         for figure in figures.MEASURED:
             for panel in figure.panels:
-                samples = Samples(
-                    synthetic.rows(figure.benchmark_of(panel), synthetic.ours_ahead(1))
-                )
+                rows = synthetic.rows(figure.benchmark_of(panel), synthetic.ours_ahead(1))
+                samples = Samples(rows)
                 if panel.kind == "lines":
                     looks = [contenders.style(name) for name in panel.chosen_contenders(samples)]
                     self.assertEqual(len(set(looks)), len(looks), f"{figure.id}: {panel.table}")
@@ -132,7 +119,7 @@ class Summary(unittest.TestCase):
 class Declarations(unittest.TestCase):
     def test_every_figure_names_a_benchmark_and_every_benchmark_has_a_figure(self):
         named = {name for figure in figures.MEASURED for name in figure.benchmarks}
-        self.assertEqual(named, set(benchmarks.BY_NAME))
+        self.assertEqual(named, {one.name for one in benchmarks.DECLARED})
         self.assertEqual(named, set(synthetic.SHAPES))
 
     def test_ids_are_unique_and_every_figure_makes_a_claim(self):

@@ -2,7 +2,7 @@
 
 import random
 
-from evaluation import benchmarks, contenders, figures
+from evaluation import contenders, figures
 
 MACHINE = {
     "processor": "Imaginary 9000",
@@ -14,301 +14,136 @@ MACHINE = {
     "memory_gib": 24.0,
 }
 THREADS = (1, 2, 4, 8)
-WRITERS = ("readmost::rcu", "liburcu-memb", "liburcu-qsbr", "readmost::shared_mutex", "brlock")
+FEW = (1, 2, 8)
+SHARES = (0, 0.01, 0.1, 0.3, 0.5, 0.9, 1)
 PAUSES = (0, 1, 10, 100, 1000, 10000)
-TABLES_OF_MIXES = (
-    "readmost::rcu",
-    "ideal",
-    "liburcu-memb",
-    "hazard-fenced",
-    "prwlock",
-    "brlock",
-    "pthread",
-    "spinlock-per-bucket",
-    "global-lock",
+LOCKS = (*contenders.BRAVO, "brlock", *contenders.STRONG)
+TABLES = (
+    "readmost::rcu", "ideal", "liburcu-memb", "hazard-fenced", "prwlock", "brlock", "pthread",
+    "spinlock-per-bucket", "global-lock",
 )
 MAPS = (
-    "readmost::rcu_hash_map",
-    "liburcu-cds_lfht",
-    "map-in-readmost::shared_mutex",
+    "readmost::rcu_hash_map", "liburcu-cds_lfht", "map-in-readmost::shared_mutex",
     "map-in-std::shared_mutex",
 )
+WAKERS = ("broadcast", "condvar", "by-cpu-words", "shared_mutex", "pthread_rwlock")
+WRITERS = ("readmost::rcu", "liburcu-memb", "liburcu-qsbr", "readmost::shared_mutex", "brlock")
 POLICIES = ("default", "pthread", "paper", "consensus", "one probe")
-LOCKS = (*benchmarks.BRAVO, "brlock", *benchmarks.STRONG)
-SHARES = (0, 0.01, 0.1, 0.3, 0.5, 0.9, 1)
 OPERATIONS = (
-    "instruction",
-    "atomic increment",
-    "main memory",
-    "cmpxchg, blind cache transfer",
+    "instruction", "atomic increment", "main memory", "cmpxchg, blind cache transfer",
     "cmpxchg, cache transfer and invalidate",
 )
+RARE = tuple(f"RWBench, P = {p:g}" for p in (0.5, 0.1, 0.01, 0.001, 0.0001))
+BREAK_EVEN = tuple(
+    f"Break-even share of updates by {by}, {rate:g} updates per CPU and grace period, {machine}"
+    for by in ("CPUs", "memory-latency ratio")
+    for rate in (0.1, 10)
+    for machine in ("this machine", "the paper's machine")
+)
+
+
+def tables_of(name):
+    (figure,) = figures.named(name)
+    return tuple(panel.table for panel in figure.panels)
+
 
 # By benchmark: (tables, places or names, contenders, unit, better)
 SHAPES = {
     "staleness": [
-        (
-            ("Readers that have seen a new version",),
-            (20, 100, 200, 1000, 20000),
-            ("memory", "sections", "rests of 1 us"),
-            "%",
-            "more",
-        )
+        (("Readers that have seen a new version",), (20, 100, 200, 1000, 20000),
+         ("memory", "sections", "rests of 1 us"), "%", "more"),
     ],
     "message_cost": [
         (("Cost of a message",), (0, 1), ("membarrier", "signal"), "ns", "less"),
         (("Cost of a message in clock cycles",), (0, 1), ("membarrier",), "cycles", "neither"),
     ],
     "critical_section": [
-        (
-            ("Lock and unlock", "Lock and unlock, cycles"),
-            (
-                "reading, alone",
-                "reading, beside readers",
-                "writing, alone",
-                "writing, beside readers",
-            ),
-            LOCKS,
-            "ns",
-            "less",
-        ),
-        (
-            ("Efficiency of a section, reading", "Efficiency of a section, writing"),
-            (10, 100, 1000),
-            LOCKS,
-            "share of time",
-            "more",
-        ),
+        (("Lock and unlock", "Lock and unlock, cycles"),
+         ("reading, alone", "reading, beside readers", "writing, alone", "writing, beside readers"),
+         LOCKS, "ns", "less"),
+        (("Efficiency of a section, reading", "Efficiency of a section, writing"), (10, 100, 1000),
+         LOCKS, "share of time", "more"),
     ],
     "hash_table": [
-        (
-            ("Lookups", "Lookups in a table that is resized", "Resizes beside lookups"),
-            ("1 threads", "2 threads"),
-            MAPS,
-            "per second",
-            "more",
-        ),
+        (("Lookups", "Lookups in a table that is resized", "Resizes beside lookups"),
+         ("1 threads", "2 threads"), MAPS, "per second", "more"),
         (("Grace period while a table is resized",), ("median", "p99"), MAPS[:2], "ns", "less"),
     ],
-    "wake_up": [
-        (
-            ("Half awake", "90% awake", "Waker busy"),
-            (1, 8, 63),
-            ("broadcast", "condvar", "by-cpu-words", "shared_mutex", "pthread_rwlock"),
-            "us",
-            "less",
-        )
-    ],
+    "wake_up": [(("Half awake", "90% awake", "Waker busy"), (1, 8, 63), WAKERS, "us", "less")],
     "lock_sleeping_readers": [
-        (
-            ("Readers, sleepers yield", "Readers, sleepers sleep 100 us"),
-            (0, 1, 2, 4, 8),
-            LOCKS,
-            "sections per second",
-            "more",
-        ),
-        (
-            (
-                "Wait of a writer, median, sleepers yield",
-                "Wait of a writer, median, sleepers sleep 100 us",
-            ),
-            (0, 4, 8),
-            LOCKS,
-            "ns",
-            "less",
-        ),
+        (("Readers, sleepers yield", "Readers, sleepers sleep 100 us"), (0, 1, 2, 4, 8), LOCKS,
+         "sections per second", "more"),
+        (("Wait of a writer, median, sleepers yield",
+          "Wait of a writer, median, sleepers sleep 100 us"), (0, 4, 8), LOCKS, "ns", "less"),
     ],
     "lock_writer_frequency": [
-        (
-            ("Readers beside a writer", "A writer beside readers"),
-            PAUSES,
-            LOCKS,
-            "sections per second",
-            "more",
-        )
+        (("Readers beside a writer", "A writer beside readers"), PAUSES, LOCKS,
+         "sections per second", "more"),
     ],
     "writer_frequency": [
-        (
-            ("Readers beside a writer", "A writer beside readers"),
-            tuple(f"{us} us between writes" for us in PAUSES),
-            WRITERS,
-            "reads per second",
-            "more",
-        )
+        (("Readers beside a writer", "A writer beside readers"),
+         tuple(f"{us} us between writes" for us in PAUSES), WRITERS, "reads per second", "more"),
     ],
     "update_throughput": [
-        (
-            ("Updates in batches",),
-            tuple(f"batches of {n}" for n in (1, 10, 100, 1000)),
-            benchmarks.RCU,
-            "updates per second",
-            "more",
-        )
+        (("Updates in batches",), tuple(f"batches of {n}" for n in (1, 10, 100, 1000)),
+         contenders.RCU, "updates per second", "more"),
     ],
     "kyoto_cabinet": [
-        (
-            (
-                "Kyoto Cabinet CacheDB, wicked",
-                "Kyoto Cabinet ProtoHashDB, wicked",
-                "Kyoto Cabinet CacheDB, lookups",
-            ),
-            THREADS,
-            benchmarks.PRELOADED,
-            "operations per second",
-            "more",
-        )
+        (tables_of("fcp-23"), THREADS, contenders.PRELOADED, "operations per second", "more"),
     ],
     "single_thread_impact": [
-        (
-            ("Programs of one thread",),
-            ("compile GoogleTest", "Kyoto Cabinet, wicked", "Python, OpenSSL digests"),
-            ("prwlock", "pthread"),
-            "s",
-            "less",
-        )
+        (("Programs of one thread",),
+         ("compile GoogleTest", "Kyoto Cabinet, wicked", "Python, OpenSSL digests"),
+         ("prwlock", "pthread"), "s", "less"),
     ],
     "lock_interference": [
-        (
-            ("Inter-lock interference",),
-            (1, 64, 8192),
-            ("bravo-ba", "bravo-ba-paper"),
-            "of the ideal",
-            "more",
-        ),
-        (
-            ("Acquisitions, one table for all locks", "Acquisitions, a table for each lock"),
-            (1, 64, 8192),
-            ("bravo-ba", "bravo-ba-paper"),
-            "per second",
-            "neither",
-        ),
+        (("Inter-lock interference",), (1, 64, 8192), ("bravo-ba", "bravo-ba-paper"),
+         "of the ideal", "more"),
+        (("Acquisitions, one table for all locks", "Acquisitions, a table for each lock"),
+         (1, 64, 8192), ("bravo-ba", "bravo-ba-paper"), "per second", "neither"),
     ],
     "alternator": [(("Alternator",), THREADS, LOCKS, "turns per second", "more")],
     "test_rwlock": [(("test_rwlock",), THREADS, LOCKS, "sections per second", "more")],
-    "rwbench_locks": [
-        (
-            tuple(f"RWBench, P = {p:g}" for p in (0.9, 0.5, 0.1, 0.01, 0.001, 0.0001)),
-            THREADS,
-            LOCKS,
-            "loops per second",
-            "more",
-        )
-    ],
+    "rwbench_locks": [(("RWBench, P = 0.9", *RARE), THREADS, LOCKS, "loops per second", "more")],
     "rocksdb_readwhilewriting": [
-        (
-            ("RocksDB readwhilewriting", "RocksDB readwhilewriting, 1000 writes per second"),
-            THREADS,
-            benchmarks.PRELOADED,
-            "reads per second",
-            "more",
-        )
+        (tables_of("bravo-5"), THREADS, contenders.PRELOADED, "reads per second", "more"),
     ],
     "hash_table_bench": [(("hash_table_bench",), THREADS, LOCKS, "operations per second", "more")],
     "lock_sizes": [
-        (("Size of a lock",), ("on this machine", "72 CPUs, 2 nodes"), LOCKS, "bytes", "less")
+        (("Size of a lock",), ("on this machine", "72 CPUs, 2 nodes"), LOCKS, "bytes", "less"),
     ],
     "operation_costs": [
-        (
-            ("Operation costs", "Operation costs in instructions"),
-            OPERATIONS,
-            ("this machine",),
-            "ns",
-            "neither",
-        )
+        (("Operation costs", "Operation costs in instructions"), OPERATIONS, ("this machine",),
+         "ns", "neither"),
     ],
     "rcu_hash_table": [
-        (
-            ("Searches, 32 buckets", "Searches, 16384 buckets"),
-            THREADS,
-            TABLES_OF_MIXES,
-            "operations per second",
-            "more",
-        ),
-        (
-            ("Searches and updates, 32 buckets", "Searches and updates, 16384 buckets"),
-            SHARES,
-            TABLES_OF_MIXES,
-            "operations per second",
-            "more",
-        ),
+        (tables_of("rcu-6"), THREADS, TABLES, "operations per second", "more"),
+        (tables_of("rcu-27"), SHARES, TABLES, "operations per second", "more"),
     ],
     "rcu_breakeven": [
-        (
-            tuple(
-                f"Break-even share of updates by {by}, {rate:g} updates per CPU and grace period,"
-                f" {machine}"
-                for by in ("CPUs", "memory-latency ratio")
-                for rate in (0.1, 10)
-                for machine in ("this machine", "the paper's machine")
-            ),
-            (1, 10, 1000),
-            ("RCU over both", "RCU over brlock"),
-            "of accesses",
-            "neither",
-        )
+        (BREAK_EVEN, (1, 10, 1000), ("RCU over both", "RCU over brlock"), "of accesses", "neither"),
     ],
     "semaphore_array": [
-        (
-            ("Semaphore operations", "Semaphore operations while others come and go"),
-            THREADS,
-            ("readmost::rcu", "liburcu-memb", "prwlock", "pthread", "global-lock"),
-            "operations per second",
-            "more",
-        )
+        (tables_of("rcu-table7"), THREADS,
+         ("readmost::rcu", "liburcu-memb", "prwlock", "pthread", "global-lock"),
+         "operations per second", "more"),
     ],
     "bravo_policies": [
-        (
-            ("Lock and unlock",),
-            ("read, biased", "read, unbiased", "write, with a revocation", "write, without"),
-            POLICIES,
-            "ns",
-            "less",
-        ),
-        (
-            tuple(f"RWBench, P = {p:g}" for p in (0.5, 0.1, 0.01, 0.001, 0.0001)),
-            (1, 2, 8),
-            POLICIES,
-            "loops per second",
-            "more",
-        ),
+        (("Lock and unlock",),
+         ("read, biased", "read, unbiased", "write, with a revocation", "write, without"),
+         POLICIES, "ns", "less"),
+        (RARE, FEW, POLICIES, "loops per second", "more"),
         (("Scan",), (64, 4096), ("scan, scalar", "scan, avx2"), "ns per slot", "less"),
     ],
     "real_programs": [
-        (
-            tuple(
-                panel.table
-                for figure in figures.ALL
-                if figure.id == "own-programs"
-                for panel in figure.panels
-            ),
-            (1, 2, 8),
-            benchmarks.PRELOADED,
-            "operations per second",
-            "more",
-        )
+        (tables_of("own-programs"), FEW, contenders.PRELOADED, "operations per second", "more"),
     ],
     "rcu_read_pair": [
-        (
-            ("Read section",),
-            (1, 2),
-            ("readmost::rcu", "liburcu-memb", "std::shared_mutex"),
-            "ns",
-            "less",
-        )
+        (("Read section",), (1, 2), ("readmost::rcu", "liburcu-memb", "std::shared_mutex"), "ns",
+         "less"),
     ],
     "grace_period": [
-        (
-            tuple(
-                panel.table
-                for figure in figures.ALL
-                if figure.id == "own-grace-period"
-                for panel in figure.panels
-            ),
-            ("median", "p99"),
-            benchmarks.RCU,
-            "ns",
-            "less",
-        )
+        (tables_of("own-grace-period"), ("median", "p99"), contenders.RCU, "ns", "less"),
     ],
 }
 
@@ -320,19 +155,18 @@ def rows(benchmark, value):
             for place in places:
                 for contender in who:
                     one = value(better, contender)
-                    where = (
-                        {"name": place}
-                        if isinstance(place, str)
-                        else {"name": f"{place:g}", "x": place}
-                    )
                     yield {
                         "contender": contender,
                         "table": table,
-                        **where,
+                        **named(place),
                         "unit": unit,
                         "better": better,
                         "values": [one, 1.02 * one, 0.98 * one],
                     }
+
+
+def named(place):
+    return {"name": place} if isinstance(place, str) else {"name": f"{place:g}", "x": place}
 
 
 def benchmark_result(rows_of_it):
