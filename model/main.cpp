@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "engine/report.hpp"
 #include "engine/weakening.hpp"
 #include "necessity.hpp"
+#include "processes.hpp"
 #include "scenarios/library_names.hpp"
 #include "speed.hpp"
 
@@ -34,6 +36,7 @@ struct request {
   std::string letter;
   std::string json;
   bool quiet = false;
+  unsigned processes = usual_processes();
 };
 
 std::vector<memory_model> models_of(const std::string& name) {
@@ -135,37 +138,65 @@ bool is_as_expected(const named_scenario& which, memory_model memory, const resu
   return to_fail ? of.failed && of.found.what.kind == which.defect : !of.failed;
 }
 
+// One line of output, and what follows it where something is wrong.
+std::string text_of(const named_scenario& which, const exploration& how, const result& of,
+                    bool fine, bool tells_schedule) {
+  const std::uint64_t begun = of.executions + of.abandoned;
+  std::string text =
+      fmt::format("{:4} {:48} {:3}  {:10} {:>9} executions, {:>6.0f} a ms, {:6.2f} s{}{}\n",
+                  fine ? "ok" : "FAIL", which.name, name_of(how.memory), name_of(how.search), begun,
+                  static_cast<double>(begun) / of.seconds / 1000, of.seconds,
+                  of.complete ? ", all there are" : "",
+                  of.failed ? fmt::format(", {}", name_of(of.found.what.kind)) : "");
+  if (of.failed && (!fine || tells_schedule)) {
+    text += fmt::format("\n{}\n\n", describe(of.found, which.name, how.memory));
+  }
+  return text;
+}
+
 int run(const request& asked) {
+  struct task {
+    const named_scenario* which;
+    memory_model memory;
+    std::string name() const { return fmt::format("{} ({})", which->name, name_of(memory)); }
+  };
+  std::vector<task> tasks;
+  for (const named_scenario* which : matching(asked.patterns)) {
+    for (const memory_model memory : models_of(asked.memory)) tasks.push_back({which, memory});
+  }
+  const auto start = std::chrono::steady_clock::now();
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   unsigned unexpected = 0;
   std::uint64_t executions = 0;
   std::uint64_t steps = 0;
-  double seconds = 0;
-  for (const named_scenario* which : matching(asked.patterns)) {
-    for (const memory_model memory : models_of(asked.memory)) {
-      exploration how = exploration_of(asked, *which, memory);
-      const std::string what = fmt::format("{} ({})", which->name, name_of(memory));
-      progress_line line(what, !asked.quiet);
-      how.progress = std::ref(line);
-      const result of = explore(which->describe, how);
-      const std::uint64_t begun = of.executions + of.abandoned;
-      executions += begun;
-      steps += of.steps;
-      seconds += of.seconds;
-      const bool fine = is_as_expected(*which, memory, of);
-      unexpected += fine ? 0 : 1;
-      fmt::print("{:4} {:48} {:3}  {:10} {:>9} executions, {:>6.0f} a ms, {:6.2f} s{}{}\n",
-                 fine ? "ok" : "FAIL", which->name, name_of(memory), name_of(how.search), begun,
-                 static_cast<double>(begun) / of.seconds / 1000, of.seconds,
-                 of.complete ? ", all there are" : "",
-                 of.failed ? fmt::format(", {}", name_of(of.found.what.kind)) : "");
-      if (of.failed && (!fine || !asked.schedule.empty())) {
-        fmt::print("\n{}\n", describe(of.found, which->name, memory));
-      }
-      std::fflush(stdout);
-      results.push_back(as_json(*which, how, of));
-    }
-  }
+  in_processes(
+      asked.processes, tasks.size(), [&](std::size_t i) { return tasks[i].name(); },
+      [&](std::size_t i) {
+        const auto& [which, memory] = tasks[i];
+        exploration how = exploration_of(asked, *which, memory);
+        progress_line line(tasks[i].name(), !asked.quiet && asked.processes == 1);
+        how.progress = std::ref(line);
+        const result of = explore(which->describe, how);
+        const bool fine = is_as_expected(*which, memory, of);
+        return nlohmann::ordered_json{
+            {"text", text_of(*which, how, of, fine, !asked.schedule.empty())},
+            {"fine", fine},
+            {"result", as_json(*which, how, of)}}
+            .dump();
+      },
+      [&](std::size_t, const std::string& answer) {
+        const auto one = nlohmann::ordered_json::parse(answer);
+        const auto& result = one["result"];
+        fmt::print("{}", one["text"].get<std::string>());
+        std::fflush(stdout);
+        unexpected += one["fine"].get<bool>() ? 0 : 1;
+        executions += result["executions"].get<std::uint64_t>();
+        executions += result["abandoned"].get<std::uint64_t>();
+        steps += result["steps"].get<std::uint64_t>();
+        results.push_back(result);
+      });
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print("{} executions of {} steps in {:.1f} s: {:.0f} a second\n", executions, steps, seconds,
              static_cast<double>(executions) / seconds);
   if (!asked.json.empty()) std::ofstream(asked.json) << results.dump(2) << '\n';
@@ -183,6 +214,10 @@ int main_of(int count, char** words) {
   CLI::App app{"Explores executions of the library's own source on a simulated machine."};
   app.require_subcommand(1);
   request asked;
+  const auto add_processes = [](CLI::App* to, unsigned& processes) {
+    to->add_option("--processes", processes, "that search side by side: as many as there are CPUs")
+        ->check(CLI::Range(1U, 1024U));
+  };
   const auto add_choices = [&](CLI::App* to) {
     to->add_option("--mutant", asked.mutant,
                    "with a deliberate defect (include/readmost/mutant.hpp)");
@@ -192,7 +227,7 @@ int main_of(int count, char** words) {
     to->add_option("--memory", asked.memory, "sc, tso, ra or all")
         ->check(CLI::IsMember({"sc", "tso", "ra", "all"}));
     to->add_option("--json", asked.json, "file for the results");
-    to->add_flag("--quiet", asked.quiet, "no progress line");
+    to->add_flag("--quiet", asked.quiet, "no progress line, which one process alone has");
   };
 
   CLI::App* listing = app.add_subcommand("list", "the scenarios, their size and what they prove");
@@ -208,6 +243,7 @@ int main_of(int count, char** words) {
   running->add_option("--runs", asked.runs, "pct, random: executions");
   running->add_option("--time", asked.seconds, "seconds for each scenario and model");
   running->add_option("--schedule", asked.schedule, "one execution, as printed with a violation");
+  add_processes(running, asked.processes);
   add_choices(running);
 
   necessity_request needed;
@@ -222,6 +258,7 @@ int main_of(int count, char** words) {
                        "file of what was found before: tried first, rewritten");
   weighing->add_flag("--only-known", needed.only_known, "tries nothing else, writes nothing")
       ->needs("--known");
+  add_processes(weighing, needed.processes);
   weighing->add_option("--table", needed.table, "page that has marks for the tables");
 
   CLI::App* timing =

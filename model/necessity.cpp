@@ -85,21 +85,26 @@ nlohmann::ordered_json as_json(const row& of) {
   return made;
 }
 
+row row_from(const nlohmann::json& from) {
+  row made;
+  made.name = from.at("name");
+  made.weakened = from.value("weakened", "");
+  made.scenario = from.at("scenario");
+  made.memory = from.at("memory");
+  made.search = from.at("search");
+  made.executions = from.at("executions");
+  made.violation = from.at("violation");
+  made.schedule = from.at("schedule");
+  return made;
+}
+
 // By key.
 std::map<std::string, row> read_rows(const std::string& path) {
   std::map<std::string, row> rows;
   std::ifstream file(path);
   if (!file) return rows;
   for (const auto& each : nlohmann::json::parse(file)) {
-    row made;
-    made.name = each.at("name");
-    made.weakened = each.value("weakened", "");
-    made.scenario = each.at("scenario");
-    made.memory = each.at("memory");
-    made.search = each.at("search");
-    made.executions = each.at("executions");
-    made.violation = each.at("violation");
-    made.schedule = each.at("schedule");
+    row made = row_from(each);
     rows[key_of(made)] = made;
   }
   return rows;
@@ -346,65 +351,90 @@ int find_necessity(const necessity_request& asked) {
   }
   std::map<std::string, row> known = read_rows(asked.known);
   const survey met;
-  std::vector<row> rows;
   unsigned missed = 0;
-  unsigned asked_for = 0;
 
-  const auto look = [&](row& made, const auto& is_candidate) {
-    const auto started = std::chrono::steady_clock::now();
-    const auto before = known.find(key_of(made));
-    bool found = before != known.end() && is_found_again(made, before->second, asked.seconds);
-    if (!found && !asked.only_known) {
-      std::vector<const named_scenario*> where;
-      for (const effort size : {effort::small, effort::medium, effort::large}) {
-        for (const auto& each : catalogue()) {
-          if (each.size == size && each.defect == violation_kind::none && is_candidate(each)) {
-            where.push_back(&each);
-          }
-        }
-      }
-      found = search_all(made, where, asked.seconds);
+  // What to take away, and where.
+  struct task {
+    row what;
+    std::optional<weakening> weaker;  // or
+    mutant defect = mutant::none;
+    bool may_be_in(const survey& met, const named_scenario& in) const {
+      return !weaker || met.is_met(weaker->which, in);
     }
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-    ++asked_for;
-    missed += found ? 0 : 1;
-    fmt::print("{:6} {:28} {} [{:.1f} s]\n", found ? "needed" : "MISSED", key_of(made),
-               found ? how_found(made) : "nothing is found", seconds);
-    std::fflush(stdout);
-    rows.push_back(made);
   };
-
+  std::vector<task> tasks;
   for (const auto& each : letters) {
     if (!wanted(each.name)) continue;
     const auto orders = met.weaker(each.which);
     if (orders.empty()) {
-      ++asked_for;
       ++missed;
       fmt::print("MISSED {:28} no scenario comes by it\n", each.name);
-      continue;
     }
     for (const std::memory_order order : orders) {
-      row made;
-      made.name = each.name;
-      made.weakened = name_of(order);
-      made.place = met.places(each.which);
-      made.what = each.what;
-      made.partners = each.partners;
-      weaken(weakening{each.which, order});
-      look(made, [&](const named_scenario& in) { return met.is_met(each.which, in); });
-      weaken(std::nullopt);
+      task made;
+      made.what.name = each.name;
+      made.what.weakened = name_of(order);
+      made.what.place = met.places(each.which);
+      made.what.what = each.what;
+      made.what.partners = each.partners;
+      made.weaker = weakening{each.which, order};
+      tasks.push_back(made);
     }
   }
   for (const auto& each : mutants) {
     if (!wanted(each.name) || !is_simulated(each.which)) continue;
-    row made;
-    made.name = each.name;
-    made.what = each.what;
-    chosen_mutant = each.which;
-    look(made, [](const named_scenario&) { return true; });
-    chosen_mutant = mutant::none;
+    task made;
+    made.what.name = each.name;
+    made.what.what = each.what;
+    made.defect = each.which;
+    tasks.push_back(made);
   }
+  const std::size_t asked_for = tasks.size() + missed;
+
+  const auto search = [&](const task& which, row& made) {
+    const auto before = known.find(key_of(made));
+    if (before != known.end() && is_found_again(made, before->second, asked.seconds)) return;
+    if (asked.only_known) return;
+    std::vector<const named_scenario*> where;
+    for (const effort size : {effort::small, effort::medium, effort::large}) {
+      for (const auto& each : catalogue()) {
+        if (each.size == size && each.defect == violation_kind::none &&
+            which.may_be_in(met, each)) {
+          where.push_back(&each);
+        }
+      }
+    }
+    search_all(made, where, asked.seconds);
+  };
+  std::vector<row> rows;
+  in_processes(
+      asked.processes, tasks.size(), [&](std::size_t i) { return key_of(tasks[i].what); },
+      [&](std::size_t i) {
+        const auto started = std::chrono::steady_clock::now();
+        row made = tasks[i].what;
+        weaken(tasks[i].weaker);
+        chosen_mutant = tasks[i].defect;
+        search(tasks[i], made);
+        weaken(std::nullopt);
+        chosen_mutant = mutant::none;
+        auto answer = as_json(made);
+        answer["seconds"] =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+        return answer.dump();
+      },
+      [&](std::size_t i, const std::string& text) {
+        const auto answer = nlohmann::json::parse(text);
+        row made = row_from(answer);
+        const bool found = !made.scenario.empty();
+        missed += found ? 0 : 1;
+        fmt::print("{:6} {:28} {} [{:.1f} s]\n", found ? "needed" : "MISSED", key_of(made),
+                   found ? how_found(made) : "nothing is found", answer["seconds"].get<double>());
+        std::fflush(stdout);
+        made.place = tasks[i].what.place;
+        made.what = tasks[i].what.what;
+        made.partners = tasks[i].what.partners;
+        rows.push_back(made);
+      });
 
   if (!asked.known.empty() && !asked.only_known) {
     if (asked.names.empty()) known.clear();  // of letters that are no more

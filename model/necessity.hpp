@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/weakening.hpp"
+#include "processes.hpp"
 
 namespace readmost::model {
 
@@ -16,6 +17,7 @@ struct necessity_request {
   std::string known;               // file of rows, as written: tried first
   bool only_known = false;         // nothing else is tried
   std::string table;               // file that has the marks between which the tables go
+  unsigned processes = usual_processes();
 };
 
 // Prints what was found and writes it to `known` unless only_known; 0 if everything was found to be

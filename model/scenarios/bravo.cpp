@@ -1,10 +1,9 @@
 // Locks made of others by bravo: their table of visible readers, revocation, and what a policy
 // changes in either.
-#include <algorithm>
 #include <readmost/bravo.hpp>
 
 #include "registry.hpp"
-#include "scenarios/situations.hpp"
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
@@ -90,14 +89,12 @@ struct in_growing_table : small_policy {
 };
 
 using small_bravo = bravo<small_lock, small_policy>;
+using bravo_biased_by_readers = bravo<small_lock, readers_set_bias>;
+using bravo_with_queue = bravo<small_lock, with_queue>;
+using growing_bravo = bravo<small_lock, in_growing_table>;
+using consensus_bravo = bravo<small_lock, in_own_slots>;
 
 // --- Situations ---------------------------------------------------------------------------------
-
-// What the library finds out once is no part of a scenario.
-void find_out_once() {
-  passive_possible();
-  watch_forks();
-}
 
 void be_reader() {
   be_known();
@@ -125,21 +122,23 @@ void hold_in_slot(Lock& lock) {
   expect(known_reader()->holds != 0, "the lock does not begin with a hold in a slot");
 }
 
+// What a thread is before the others start.
 template <class Lock>
-void read_in(Lock& lock, const guarded& data) {
-  lock.lock_shared();
-  data.read();
-  lock.unlock_shared();
+auto first_reader_of(Lock& lock, void (*before)() = be_reader) {
+  return [&lock, before] {
+    before();
+    make_biased(lock);
+  };
+}
+template <class Lock>
+auto holder_of(Lock& lock) {
+  return [&lock] {
+    be_reader();
+    hold_in_slot(lock);
+  };
 }
 
-template <class Lock>
-void write_in(Lock& lock, guarded& data) {
-  lock.lock();
-  data.write();
-  lock.unlock();
-}
-
-// Two locks of which a reader's holds go into the same slot of its own.
+// Of which a reader's holds go into the same slot of its own as those of `other`.
 template <class Lock>
 Lock& in_slot_of(scenario& s, const Lock& other, const char* name) {
   for (;;) {
@@ -148,11 +147,24 @@ Lock& in_slot_of(scenario& s, const Lock& other, const char* name) {
   }
 }
 
-// Nobody is inside, and nothing is left in the slots of this thread.
 template <class Lock>
-void expect_free(Lock& lock) {
-  expect(lock.try_lock(), "nobody is inside and the lock is not to be had");
-  lock.unlock();
+Lock& make_lock(scenario& s) {
+  s.turns(0);
+  // What the library finds out once is no part of a scenario.
+  passive_possible();
+  watch_forks();
+  return s.make<Lock>("lock");
+}
+
+// Ends with nobody inside, and nothing in the slots of the thread that looks.
+template <class Lock>
+auto& scene_of(scenario& s) {
+  auto& lock = make_lock<Lock>(s);
+  s.finally([&lock] {
+    expect(lock.try_lock(), "nobody is inside and the lock is not to be had");
+    lock.unlock();
+  });
+  return scene_on(s, lock);
 }
 
 }  // namespace
@@ -162,96 +174,50 @@ void expect_free(Lock& lock) {
 SCENARIO(bravo_reader_against_writer,
          "a reader in a slot and a writer of a bravo lock are never inside at once",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] { read_in(lock, data); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<small_bravo>(s);
+  on.add_reader("reader", first_reader_of(on.lock));
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_reader_leaves, "a writer that finds a slot free is behind the section of its reader",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        hold_in_slot(lock);
-      },
-      [&] {
-        data.read();
-        lock.unlock_shared();
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<small_bravo>(s);
+  on.add_reader_inside("reader", holder_of(on.lock));
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_readers_against_writer,
          "two readers, one of them slow perhaps, and a writer of a bravo lock", effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  for (const char* name : {"reader", "other reader"}) {
-    s.thread(name, be_reader, [&] { read_in(lock, data); });
-  }
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<small_bravo>(s);
+  on.add_reader("reader", be_reader);
+  on.add_reader("other reader", be_reader);
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_bias_set_by_reader,
          "who enters by a bias that a slow reader has set sees what the writer before wrote",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, readers_set_bias>>("lock");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<bravo_biased_by_readers>(s);
   s.thread("writer", be_reader, [&] {
-    write_in(lock, data);
-    read_in(lock, data);
+    on.write();
+    on.read();
   });
-  s.thread("reader", be_reader, [&] { read_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  on.add_reader("reader", be_reader);
 }
 
 SCENARIO(bravo_bias_set_while_holding, "a slow reader sets the bias when no writer can be inside",
          effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, readers_set_bias>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread("slow reader", be_reader, [&] { read_in(lock, data); });
-  s.thread("reader", be_reader, [&] { read_in(lock, data); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<bravo_biased_by_readers>(s);
+  on.add_reader("slow reader", be_reader);
+  on.add_reader("reader", be_reader);
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_unknown_reader, "a reader that has never read before enters through a slot too",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", [&] { read_in(lock, data); });
-  s.thread(
-      "writer",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<small_bravo>(s);
+  s.thread("reader", [&] { on.read(); });
+  on.add_writer("writer", first_reader_of(on.lock));
 }
 
 // --- Recursion ----------------------------------------------------------------------------------
@@ -260,108 +226,72 @@ SCENARIO(bravo_recursion_in_revocation,
          "a reader in a slot locks again while a writer waits for it, and is inside until it has "
          "unlocked twice",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        hold_in_slot(lock);
-      },
-      [&] {
-        lock.lock_shared();
-        lock.unlock_shared();
-        data.read();
-        lock.unlock_shared();
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<small_bravo>(s);
+  s.thread("reader", holder_of(on.lock), [&] {
+    on.lock.lock_shared();
+    on.lock.unlock_shared();
+    on.finish_reading();
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_recursion_over_mutex,
          "a reader that has the mutex underneath locks again without it", effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_mutex, readers_set_bias>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        lock.lock_shared();
-      },
-      [&] {
-        lock.lock_shared();
-        data.read();
-        lock.unlock_shared();
-        lock.unlock_shared();
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<bravo<small_mutex, readers_set_bias>>(s);
+  const auto hold = [&] {
+    be_reader();
+    on.lock.lock_shared();
+  };
+  s.thread("reader", hold, [&] {
+    on.read();
+    on.lock.unlock_shared();
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_recursion_over_mutex_without_bias,
          "the same where nobody sets the bias: each hold of the mutex counts", effort::small) {
-  s.turns(0);
-  find_out_once();
   struct never_biased : small_policy {
     using bias = drawn_bias<~0U>;
   };
-  auto& lock = s.make<bravo<small_mutex, never_biased>>("lock");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<bravo<small_mutex, never_biased>>(s);
   for (const char* name : {"reader", "other reader"}) {
     s.thread(name, be_reader, [&] {
-      lock.lock_shared();
-      lock.lock_shared();
-      lock.unlock_shared();
-      data.write();  // the mutex is its alone
-      lock.unlock_shared();
+      on.lock.lock_shared();
+      on.lock.lock_shared();
+      on.lock.unlock_shared();
+      on.data.write();  // the mutex is its alone
+      on.lock.unlock_shared();
     });
   }
-  s.finally([&] { expect_free(lock); });
 }
 
 SCENARIO(bravo_over_mutex, "readers and a writer of a bravo lock over a mutex", effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_mutex, small_policy>>("lock");
-  auto& data = s.make<guarded>("data");
-  for (const char* name : {"reader", "other reader"}) {
-    s.thread(name, be_reader, [&] { read_in(lock, data); });
-  }
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<bravo<small_mutex, small_policy>>(s);
+  on.add_reader("reader", be_reader);
+  on.add_reader("other reader", be_reader);
+  on.add_writer("writer");
 }
 
 // --- Slots that several locks use ---------------------------------------------------------------
 
 namespace {
 
-struct shared_slot {
+using bravo_in_one_slot = bravo<small_lock, in_one_slot>;
+
+// A reader is inside, in the only slot there is; the other lock is biased too.
+struct shared_slot : standard_scene<bravo_in_one_slot> {
   explicit shared_slot(scenario& s)
-      : lock(s.make<bravo<small_lock, in_one_slot>>("lock")),
-        other(s.make<bravo<small_lock, in_one_slot>>("other lock")),
-        data(s.make<guarded>("data")) {
-    s.turns(0);
-    find_out_once();
-    s.thread(
-        "reader",
-        [&] {
-          be_reader();
-          make_biased(other);
-          hold_in_slot(lock);
-        },
-        [&] {
-          data.read();
-          lock.unlock_shared();
-        });
+      : standard_scene(s, make_lock<bravo_in_one_slot>(s)),
+        other(s.make<bravo_in_one_slot>("other lock")) {
+    add_reader_inside("reader", [this] {
+      be_reader();
+      make_biased(other);
+      hold_in_slot(lock);
+    });
   }
 
-  bravo<small_lock, in_one_slot>& lock;
-  bravo<small_lock, in_one_slot>& other;
-  guarded& data;
+  bravo_in_one_slot& other;
 };
 
 }  // namespace
@@ -369,41 +299,41 @@ struct shared_slot {
 SCENARIO(bravo_slot_passes_on,
          "a writer that finds another lock in a slot is behind the section of the reader before",
          effort::medium) {
-  auto& shared = s.make<shared_slot>("shared", s);
+  auto& on = s.make<shared_slot>("scene", s);
   s.thread("reader of the other", be_reader, [&] {
-    shared.other.lock_shared();
-    shared.other.lock_shared();
-    shared.other.unlock_shared();
-    shared.other.unlock_shared();
+    on.other.lock_shared();
+    on.other.lock_shared();
+    on.other.unlock_shared();
+    on.other.unlock_shared();
   });
-  s.thread("writer", be_known, [&] { write_in(shared.lock, shared.data); });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_slot_passes_on_nested,
          "the same where the reader of the other lock holds it for ever", effort::medium) {
-  auto& shared = s.make<shared_slot>("shared", s);
+  auto& on = s.make<shared_slot>("scene", s);
   s.thread("reader of the other", be_reader, [&] {
-    shared.other.lock_shared();
-    shared.other.lock_shared();
-    shared.other.lock_shared();
-    shared.other.unlock_shared();
+    on.other.lock_shared();
+    on.other.lock_shared();
+    on.other.lock_shared();
+    on.other.unlock_shared();
   });
-  s.thread("writer", be_known, [&] { write_in(shared.lock, shared.data); });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_slot_taken_back,
          "a writer that finds a slot free is behind the section of the reader before who came too "
          "late",
          effort::medium) {
-  auto& shared = s.make<shared_slot>("shared", s);
+  auto& on = s.make<shared_slot>("scene", s);
   s.thread("reader of the other", be_reader, [&] {
-    shared.other.lock_shared();
-    shared.other.unlock_shared();
+    on.other.lock_shared();
+    on.other.unlock_shared();
   });
   s.thread("writer", be_known, [&] {
-    shared.other.lock();
-    shared.other.unlock();
-    write_in(shared.lock, shared.data);
+    on.other.lock();
+    on.other.unlock();
+    on.write();
   });
 }
 
@@ -412,196 +342,106 @@ SCENARIO(bravo_slot_taken_back,
 SCENARIO(bravo_try_gives_bias_back,
          "a writer that tries goes in when nobody is inside, and otherwise leaves the bias set",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, readers_set_bias>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        hold_in_slot(lock);
-      },
-      [&] {
-        data.read();
-        lock.unlock_shared();
-      });
+  auto& on = scene_of<bravo_biased_by_readers>(s);
+  on.add_reader_inside("reader", holder_of(on.lock));
   s.thread("writer", be_known, [&] {
-    if (lock.try_lock()) {
-      data.write();
-      lock.unlock();
-    } else {
-      expect(lock.is_biased(), "a writer that gives up leaves the lock unbiased");
-    }
+    if (on.try_write()) return;
+    expect(on.lock.is_biased(), "a writer that gives up leaves the lock unbiased");
   });
-  s.finally([&] { expect_free(lock); });
 }
 
 SCENARIO(bravo_bias_given_back,
          "who enters by a bias that a writer gave back sees what the writer before wrote",
          effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "writer",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] {
-        write_in(lock, data);
-        if (lock.try_lock()) lock.unlock();
-      });
+  auto& on = scene_of<small_bravo>(s);
+  s.thread("writer", first_reader_of(on.lock), [&] {
+    on.write();
+    if (on.lock.try_lock()) on.lock.unlock();
+  });
   for (const char* name : {"reader", "other reader"}) {
-    s.thread(name, be_reader, [&] {
-      if (!lock.try_lock_shared()) return;
-      data.read();
-      lock.unlock_shared();
-    });
+    s.thread(name, be_reader, [&] { on.try_read(); });
   }
-  s.finally([&] { expect_free(lock); });
 }
 
 SCENARIO(bravo_two_writers, "a writer, one that tries and a reader of a bravo lock",
          effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<small_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] { read_in(lock, data); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.thread("other writer", be_known, [&] {
-    if (!lock.try_lock()) return;
-    data.write();
-    lock.unlock();
-  });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<small_bravo>(s);
+  on.add_reader("reader", first_reader_of(on.lock));
+  on.add_writer("writer");
+  s.thread("other writer", be_known, [&] { on.try_write(); });
 }
 
 // --- Writers in a queue -------------------------------------------------------------------------
 
 SCENARIO(bravo_queue_reader_against_writer,
          "a reader and a writer of a bravo lock with a writers' queue", effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] { read_in(lock, data); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<bravo_with_queue>(s);
+  on.add_reader("reader", first_reader_of(on.lock));
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_readers_enter_in_revocation,
          "while a writer in the queue revokes, readers enter through the lock underneath",
          effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<bravo_with_queue>(s);
   auto& inside = s.make<signal>("inside");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        hold_in_slot(lock);
-      },
-      [&] {
-        inside.await();
-        data.read();
-        lock.unlock_shared();
-      });
+  s.thread("reader", holder_of(on.lock), [&] {
+    inside.await();
+    on.finish_reading();
+  });
   s.thread("reader in between", be_reader, [&] {
     // Tried, since after the revocation the writer may well have the lock underneath first.
-    lock.lock_shared();
+    on.lock.lock_shared();
     inside.give();
-    data.read();
-    lock.unlock_shared();
+    on.finish_reading();
   });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_bias_not_set_in_revocation,
          "no reader sets the bias while a writer in the queue takes it away", effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] {
-        read_in(lock, data);
-        read_in(lock, data);
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<bravo_with_queue>(s);
+  s.thread("reader", first_reader_of(on.lock), [&] {
+    on.read();
+    on.read();
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_bias_set_too_late,
          "a reader that found the lock unbiased does not set the bias when a writer has come by",
          effort::large) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread("late reader", be_reader, [&] { read_in(lock, data); });
+  auto& on = scene_of<bravo_with_queue>(s);
+  on.add_reader("late reader", be_reader);
   s.thread("reader", be_reader, [&] {
-    read_in(lock, data);
-    read_in(lock, data);
+    on.read();
+    on.read();
   });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_queue_gives_bias_back,
          "a writer that finds the lock underneath taken gives the bias back, and whoever enters by "
          "it sees what the writer before wrote",
          effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<bravo_with_queue>(s);
   s.thread("writer", be_reader, [&] {
-    write_in(lock, data);
-    read_in(lock, data);
+    on.write();
+    on.read();
   });
   s.thread("one that tries", be_reader, [&] {
-    if (lock.try_lock()) {
-      lock.unlock();
-    } else if (lock.is_biased()) {
-      read_in(lock, data);
+    if (on.lock.try_lock()) {
+      on.lock.unlock();
+    } else if (on.lock.is_biased()) {
+      on.read();
     }
   });
-  s.finally([&] { expect_free(lock); });
 }
 
 SCENARIO(bravo_writers_queue, "a writer that sleeps in the queue is woken", effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, with_queue>>("lock");
-  auto& data = s.make<guarded>("data");
-  for (const char* name : {"writer", "other writer"}) {
-    s.thread(name, be_known, [&] { write_in(lock, data); });
-  }
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<bravo_with_queue>(s);
+  on.add_writer("writer");
+  on.add_writer("other writer");
 }
 
 // --- Tables that grow ---------------------------------------------------------------------------
@@ -609,197 +449,109 @@ SCENARIO(bravo_writers_queue, "a writer that sleeps in the queue is woken", effo
 SCENARIO(bravo_hold_in_older_slots,
          "a writer waits for a reader whose slot is in an array that is no more the newest",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, in_growing_table>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        hold_in_slot(lock);
-        small_growing_table.grow_to(2);
-      },
-      [&] {
-        data.read();
-        lock.unlock_shared();
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<growing_bravo>(s);
+  on.add_reader_inside("reader", [&] {
+    be_reader();
+    hold_in_slot(on.lock);
+    small_growing_table.grow_to(2);
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_table_grows, "a table grows beside a reader and a writer", effort::medium) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<bravo<small_lock, in_growing_table>>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_reader();
-        make_biased(lock);
-      },
-      [&] { read_in(lock, data); });
+  auto& on = scene_of<growing_bravo>(s);
+  on.add_reader("reader", first_reader_of(on.lock));
   s.thread("who finds it too small", be_known, [&] { small_growing_table.grow_to(2); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  on.add_writer("writer");
 }
 
 // --- By consensus -------------------------------------------------------------------------------
 
-using consensus_bravo = bravo<small_lock, in_own_slots>;
-
 SCENARIO(bravo_own_slot_against_writer,
          "a reader in a slot of its own and a writer are never inside at once", effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online_reader();
-        make_biased(lock);
-      },
-      [&] { read_in(lock, data); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<consensus_bravo>(s);
+  on.add_reader("reader", first_reader_of(on.lock, be_online_reader));
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_report_in_own_slot,
          "a thread that reports while it holds a lock in a slot of its own goes on holding it",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online_reader();
-        make_biased(lock);
-      },
-      [&] {
-        if (!lock.try_lock_shared()) return;
-        report_if_asked();
-        data.read();
-        lock.unlock_shared();
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<consensus_bravo>(s);
+  s.thread("reader", first_reader_of(on.lock, be_online_reader), [&] {
+    if (!on.lock.try_lock_shared()) return;
+    report_if_asked();
+    on.finish_reading();
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_own_slot_after_a_round,
          "a writer misses no reader in a slot of its own that an earlier round made dormant",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online_reader();
-        make_biased(lock);
-      },
-      [&] {
-        if (!lock.try_lock_shared()) return;
-        data.read();
-        lock.unlock_shared();
-      });
+  auto& on = scene_of<consensus_bravo>(s);
+  s.thread("reader", first_reader_of(on.lock, be_online_reader), [&] { on.try_read(); });
   s.thread("writer", be_known, [&] {
     run_round();
-    if (!lock.try_lock()) return;
-    data.write();
-    lock.unlock();
+    on.try_write();
   });
-  s.finally([&] { expect_free(lock); });
 }
 
 SCENARIO(bravo_dormant_own_slot, "a reader that was dormant comes online and enters",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online_reader();
-        make_biased(lock);
-        go_offline(my_record());
-      },
-      [&] { read_in(lock, data); });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<consensus_bravo>(s);
+  on.add_reader("reader", [&] {
+    be_online_reader();
+    make_biased(on.lock);
+    go_offline(my_record());
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_own_slot_without_membarrier,
          "where there is no membarrier all readers take the lock underneath", effort::small) {
-  s.turns(0);
   s.without_membarrier();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<consensus_bravo>(s);
   s.thread("reader", be_reader, [&] {
-    read_in(lock, data);
-    expect(!lock.is_biased(), "a lock is biased that nobody can enter by that");
+    on.read();
+    expect(!on.lock.is_biased(), "a lock is biased that nobody can enter by that");
   });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_own_slot_of_next_lock,
          "a writer that finds another lock in a reader's own slot is behind the section before",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& other = in_slot_of(s, lock, "other lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online_reader();
-        make_biased(other);
-        hold_in_slot(lock);
-      },
-      [&] {
-        data.read();
-        lock.unlock_shared();
-        other.lock_shared();
-      });
-  s.thread("writer", be_known, [&] { write_in(lock, data); });
+  auto& on = scene_on(s, make_lock<consensus_bravo>(s));
+  auto& other = in_slot_of(s, on.lock, "other lock");
+  const auto hold = [&] {
+    be_online_reader();
+    make_biased(other);
+    hold_in_slot(on.lock);
+  };
+  s.thread("reader", hold, [&] {
+    on.finish_reading();
+    other.lock_shared();
+  });
+  on.add_writer("writer");
 }
 
 SCENARIO(bravo_own_slots_of_exited_thread,
          "a writer that finds a record free is behind the sections of its last owner",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& lock = s.make<consensus_bravo>("lock");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-       "reader",
-       [&] {
-         be_online_reader();
-         hold_in_slot(lock);
-         // As rounds leave it that find nothing to ask it for.
-         go_offline(my_record());
-         my_record().idle_rounds.store(7, platform::relaxed);
-       },
-       [&] {
-         data.read();
-         lock.unlock_shared();
-       })
-      .exits_at_once();
-  s.thread(
-      "writer",
-      [&] {
-        be_known();
-        run_round();
-      },
-      [&] { write_in(lock, data); });
-  s.finally([&] { expect_free(lock); });
+  auto& on = scene_of<consensus_bravo>(s);
+  on.add_reader_inside("reader", [&] {
+    be_online_reader();
+    hold_in_slot(on.lock);
+    // As rounds leave it that find nothing to ask it for.
+    go_offline(my_record());
+    seem_long_idle();
+  });
+  s.exits_at_once();
+  on.add_writer("writer", [] {
+    be_known();
+    run_round();
+  });
 }
 
 }  // namespace readmost::model

@@ -53,7 +53,7 @@ void replace_and_start_poll(const two_versions& versions, ticket_of_a_poll& begu
 
 }  // namespace
 
-SCENARIO(two_grace_periods, "two grace periods in a row each wait for the reader", effort::small) {
+SCENARIO(two_grace_periods, "two grace periods in a row each wait for the reader", effort::medium) {
   begin_rcu(s);
   const two_versions versions = publish(s);
   versions.add_reader("reader", be_online);

@@ -26,12 +26,12 @@ namespace readmost::model {
 
 namespace {
 
-template <class Lock>
-Lock& make_rival(scenario& s) {
+template <class Lock, class... Arguments>
+Lock& make_rival(scenario& s, Arguments... of_lock) {
   begin_rcu(s);
   rivals::has_heavy_fence();
   fence_forgotten = false;
-  return s.make<Lock>("lock");
+  return s.make<Lock>("lock", of_lock...);
 }
 
 // In `before` functions: a thread that has a place.
@@ -75,9 +75,9 @@ void expect_free(scenario& s, Lock& lock) {
   });
 }
 
-template <class Lock>
-void reader_against_writer(scenario& s) {
-  auto& lock = make_rival<Lock>(s);
+template <class Lock, class... Arguments>
+void reader_against_writer(scenario& s, Arguments... of_lock) {
+  auto& lock = make_rival<Lock>(s, of_lock...);
   auto& data = s.make<guarded>("data");
   s.thread("reader", be_reader_of(lock), [&] { read_once(lock, data); });
   s.thread("writer", be_at_home, [&] { write_once(lock, data); });
@@ -123,10 +123,10 @@ void both_try(scenario& s) {
 }
 
 // One reader leaves while the other stays: they share a place, where there are places.
-template <class Lock>
-void two_readers_of_one_place(scenario& s) {
+template <class Lock, class... Arguments>
+void two_readers_of_one_place(scenario& s, Arguments... of_lock) {
   s.cpus(1);
-  auto& lock = make_rival<Lock>(s);
+  auto& lock = make_rival<Lock>(s, of_lock...);
   auto& data = s.make<guarded>("data");
   for (const char* name : {"one", "another"}) {
     s.thread(name, be_reader_of(lock), [&] { read_once(lock, data); });
@@ -206,22 +206,12 @@ RECURSIVE_RIVAL(tlrw, tlrw_byte_lock)
 // Threads beyond those that have something of their own in the lock.
 SCENARIO(rival_brlock_flags_reader_without_a_flag,
          "a reader that is only counted keeps a writer out", effort::small) {
-  begin_rcu(s);
-  auto& lock = s.make<rivals::brlock_flags>("lock", 0U);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_reader_of(lock), [&] { read_once(lock, data); });
-  s.thread("writer", be_at_home, [&] { write_once(lock, data); });
-  expect_free(s, lock);
+  reader_against_writer<rivals::brlock_flags>(s, 0U);
 }
 
 SCENARIO(rival_percpu_rwlock_reader_without_a_counter,
          "a reader that is only counted keeps a writer out", effort::medium) {
-  begin_rcu(s);
-  auto& lock = s.make<rivals::percpu_rwlock>("lock", 0U);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_reader_of(lock), [&] { read_once(lock, data); });
-  s.thread("writer", be_at_home, [&] { write_once(lock, data); });
-  expect_free(s, lock);
+  reader_against_writer<rivals::percpu_rwlock>(s, 0U);
 }
 
 SCENARIO(rival_rmlock_reader_without_membarrier,
@@ -245,25 +235,12 @@ SCENARIO(rival_rmlock_two_writers_that_take_tokens,
 // Every reader at its leaf, and both have the same.
 SCENARIO(rival_c_snzi_readers_at_a_leaf, "the last of two readers of a leaf lets the writer in",
          effort::medium) {
-  s.cpus(1);
-  begin_rcu(s);
-  auto& lock = s.make<rivals::csnzi_rwlock>("lock", 0U);
-  auto& data = s.make<guarded>("data");
-  for (const char* name : {"one", "another"}) {
-    s.thread(name, be_reader_of(lock), [&] { read_once(lock, data); });
-  }
-  s.thread("writer", be_at_home, [&] { write_once(lock, data); });
-  expect_free(s, lock);
+  two_readers_of_one_place<rivals::csnzi_rwlock>(s, 0U);
 }
 
 SCENARIO(rival_c_snzi_reader_at_a_leaf, "a reader at a leaf and a writer are never inside at once",
          effort::small) {
-  begin_rcu(s);
-  auto& lock = s.make<rivals::csnzi_rwlock>("lock", 0U);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_reader_of(lock), [&] { read_once(lock, data); });
-  s.thread("writer", be_at_home, [&] { write_once(lock, data); });
-  expect_free(s, lock);
+  reader_against_writer<rivals::csnzi_rwlock>(s, 0U);
 }
 
 // --- Broken ones, found by the same functions
@@ -328,6 +305,15 @@ struct pair_of {
   }
 };
 
+template <class Lock>
+void add_writer(scenario& s, Lock& lock, pair_of& data) {
+  s.thread("writer", [&] {
+    lock.lock();
+    data.write(1);
+    lock.unlock();
+  });
+}
+
 }  // namespace
 
 SCENARIO(rival_seq_lock_reader_against_writer, "what a reader is given belongs together",
@@ -341,11 +327,7 @@ SCENARIO(rival_seq_lock_reader_against_writer, "what a reader is given belongs t
     });
     expect(same, "a reader was given half of what was written");
   });
-  s.thread("writer", [&] {
-    lock.lock();
-    data.write(1);
-    lock.unlock();
-  });
+  add_writer(s, lock, data);
 }
 
 SCENARIO(rival_seq_lock_two_writers, "two writers are never inside at once", effort::small) {
@@ -366,11 +348,7 @@ SCENARIO(rival_stamped_optimistic_reader,
     const std::uint32_t right = data.right;
     if (lock.validate(stamp)) expect(left == right, "a valid stamp with half of what was written");
   });
-  s.thread("writer", [&] {
-    lock.lock();
-    data.write(1);
-    lock.unlock();
-  });
+  add_writer(s, lock, data);
 }
 
 BROKEN_SCENARIO(rival_stamp_not_validated,
@@ -383,11 +361,7 @@ BROKEN_SCENARIO(rival_stamp_not_validated,
     const std::uint32_t left = data.left;
     expect(left == data.right, "half of what was written");
   });
-  s.thread("writer", [&] {
-    lock.lock();
-    data.write(1);
-    lock.unlock();
-  });
+  add_writer(s, lock, data);
 }
 
 SCENARIO(rival_stamped_optimistic_reader_among_readers,

@@ -1,0 +1,94 @@
+// Tasks in several processes.
+#include "processes.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using readmost::model::in_processes;
+
+std::string number(std::size_t i) {
+  return std::to_string(i);
+}
+
+class processes : public testing::TestWithParam<unsigned> {};
+
+INSTANTIATE_TEST_SUITE_P(as, processes, testing::Values(1U, 2U, 5U),
+                         testing::PrintToStringParamName());
+
+TEST_P(processes, give_every_answer_once_in_the_order_of_the_tasks) {
+  constexpr std::size_t tasks = 40;
+  std::vector<std::string> answers;
+  in_processes(
+      GetParam(), tasks, number,
+      [](std::size_t i) {
+        // Later ones first.
+        std::this_thread::sleep_for(std::chrono::milliseconds(i % 4 == 0 ? 10 : 0));
+        return std::string(i * 5000, 'x') + number(i);
+      },
+      [&](std::size_t i, const std::string& answer) {
+        EXPECT_EQ(i, answers.size());
+        answers.push_back(answer);
+      });
+  ASSERT_EQ(answers.size(), tasks);
+  for (std::size_t i = 0; i < tasks; ++i) {
+    EXPECT_EQ(answers[i], std::string(i * 5000, 'x') + number(i));
+  }
+}
+
+TEST_P(processes, take_nothing_to_do) {
+  in_processes(GetParam(), 0, number, number, [](std::size_t, const std::string&) { FAIL(); });
+}
+
+TEST_P(processes, pass_on_what_a_task_throws) {
+  try {
+    in_processes(
+        GetParam(), 9, number,
+        [](std::size_t i) -> std::string {
+          if (i == 4) throw std::invalid_argument("the fifth");
+          return "";
+        },
+        [](std::size_t i, const std::string&) { EXPECT_LT(i, 4U); });
+    FAIL();
+  } catch (const std::exception& problem) {
+    EXPECT_STREQ(problem.what(), "the fifth");
+  }
+}
+
+TEST(several_processes, share_the_tasks) {
+  std::set<std::string> workers;
+  in_processes(
+      3, 12, number,
+      [](std::size_t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return std::to_string(getpid());
+      },
+      [&](std::size_t, const std::string& worker) { workers.insert(worker); });
+  EXPECT_EQ(workers.size(), 3U);
+  EXPECT_FALSE(workers.contains(std::to_string(getpid())));
+}
+
+TEST(several_processes, name_the_task_at_which_one_of_them_ends) {
+  try {
+    in_processes(
+        2, 9, [](std::size_t i) { return "task " + number(i); },
+        [](std::size_t i) {
+          if (i == 4) _exit(3);
+          return number(i);
+        },
+        [](std::size_t, const std::string&) {});
+    FAIL();
+  } catch (const std::runtime_error& problem) {
+    EXPECT_STREQ(problem.what(), "task 4: its process ended before it did");
+  }
+}
+
+}  // namespace
