@@ -1,4 +1,8 @@
 // The alternator (bravo.md 5.2, Fig. 2).
+#include <algorithm>
+#include <readmost/platform.hpp>
+#include <stdexcept>
+
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
 

@@ -1,8 +1,12 @@
 // What each part of a bravo lock is worth: its policies, one changed at a time, over pthread's
 // lock, and the kinds of scans.
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <type_traits>
 
 #include "bravo_locks.hpp"

@@ -1,6 +1,8 @@
-#include "comparison.hpp"
-
 #include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include "comparison_detail.hpp"
 
 namespace {
 
@@ -9,7 +11,9 @@ nlohmann::json turn_of(const std::string& contender, double latency, double rate
   found.less_is_better("Latency", "median", "ns", latency);
   found.more_is_better("Throughput", "updates", "per second", rate);
   found.told("Latency", "measured", "times", 3);
-  return {{"contender", contender}, {"clock_ns", 20}, {"rows", found.rows()}};
+  return {{"contender", contender},
+          {"clock_ns", 20},
+          {"rows", bench::comparison_detail::rows_of(found)}};
 }
 
 const nlohmann::json& row_of(const nlohmann::json& rows, const char* contender, const char* name) {
@@ -55,7 +59,9 @@ TEST(comparison, keeps_the_place_of_a_point_on_its_axis) {
     bench::figures found;
     found.point("Throughput", 4, "more", "per second", value);
     found.point("Throughput", 0.5, "more", "per second", value);
-    return {{"contender", "ours"}, {"clock_ns", 20}, {"rows", found.rows()}};
+    return {{"contender", "ours"},
+            {"clock_ns", 20},
+            {"rows", bench::comparison_detail::rows_of(found)}};
   };
   const nlohmann::json rows = bench::comparison_detail::gather({turn(1), turn(2)});
   ASSERT_EQ(rows.size(), 2U);

@@ -1,4 +1,9 @@
 // What a lock costs beside the work that it protects (fcp.md Table 3, rcu.md Fig. 1).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <readmost/platform.hpp>
+
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
 #include "locks/work.hpp"
@@ -22,9 +27,8 @@ struct options {
 
   void add_to(CLI::App& app) {
     seconds.add_to(app);
-    app.add_option("--instructions", instructions, "Lengths of sections, for the efficiency")
-        ->check(CLI::Range(10U, 100'000'000U))
-        ->capture_default_str();
+    bench::add_option(app, "--instructions", instructions,
+                      "Lengths of sections, for the efficiency", bench::limits{10U, 100'000'000U});
   }
 };
 

@@ -1,9 +1,9 @@
 // How long rcu_synchronize takes beside liburcu's synchronize_rcu.
+#include <algorithm>
 #include <readmost/rcu.hpp>
 
-#include "comparison.hpp"
 #include "rcu/background.hpp"
-#include "rcu/sides.hpp"
+#include "rcu/compare_sides.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ class measurement {
     bench::hot_readers reader(rcu_, *cell_, 1);
     // A grace period is measured against a reader that runs.
     const auto pause = [&] {
-      reader.wait_for_reads(16);
+      reader.wait_for(16);
       bench::spin_for(10us);
     };
     measure("Grace period, a reader without a rest", 20'000, pause, when_asked);
@@ -97,9 +97,8 @@ class measurement {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto flavors = bench::all_rcu_flavors();
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    measurement of(bench::named(flavors, name), chosen, found);
+  const auto measure = [](bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+    measurement of(rcu, chosen, found);
     of.no_reader();
     of.hot_reader();
     of.idle_threads();
@@ -107,6 +106,6 @@ int main(int argc, char** argv) {
     of.sleepers();
     of.more_readers_than_cpus();
   };
-  return bench::compare(argc, argv,
-                        {"grace_period", description, bench::names_of(flavors), measure});
+  return bench::compare_sides(argc, argv, "grace_period", description, bench::all_rcu_flavors(),
+                              measure);
 }

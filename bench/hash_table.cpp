@@ -1,8 +1,13 @@
 // Lookups in hash tables, and what resizing does to them and to grace periods (fcp.md Figs. 16, 17
 // and 18).
+#include <fmt/core.h>
+
+#include <cstdlib>
+
 #include "comparison.hpp"
 #include "rcu/background.hpp"
 #include "rcu/lookup_tables.hpp"
+#include "rcu/workers.hpp"
 
 namespace {
 
@@ -28,46 +33,20 @@ class table_user {
   bench::lookup_table& table_;
 };
 
-// Threads that look up without a rest. A key that is there and not found ends the program.
-class searchers {
- public:
-  searchers(bench::lookup_table& table, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-      counter& lookups = lookups_.emplace_back();
-      threads_.emplace_back([this, &table, &lookups, i] {
+// Look up without a rest. A key that is there and not found ends the program.
+bench::workers searchers(bench::lookup_table& table, unsigned count) {
+  return bench::workers(
+      count,
+      [&table](const std::atomic<bool>& stopped, unsigned number,
+               std::atomic<std::uint64_t>& lookups) {
         const table_user member(table);
-        if (table.look_up_until(stopped_, i, lookups.count) != 0) {
+        if (table.look_up_until(stopped, number, lookups) != 0) {
           fmt::print(stderr, "hash_table: a key that is in the table was not found\n");
           std::abort();
         }
-      });
-    }
-    for (const counter& each : lookups_) {
-      while (each.count.load(std::memory_order_relaxed) < 10'000) std::this_thread::yield();
-    }
-  }
-  ~searchers() {
-    stopped_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  searchers(const searchers&) = delete;
-  searchers& operator=(const searchers&) = delete;
-
-  std::uint64_t lookups() const {
-    std::uint64_t sum = 0;
-    for (const counter& each : lookups_) sum += each.count.load(std::memory_order_relaxed);
-    return sum;
-  }
-
- private:
-  struct alignas(64) counter {
-    std::atomic<std::uint64_t> count{0};
-  };
-
-  std::atomic<bool> stopped_{false};
-  std::list<counter> lookups_;
-  std::vector<std::thread> threads_;
-};
+      },
+      10'000);
+}
 
 // A thread that resizes without a rest.
 class resizer {
@@ -103,19 +82,19 @@ class measurement {
       : table_(table), chosen_(chosen), found_(found) {}
 
   void lookups(unsigned threads) {
-    const searchers searching(table_, threads);
+    const bench::workers searching = searchers(table_, threads);
     found_.more_is_better("Lookups", fmt::format("{} threads", threads), "per second",
-                          per_second([&] { return searching.lookups(); }));
+                          searching.per_second(chosen_.time(400ms)));
   }
 
   void lookups_while_resizing(unsigned threads) {
-    const searchers searching(table_, threads);
+    const bench::workers searching = searchers(table_, threads);
     const resizer resizing(table_);
     const std::uint64_t before = resizing.resizes();
     const auto begin = clock::now();
     const std::string name = fmt::format("{} threads", threads);
     found_.more_is_better("Lookups in a table that is resized", name, "per second",
-                          per_second([&] { return searching.lookups(); }));
+                          searching.per_second(chosen_.time(400ms)));
     const std::chrono::duration<double> time = clock::now() - begin;
     found_.more_is_better("Resizes beside lookups", name, "per second",
                           static_cast<double>(resizing.resizes() - before) / time.count());
@@ -124,7 +103,7 @@ class measurement {
   void grace_periods_while_resizing() {
     const table_user member(table_);
     if (!table_.synchronize()) return;
-    const searchers searching(table_, 1);
+    const bench::workers searching = searchers(table_, 1);
     const resizer resizing(table_);
     bench::percentiles latencies;
     const auto over = clock::now() + chosen_.time(1s);
@@ -138,16 +117,6 @@ class measurement {
   }
 
  private:
-  template <class Count>
-  double per_second(Count count) {
-    const std::uint64_t before = count();
-    const auto begin = clock::now();
-    std::this_thread::sleep_for(chosen_.time(400ms));
-    const std::uint64_t after = count();
-    const std::chrono::duration<double> time = clock::now() - begin;
-    return static_cast<double>(after - before) / time.count();
-  }
-
   bench::lookup_table& table_;
   bench::effort chosen_;
   bench::figures& found_;

@@ -1,4 +1,9 @@
 // hash_table_bench of RocksDB, as the BRAVO paper runs it (bravo.md 5.6, Fig. 6).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
 
@@ -22,9 +27,8 @@ struct options {
   void add_to(CLI::App& app) {
     seconds.add_to(app);
     threads.add_to(app, "Numbers of readers");
-    app.add_option("--keys", keys, "Keys that are looked up")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24))
-        ->capture_default_str();
+    bench::add_option(app, "--keys", keys, "Keys that are looked up",
+                      bench::limits{std::uint64_t{1}, std::uint64_t{1} << 24});
   }
 };
 

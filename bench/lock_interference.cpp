@@ -2,6 +2,7 @@
 #include <memory>
 #include <readmost/bravo.hpp>
 #include <rivals/pf_q.hpp>
+#include <stdexcept>
 
 #include "comparison.hpp"
 #include "locks/timed_run.hpp"
@@ -27,12 +28,8 @@ struct options {
 
   void add_to(CLI::App& app) {
     seconds.add_to(app);
-    app.add_option("--threads", threads, "Threads that read")
-        ->check(CLI::Range(1U, 1024U))
-        ->capture_default_str();
-    app.add_option("--pool", pools, "Numbers of locks")
-        ->check(CLI::Range(1U, 1U << 16))
-        ->capture_default_str();
+    bench::add_option(app, "--threads", threads, "Threads that read", bench::limits{1U, 1024U});
+    bench::add_option(app, "--pool", pools, "Numbers of locks", bench::limits{1U, 1U << 16});
   }
 };
 

@@ -1,5 +1,8 @@
 // How much memory reader-writer locks take (bravo.md 5).
+#include <fmt/core.h>
 #include <malloc.h>
+
+#include <stdexcept>
 
 #include "locks/compare_locks.hpp"
 

@@ -1,5 +1,9 @@
 // Readers that sleep inside (fcp.md Fig. 20).
+#include <fmt/core.h>
 #include <sched.h>
+
+#include <algorithm>
+#include <readmost/platform.hpp>
 
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
@@ -25,14 +29,10 @@ struct options {
 
   void add_to(CLI::App& app) {
     seconds.add_to(app);
-    app.add_option("--readers", readers, "Threads that read")
-        ->check(CLI::Range(1U, 1024U))
-        ->capture_default_str();
-    app.add_option("--sleepers", sleepers, "How many of them sleep")->capture_default_str();
-    app.add_option("--sleep", sleeps, "For how many microseconds; 0: sched_yield")
-        ->capture_default_str();
-    app.add_option("--between-writes", between_writes, "Microseconds between two writes")
-        ->capture_default_str();
+    bench::add_option(app, "--readers", readers, "Threads that read", bench::limits{1U, 1024U});
+    bench::add_option(app, "--sleepers", sleepers, "How many of them sleep");
+    bench::add_option(app, "--sleep", sleeps, "For how many microseconds; 0: sched_yield");
+    bench::add_option(app, "--between-writes", between_writes, "Microseconds between two writes");
   }
 };
 

@@ -1,5 +1,8 @@
 // Readers and a writer that waits between its writes (fcp.md Fig. 21), for locks; writer_frequency
 // is the same for RCU.
+#include <algorithm>
+#include <readmost/platform.hpp>
+
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
 
@@ -21,10 +24,8 @@ struct options {
 
   void add_to(CLI::App& app) {
     seconds.add_to(app);
-    app.add_option("--readers", readers, "Threads that read")
-        ->check(CLI::Range(1U, 1024U))
-        ->capture_default_str();
-    app.add_option("--delay", delays, "Microseconds between two writes")->capture_default_str();
+    bench::add_option(app, "--readers", readers, "Threads that read", bench::limits{1U, 1024U});
+    bench::add_option(app, "--delay", delays, "Microseconds between two writes");
   }
 };
 

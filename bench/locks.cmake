@@ -10,8 +10,7 @@ target_compile_options(bench_contenders PRIVATE -falign-functions=64 -falign-loo
 # Programs that measure each contender in a process of its own; see comparison.hpp.
 function(readmost_lock_benchmark name)
   add_executable(${name} ${name}.cpp)
-  target_link_libraries(${name} PRIVATE
-    bench_contenders CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  target_link_libraries(${name} PRIVATE bench_contenders bench_comparison)
   # Only that it works: a figure from a shared machine proves nothing.
   add_test(NAME bench.${name} COMMAND ${name} --quick)
   set_tests_properties(bench.${name} PROPERTIES LABELS "bench" TIMEOUT 120)

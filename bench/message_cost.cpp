@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <readmost/platform.hpp>
+#include <stdexcept>
 
 #include "comparison.hpp"
 #include "rcu/machine_costs.hpp"

@@ -1,4 +1,6 @@
 // What the machine's operations cost beside an ordinary instruction (rcu.md Table 1).
+#include <optional>
+
 #include "comparison.hpp"
 #include "rcu/machine_costs.hpp"
 

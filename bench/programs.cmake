@@ -22,8 +22,7 @@ target_include_directories(bench_programs
   PRIVATE ${PROJECT_SOURCE_DIR}/src
   SYSTEM PRIVATE ${RE2_INCLUDE_DIR})
 target_link_libraries(bench_programs PUBLIC
-  readmost readmost_build_options CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json
-  Boost::headers ${RE2_LIBRARY})
+  bench_comparison readmost readmost_build_options Boost::headers ${RE2_LIBRARY})
 add_dependencies(bench_programs readmost-pthread)
 
 # A program that compares locks; options after the name are for its test.
@@ -45,7 +44,7 @@ else()
   target_include_directories(bench_readwhilewriting
     PRIVATE ${PROJECT_SOURCE_DIR}/examples SYSTEM PRIVATE ${ROCKSDB_INCLUDE_DIR})
   target_link_libraries(bench_readwhilewriting PRIVATE
-    readmost_build_options CLI11::CLI11 fmt::fmt-header-only ${ROCKSDB_LIBRARY})
+    readmost_build_options CLI11::CLI11 fmt::fmt ${ROCKSDB_LIBRARY})
   bench_of_programs(rocksdb_readwhilewriting)
   add_dependencies(rocksdb_readwhilewriting bench_readwhilewriting)
 

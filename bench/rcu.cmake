@@ -55,8 +55,7 @@ target_link_libraries(bench_machine PUBLIC readmost readmost_build_options)
 foreach(name grace_period retire_latency update_throughput retire_flood writer_frequency
   hash_table rcu_hash_table operation_costs message_cost staleness semaphore_array rcu_breakeven)
   add_executable(${name} ${name}.cpp)
-  target_link_libraries(${name} PRIVATE
-    bench_rcu bench_machine CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  target_link_libraries(${name} PRIVATE bench_rcu bench_machine bench_comparison)
   add_test(NAME bench.${name} COMMAND ${name} --quick)
   set_tests_properties(bench.${name} PROPERTIES LABELS "bench" TIMEOUT 120)
 endforeach()
@@ -66,6 +65,6 @@ add_executable(bench_rcu_test
   rcu/sides_test.cpp rcu/lookup_tables_test.cpp rcu/mixed_tables_test.cpp rcu/semaphores_test.cpp
   rcu/breakeven_model_test.cpp rcu/machine_costs_test.cpp comparison_test.cpp percentiles_test.cpp)
 target_link_libraries(bench_rcu_test PRIVATE
-  bench_rcu bench_machine CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json GTest::gtest_main)
+  bench_rcu bench_machine bench_comparison CLI11::CLI11 nlohmann_json::nlohmann_json GTest::gtest_main)
 add_test(NAME bench.rcu_sides COMMAND bench_rcu_test)
 set_tests_properties(bench.rcu_sides PROPERTIES LABELS "bench" TIMEOUT 300)

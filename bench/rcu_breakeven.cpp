@@ -1,4 +1,9 @@
 // Up to which share of updates RCU is the cheapest (rcu.md section 6.2, Figs. 28 and 29).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "comparison.hpp"
 #include "rcu/breakeven_model.hpp"
 #include "rcu/machine_costs.hpp"

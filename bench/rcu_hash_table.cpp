@@ -1,7 +1,11 @@
 // The hash-table mini-benchmark of the RCU paper (rcu.md Figs. 2, 6 and 27): one table under RCU,
 // hazard pointers and locks.
-#include <bit>
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <mutex>
+#include <readmost/platform.hpp>
+#include <stdexcept>
 
 #include "comparison.hpp"
 #include "rcu/mixed_tables.hpp"
@@ -104,14 +108,8 @@ int main(int argc, char** argv) {
   const auto add_options = [&](CLI::App& app) {
     given.seconds.add_to(app);
     given.threads.add_to(app, "Numbers of threads that search");
-    app.add_option("--buckets", given.buckets, "Sizes of the table, powers of two")
-        ->check([](const std::string& text) {
-          std::size_t count = 0;
-          const bool fits = CLI::detail::lexical_cast(text, count) && std::has_single_bit(count) &&
-                            count <= (std::size_t{1} << 24);
-          return fits ? std::string{}
-                      : fmt::format("Value {} is not a power of two up to 2^24", text);
-        });
+    bench::add_powers_of_two(app, "--buckets", given.buckets, "Sizes of the table, powers of two",
+                             24);
   };
   return bench::compare(argc, argv, {"rcu_hash_table", description, names, measure, add_options});
 }

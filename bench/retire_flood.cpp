@@ -1,10 +1,10 @@
 // What a flood of retired objects does to memory.
 #include <fstream>
 #include <limits>
+#include <stdexcept>
 
-#include "comparison.hpp"
 #include "rcu/background.hpp"
-#include "rcu/sides.hpp"
+#include "rcu/compare_sides.hpp"
 
 namespace {
 
@@ -49,10 +49,6 @@ void measure_flood(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures&
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto flavors = bench::all_rcu_flavors();
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    measure_flood(bench::named(flavors, name), chosen, found);
-  };
-  return bench::compare(argc, argv,
-                        {"retire_flood", description, bench::names_of(flavors), measure});
+  return bench::compare_sides(argc, argv, "retire_flood", description, bench::all_rcu_flavors(),
+                              measure_flood);
 }

@@ -1,9 +1,8 @@
 // How soon what is retired is reclaimed, beside liburcu's call_rcu.
 #include <atomic>
 
-#include "comparison.hpp"
 #include "rcu/background.hpp"
-#include "rcu/sides.hpp"
+#include "rcu/compare_sides.hpp"
 
 namespace {
 
@@ -83,12 +82,11 @@ class measurement {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto flavors = bench::all_rcu_flavors();
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    measurement of(bench::named(flavors, name), chosen, found);
+  const auto measure = [](bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+    measurement of(rcu, chosen, found);
     of.measure_all("no reader");
     of.with_hot_reader();
   };
-  return bench::compare(argc, argv,
-                        {"retire_latency", description, bench::names_of(flavors), measure});
+  return bench::compare_sides(argc, argv, "retire_latency", description, bench::all_rcu_flavors(),
+                              measure);
 }

@@ -1,4 +1,6 @@
 // RWBench (bravo.md 5.4, Fig. 4).
+#include <fmt/core.h>
+
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
 
@@ -20,9 +22,8 @@ struct options {
   void add_to(CLI::App& app) {
     seconds.add_to(app);
     threads.add_to(app);
-    app.add_option("--probability", probabilities, "Probabilities P of a write")
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
+    bench::add_option(app, "--probability", probabilities, "Probabilities P of a write",
+                      bench::limits{0.0, 1.0});
   }
 };
 

@@ -1,5 +1,8 @@
 // Operations on semaphores that are found by number in an array (rcu.md section 5.1 and Table 7).
+#include <fmt/core.h>
+
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "comparison.hpp"

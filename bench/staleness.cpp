@@ -1,6 +1,7 @@
 // How soon readers see a new version by themselves (fcp.md section 3.1 and Fig. 1).
 #include <algorithm>
 #include <optional>
+#include <readmost/platform.hpp>
 
 #include "comparison.hpp"
 #include "rcu/versions.hpp"

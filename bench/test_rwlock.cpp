@@ -21,9 +21,9 @@ struct options {
   void add_to(CLI::App& app) {
     seconds.add_to(app);
     threads.add_to(app, "Numbers of readers");
-    app.add_option("--inside", inside, "Units of work inside the lock")->capture_default_str();
-    app.add_option("--between-writes", between_writes, "Units of work of the writer outside")
-        ->capture_default_str();
+    bench::add_option(app, "--inside", inside, "Units of work inside the lock");
+    bench::add_option(app, "--between-writes", between_writes,
+                      "Units of work of the writer outside");
   }
 };
 

@@ -1,7 +1,8 @@
 // Updates per second against how many share a grace period (fcp.md Fig. 22).
-#include "comparison.hpp"
+#include <fmt/core.h>
+
 #include "rcu/background.hpp"
-#include "rcu/sides.hpp"
+#include "rcu/compare_sides.hpp"
 
 namespace {
 
@@ -80,10 +81,9 @@ class measurement {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto flavors = bench::all_rcu_flavors();
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    measurement(bench::named(flavors, name), chosen, found).measure_all();
+  const auto measure = [](bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+    measurement(rcu, chosen, found).measure_all();
   };
-  return bench::compare(argc, argv,
-                        {"update_throughput", description, bench::names_of(flavors), measure});
+  return bench::compare_sides(argc, argv, "update_throughput", description,
+                              bench::all_rcu_flavors(), measure);
 }

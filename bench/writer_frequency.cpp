@@ -1,7 +1,11 @@
 // Readers and a writer that waits between its writes (fcp.md Fig. 21).
-#include "comparison.hpp"
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <readmost/platform.hpp>
+
 #include "rcu/background.hpp"
-#include "rcu/sides.hpp"
+#include "rcu/compare_sides.hpp"
 
 namespace {
 
@@ -19,7 +23,7 @@ void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,
   const unsigned cpus = readmost::platform::usable_cpus();
   const bench::hot_readers readers(side, *cell, std::max(cpus, 2U) - 1);
   std::uint64_t writes = 0;
-  const std::uint64_t reads_before = readers.reads();
+  const std::uint64_t reads_before = readers.done();
   const auto begin = clock::now();
   const auto over = begin + chosen.time(400ms);
   while (clock::now() < over) {
@@ -28,7 +32,7 @@ void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,
     if (delay > 0ns) bench::spin_for(delay);
   }
   const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
-  const std::uint64_t reads = readers.reads() - reads_before;
+  const std::uint64_t reads = readers.done() - reads_before;
   const std::string name = fmt::format("{} us between writes", delay / 1us);
   found.more_is_better("Readers beside a writer", name, "reads per second",
                        static_cast<double>(reads) / seconds);
@@ -39,13 +43,12 @@ void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto sides = bench::all_replacing_sides();
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    bench::replacing_side& side = bench::named(sides, name);
+  const auto measure = [](bench::replacing_side& side, bench::effort chosen,
+                          bench::figures& found) {
     for (const std::chrono::nanoseconds delay : {0us, 1us, 10us, 100us, 1000us, 10'000us}) {
       measure_delay(side, delay, chosen, found);
     }
   };
-  return bench::compare(argc, argv,
-                        {"writer_frequency", description, bench::names_of(sides), measure});
+  return bench::compare_sides(argc, argv, "writer_frequency", description,
+                              bench::all_replacing_sides(), measure);
 }

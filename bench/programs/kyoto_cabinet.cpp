@@ -6,6 +6,11 @@
 // was stored. The paper does not say which database and which test it ran; those here guard all
 // their tables with one rwlock, and lookups are nearest to its "hundreds of millions read
 // accesses".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
 #include "launcher.hpp"
 
 namespace {
@@ -57,9 +62,9 @@ int main(int argc, char** argv) {
       {"kyoto_cabinet",
        "Kyoto Cabinet over each lock: operations per second by the number of threads.", measure,
        [&](CLI::App& app) {
-         app.add_option("--operations", operations, "Of all threads together, for each point")
-             ->check(CLI::Range(10'000U, 1'000'000'000U))
-             ->capture_default_str();
+         bench::add_option(app, "--operations", operations,
+                           "Of all threads together, for each point",
+                           bench::limits{10'000U, 1'000'000'000U});
          threads.add_to(app);
        }},
       argc, argv);

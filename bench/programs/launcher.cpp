@@ -39,7 +39,7 @@ std::string shell_text(const variables& environment, const std::vector<std::stri
   std::string text;
   for (const auto& [name, value] : environment) text += fmt::format("{}={} ", name, value);
   for (const std::string& word : words) {
-    text += RE2::FullMatch(word, "[-+=:,./\\w]+") ? word : comparison_detail::quoted(word);
+    text += RE2::FullMatch(word, "[-+=:,./\\w]+") ? word : quoted(word);
     if (&word != &words.back()) text += ' ';
   }
   return text;

@@ -1,5 +1,9 @@
 // Programs and libraries as the distribution ships them, over each lock: operations per second by
 // the number of threads. What they do is in examples/.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "launcher.hpp"
 
 namespace {

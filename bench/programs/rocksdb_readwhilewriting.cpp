@@ -2,6 +2,11 @@
 // number of readers, beside one writer. The work is readwhilewriting.cpp. The paper's writer writes
 // without a pause, so that a lock that starves it has more reads to show: its writes are told too.
 // A second table is of a writer that does the same work over every lock.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
 #include "launcher.hpp"
 
 namespace {

@@ -3,6 +3,8 @@
 // GoogleTest. It takes no rwlock, so that only starting over another lock could cost it something.
 // The others do take them: Kyoto Cabinet one for each operation, Python one for each digest that it
 // asks OpenSSL for.
+#include <fmt/format.h>
+
 #include "launcher.hpp"
 
 namespace {

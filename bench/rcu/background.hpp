@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <latch>
-#include <list>
 #include <thread>
 #include <vector>
 
 #include "sides.hpp"
 #include "sleep_rounds.hpp"
+#include "workers.hpp"
 
 namespace bench {
 
@@ -36,47 +36,18 @@ class filled_cell {
   shared_cell cell_;
 };
 
-// Threads that read without a rest.
-class hot_readers {
+// Threads that read without a rest; what they do are reads.
+class hot_readers : public workers {
  public:
-  hot_readers(read_side& side, const shared_cell& from, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-      auto& reads = reads_.emplace_back();
-      threads_.emplace_back([this, &side, &from, &reads] {
-        const user_of member(side);
-        side.read_until(stopped_, from, reads.count);
-      });
-    }
-    wait_for_reads(10000);
-  }
-  ~hot_readers() {
-    stopped_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  hot_readers(const hot_readers&) = delete;
-  hot_readers& operator=(const hot_readers&) = delete;
-
-  // Returns once each has read so many times more: a reader that has no CPU is none.
-  void wait_for_reads(std::uint64_t count) const {
-    for (const counter& each : reads_) {
-      const std::uint64_t before = each.count.load(std::memory_order_relaxed);
-      while (each.count.load(std::memory_order_relaxed) - before < count) std::this_thread::yield();
-    }
-  }
-  std::uint64_t reads() const {
-    std::uint64_t sum = 0;
-    for (const counter& each : reads_) sum += each.count.load(std::memory_order_relaxed);
-    return sum;
-  }
-
- private:
-  struct alignas(64) counter {
-    std::atomic<std::uint64_t> count{0};
-  };
-
-  std::atomic<bool> stopped_{false};
-  std::list<counter> reads_;
-  std::vector<std::thread> threads_;
+  hot_readers(read_side& side, const shared_cell& from, unsigned count)
+      : workers(
+            count,
+            [&side, &from](const std::atomic<bool>& stopped, unsigned,
+                           std::atomic<std::uint64_t>& reads) {
+              const user_of member(side);
+              side.read_until(stopped, from, reads);
+            },
+            10'000) {}
 };
 
 // Threads that have read and now wait for something else.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,6 +125,29 @@ class bucket_locks {
     spinlock lock;
   };
   std::unique_ptr<line[]> locks_;
+};
+
+// Chains whose updates take the spinlock of their bucket.
+template <class Element>
+class locked_chains {
+ public:
+  explicit locked_chains(std::size_t buckets) : chains_(buckets), locks_(buckets) {}
+
+  const chains<Element>& all() const { return chains_; }
+  spinlock& lock_of(std::uint64_t key) { return locks_[chains_.bucket_of(key)]; }
+
+  Element* take_out(std::uint64_t key, taken_out how = taken_out::goes_on) {
+    const std::lock_guard guard(lock_of(key));
+    return chains_.take_out(key, how);
+  }
+  void put_in(Element& fresh) {
+    const std::lock_guard guard(lock_of(fresh.key));
+    chains_.put_in(fresh);
+  }
+
+ private:
+  chains<Element> chains_;
+  bucket_locks locks_;
 };
 
 }  // namespace bench

@@ -2,29 +2,17 @@
 // asks for: threads registered, read sections inline, threads of QSBR offline while they wait.
 #include "contenders.hpp"
 #include "side_of.hpp"
-// clang-format off: they depend on one another.
-#include "liburcu_tls.hpp"
-#define _LGPL_SOURCE  // inline
-#define URCU_API_MAP  // names without the flavor
-#include BENCH_URCU_HEADER
-#undef rcu_flavor  // a name of ours
+// clang-format off: last, since names of its are macros.
+#include "liburcu_flavor.hpp"
 // clang-format on
 
 namespace bench {
 
 namespace {
 
-class urcu_section {
- public:
-  urcu_section() { rcu_read_lock(); }
-  ~urcu_section() { rcu_read_unlock(); }
-  urcu_section(const urcu_section&) = delete;
-  urcu_section& operator=(const urcu_section&) = delete;
-};
-
 struct liburcu {
   static constexpr const char* name = BENCH_URCU_NAME;
-  using reader = section_reader<urcu_section>;
+  using reader = section_reader<urcu::section>;
 
   struct object {
     rcu_head head;

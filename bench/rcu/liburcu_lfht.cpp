@@ -2,12 +2,8 @@
 #include <stdexcept>
 
 #include "lookup_table_of.hpp"
-// clang-format off: they depend on one another.
-#include "liburcu_tls.hpp"
-#define _LGPL_SOURCE  // inline
-#define URCU_API_MAP  // names without the flavor
-#include <urcu/urcu-memb.h>
-#include <urcu/rculfhash.h>
+// clang-format off: last, since names of its are macros.
+#include "liburcu_flavor.hpp"
 // clang-format on
 
 namespace bench {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <utility>
 
 #include "chains.hpp"
@@ -118,9 +117,9 @@ class rcu_table {
  public:
   using element = typename Rcu::element;
 
-  explicit rcu_table(std::size_t buckets) : chains_(buckets), locks_(buckets) {}
+  explicit rcu_table(std::size_t buckets) : chains_(buckets) {}
   static void settle() { Rcu::settle(); }
-  const chains<element>& elements() const { return chains_; }
+  const chains<element>& elements() const { return chains_.all(); }
 
   class user {
    public:
@@ -128,16 +127,10 @@ class rcu_table {
 
     bool find(std::uint64_t key, std::uint64_t& missed) {
       const typename Rcu::section inside;
-      return is_found(of_.chains_.find(key), key, missed);
+      return is_found(of_.chains_.all().find(key), key, missed);
     }
-    element* take_out(std::uint64_t key) {
-      const std::lock_guard guard(of_.locks_[of_.chains_.bucket_of(key)]);
-      return of_.chains_.take_out(key);
-    }
-    void put_in(element& fresh) {
-      const std::lock_guard guard(of_.locks_[of_.chains_.bucket_of(fresh.key)]);
-      of_.chains_.put_in(fresh);
-    }
+    element* take_out(std::uint64_t key) { return of_.chains_.take_out(key); }
+    void put_in(element& fresh) { of_.chains_.put_in(fresh); }
     void discard(element* old) { Rcu::retire(old); }
     void quiescent() { Rcu::quiescent(); }
 
@@ -147,8 +140,7 @@ class rcu_table {
   };
 
  private:
-  chains<element> chains_;
-  bucket_locks locks_;
+  locked_chains<element> chains_;
 };
 
 }  // namespace bench

@@ -61,26 +61,20 @@ class table_of_locked_buckets {
  public:
   using element = plain_element;
 
-  explicit table_of_locked_buckets(std::size_t buckets) : chains_(buckets), locks_(buckets) {}
+  explicit table_of_locked_buckets(std::size_t buckets) : chains_(buckets) {}
   static void settle() {}
-  const chains<element>& elements() const { return chains_; }
+  const chains<element>& elements() const { return chains_.all(); }
 
   class user {
    public:
     explicit user(table_of_locked_buckets& of) : of_(of) {}
 
     bool find(std::uint64_t key, std::uint64_t& missed) {
-      const std::lock_guard inside(of_.lock_of(key));
-      return is_found(of_.chains_.find(key), key, missed);
+      const std::lock_guard inside(of_.chains_.lock_of(key));
+      return is_found(of_.chains_.all().find(key), key, missed);
     }
-    element* take_out(std::uint64_t key) {
-      const std::lock_guard inside(of_.lock_of(key));
-      return of_.chains_.take_out(key);
-    }
-    void put_in(element& fresh) {
-      const std::lock_guard inside(of_.lock_of(fresh.key));
-      of_.chains_.put_in(fresh);
-    }
+    element* take_out(std::uint64_t key) { return of_.chains_.take_out(key); }
+    void put_in(element& fresh) { of_.chains_.put_in(fresh); }
     void discard(element* old) { delete old; }
     void quiescent() {}
 
@@ -89,10 +83,7 @@ class table_of_locked_buckets {
   };
 
  private:
-  spinlock& lock_of(std::uint64_t key) { return locks_[chains_.bucket_of(key)]; }
-
-  chains<element> chains_;
-  bucket_locks locks_;
+  locked_chains<element> chains_;
 };
 
 struct our_rcu {
@@ -110,9 +101,9 @@ class hazard_table {
  public:
   using element = Element;
 
-  explicit hazard_table(std::size_t buckets) : chains_(buckets), locks_(buckets) {}
+  explicit hazard_table(std::size_t buckets) : chains_(buckets) {}
   static void settle() { Hazards::settle(); }
-  const chains<element>& elements() const { return chains_; }
+  const chains<element>& elements() const { return chains_.all(); }
 
   class user {
    public:
@@ -120,13 +111,13 @@ class hazard_table {
 
     // Hand over hand: the element whose pointer is followed stays protected until the next one is.
     bool find(std::uint64_t key, std::uint64_t& missed) {
-      const std::atomic<element*>* from = &of_.chains_.head_of(key);
+      const std::atomic<element*>* from = &of_.chains_.all().head_of(key);
       const element* before = nullptr;
       std::size_t hand = 0;
       for (;;) {
         element* const at = hazards_.protect(hand, *from);
         if (at != nullptr && at == before) {  // taken out under us
-          from = &of_.chains_.head_of(key);
+          from = &of_.chains_.all().head_of(key);
           before = nullptr;
           continue;
         }
@@ -142,13 +133,9 @@ class hazard_table {
       }
     }
     element* take_out(std::uint64_t key) {
-      const std::lock_guard guard(of_.locks_[of_.chains_.bucket_of(key)]);
       return of_.chains_.take_out(key, taken_out::ends_in_loop);
     }
-    void put_in(element& fresh) {
-      const std::lock_guard guard(of_.locks_[of_.chains_.bucket_of(fresh.key)]);
-      of_.chains_.put_in(fresh);
-    }
+    void put_in(element& fresh) { of_.chains_.put_in(fresh); }
     void discard(element* old) { hazards_.retire(old); }
     void quiescent() {}
 
@@ -158,8 +145,7 @@ class hazard_table {
   };
 
  private:
-  chains<element> chains_;
-  bucket_locks locks_;
+  locked_chains<element> chains_;
 };
 
 using our_hazard_element = element<readmost::hazard_pointer_obj_base>;
@@ -197,7 +183,7 @@ std::vector<mixed_table_maker> all_mixed_tables() {
       {"spinlock-per-bucket", make<table_of_locked_buckets>},
       {"prwlock", make<locked_table<readmost::shared_mutex>>},
       {"brlock", make<locked_table<big_reader_lock<spinlock>>>},
-      {"pthread", make<locked_table<pthread_read_write_lock>>},
+      {"pthread", make<locked_table<pthread_lock>>},
       {"global-lock", make<locked_table<exclusive_spinlock>>},
   };
 }

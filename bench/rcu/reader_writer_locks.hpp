@@ -1,23 +1,10 @@
 // What rcu_hash_table.cpp and semaphore_array.cpp use as reader-writer locks beside ours.
 #pragma once
 
-#include <pthread.h>
-
 #include "big_reader_lock.hpp"
+#include "pthread_lock.hpp"
 
 namespace bench {
-
-// glibc's.
-class pthread_read_write_lock {
- public:
-  void lock() { pthread_rwlock_wrlock(&lock_); }
-  void unlock() { pthread_rwlock_unlock(&lock_); }
-  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
-  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-
- private:
-  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
-};
 
 // One at a time, also of readers.
 class exclusive_spinlock : public spinlock {

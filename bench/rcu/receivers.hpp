@@ -34,10 +34,14 @@ struct alignas(64) message_number {
 // Run without a rest, and know of nothing.
 class running_threads {
  public:
-  explicit running_threads(unsigned count) : begun_(count) {
+  explicit running_threads(unsigned count) : running_threads(count, [](unsigned) {}) {}
+  // Each calls first(number) before.
+  template <class First>
+  running_threads(unsigned count, First first) : begun_(count) {
     for (unsigned i = 0; i < count; ++i) {
       heartbeats::pulse& pulse = alive_.add();
-      threads_.emplace_back([this, &pulse] {
+      threads_.emplace_back([this, first, i, &pulse] {
+        first(i);
         begun_.count_down();
         while (!over_.load(std::memory_order_relaxed)) pulse.beat();
       });
@@ -151,33 +155,20 @@ class sleeping_threads {
 // Run without a rest, and answer in a signal handler. One of these at a time.
 class signalled_threads {
  public:
-  explicit signalled_threads(unsigned count) : begun_(count) {
+  explicit signalled_threads(unsigned count)
+      : receivers_(count), running_(count, [this](unsigned number) {
+          my_answer = &receivers_[number].answer;
+          receivers_[number].thread = readmost::platform::thread_id();
+        }) {
     struct sigaction handler{};
     handler.sa_handler = [](int) { my_answer->value.fetch_add(1, std::memory_order_release); };
     handler.sa_flags = SA_RESTART;
     if (sigaction(SIGUSR1, &handler, nullptr) != 0) {
       throw std::system_error(errno, std::generic_category(), "sigaction");
     }
-    for (unsigned i = 0; i < count; ++i) {
-      receiver& one = receivers_.emplace_back();
-      heartbeats::pulse& pulse = alive_.add();
-      threads_.emplace_back([this, &one, &pulse] {
-        my_answer = &one.answer;
-        one.thread = readmost::platform::thread_id();
-        begun_.count_down();
-        while (!over_.load(std::memory_order_relaxed)) pulse.beat();
-      });
-    }
-    begun_.wait();
   }
-  ~signalled_threads() {
-    over_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  signalled_threads(const signalled_threads&) = delete;
-  signalled_threads& operator=(const signalled_threads&) = delete;
 
-  bool all_running() { return alive_.all_alive(); }
+  bool all_running() { return running_.all_running(); }
 
   void send() {
     ++last_;
@@ -197,12 +188,9 @@ class signalled_threads {
 
   static inline thread_local message_number* my_answer = nullptr;
 
-  heartbeats alive_;
   std::uint32_t last_ = 0;
-  std::list<receiver> receivers_;
-  std::latch begun_;
-  std::atomic<bool> over_{false};
-  std::vector<std::thread> threads_;
+  std::vector<receiver> receivers_;
+  running_threads running_;
 };
 
 }  // namespace bench

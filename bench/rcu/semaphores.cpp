@@ -80,7 +80,7 @@ std::vector<semaphore_set_maker> all_semaphore_sets() {
 #endif
       {"prwlock", make<locked<readmost::shared_mutex, true>>},
       {"brlock", make<locked<big_reader_lock<spinlock>, true>>},
-      {"pthread", make<locked<pthread_read_write_lock, true>>},
+      {"pthread", make<locked<pthread_lock, true>>},
       {"global-lock", make<locked<exclusive_spinlock, false>>},
   };
 }

@@ -25,18 +25,17 @@ inline std::vector<unsigned> thread_counts() {
 }
 
 // Each calls work(stopped, number, done) once: it works until it is stopped and says in `done` how
-// much it has done so far. They work from the construction to the destruction.
+// much it has done so far. They work from the construction, which returns when each has done
+// `first`, to the destruction.
 class workers {
  public:
   template <class Work>
-  workers(unsigned count, Work work) {
+  workers(unsigned count, Work work, std::uint64_t first = 1) {
     for (unsigned i = 0; i < count; ++i) {
       counter& done = done_.emplace_back();
       threads_.emplace_back([this, work, i, &done] { work(stopped_, i, done.count); });
     }
-    for (const counter& each : done_) {
-      while (each.count.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
-    }
+    wait_for(first);
   }
   ~workers() {
     stopped_ = true;
@@ -45,6 +44,13 @@ class workers {
   workers(const workers&) = delete;
   workers& operator=(const workers&) = delete;
 
+  // Returns once each has done so much more: one that has no CPU is none.
+  void wait_for(std::uint64_t more) const {
+    for (const counter& each : done_) {
+      const std::uint64_t before = each.count.load(std::memory_order_relaxed);
+      while (each.count.load(std::memory_order_relaxed) - before < more) std::this_thread::yield();
+    }
+  }
   std::uint64_t done() const {
     std::uint64_t sum = 0;
     for (const counter& each : done_) sum += each.count.load(std::memory_order_relaxed);
