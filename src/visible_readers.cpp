@@ -103,10 +103,11 @@ visible_reader* introduce_reader() noexcept {
   visible_reader& me = this_reader;
   if (record == nullptr || record == me.refused) return nullptr;
   std::uint64_t which = 0;
-  for (chunk* c = default_domain.chunks.load(platform::relaxed); c != record->home;
-       c = c->next.load(at(letter::R3, platform::acquire))) {
+  for_each_chunk(default_domain, [&](const chunk& c) {
+    if (&c == record->home) return false;
     ++which;
-  }
+    return true;
+  });
   own_block* const block = which < most_chunks ? make_block(which) : nullptr;
   const std::uint64_t number = which * chunk::capacity + record->number + 1;
   if (block == nullptr || number > highest_number) {
@@ -171,20 +172,21 @@ std::uint64_t make_own_slots_visible() noexcept {
 
 bool visit_own_slots(bool (*visit)(void* context, visible_slot* slots, std::size_t count),
                      void* context) noexcept {
+  bool visited_all = true;
   std::uint64_t which = 0;
-  for (chunk* c = default_domain.chunks.load(platform::relaxed);
-       c != nullptr && which < most_chunks;
-       c = c->next.load(at(letter::R3, platform::acquire)), ++which) {
-    own_block* const block = own_blocks[which].load(platform::relaxed);
-    if (block == nullptr) continue;
+  for_each_chunk(default_domain, [&](const chunk& c) {
+    if (which == most_chunks) return false;
+    own_block* const block = own_blocks[which++].load(platform::relaxed);
+    if (block == nullptr) return true;
     // (BR18) Pairs with (R7): behind the sections of a thread that has given its record back.
-    for (std::uint64_t left = c->used.load(at(letter::BR18, platform::acquire)); left != 0;
+    for (std::uint64_t left = c.used.load(at(letter::BR18, platform::acquire)); left != 0;
          left &= left - 1) {
-      if (!visit(context, block->of_record[__builtin_ctzll(left)].slot, slots_in_line))
-        return false;
+      visited_all = visit(context, block->of_record[__builtin_ctzll(left)].slot, slots_in_line);
+      if (!visited_all) return false;
     }
-  }
-  return true;
+    return true;
+  });
+  return visited_all;
 }
 
 // --- Scans --------------------------------------------------------------------------------------
