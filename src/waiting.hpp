@@ -79,8 +79,8 @@ class spinner {
   static constexpr std::uint32_t short_turns = 64;
 
   // In nanoseconds.
-  static constexpr std::uint64_t at_once = 300;
-  static constexpr std::uint64_t right_after = 1000;
+  static constexpr std::uint64_t at_once = 150;
+  static constexpr std::uint64_t right_after = 400;
 
   std::uint64_t since_last_wait() const noexcept {
     if (me_ == nullptr || me_->waited_for != lock_) return right_after;
