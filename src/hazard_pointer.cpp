@@ -21,6 +21,7 @@
 // those without a record.
 #include <readmost/hazard_slot.hpp>
 
+#include "forks.hpp"
 #include "registry.hpp"
 
 namespace readmost {
@@ -219,14 +220,15 @@ retired* take_lists(thread_record* me, bool of_everybody) noexcept {
 // What the calling thread took before its fork; its address stands in the stores that it stopped.
 READMOST_THREAD_LOCAL retired* taken_for_fork = nullptr;
 
+// Calls visit(store) for those of other threads: who is none scans nothing.
 template <class Visit>
 void for_each_other_store(Visit visit) noexcept {
-  for_each_record(default_domain, [&](thread_record& record, bool) {
-    if (&record != &my_record()) visit(record.hazards);
+  for_each_record(default_domain, [&](thread_record& record, bool is_used) {
+    if (is_used && &record != &my_record()) visit(record.hazards);
   });
 }
 
-void stop_scans() noexcept {
+void stop_scans() {
   for_each_other_store([](hazard_store& store) {
     if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
   });
@@ -245,7 +247,7 @@ void put_back_what_was_taken() noexcept {
   }
 }
 
-void go_on_scanning() noexcept {
+void go_on_scanning() {
   for_each_other_store([](hazard_store& store) {
     if (!is_stopped_by_me(store)) return;
     store.stopped_by.store(nullptr, platform::relaxed);
@@ -254,25 +256,36 @@ void go_on_scanning() noexcept {
   put_back_what_was_taken();
 }
 
-void go_on_in_child() noexcept {
-  for_each_other_store([](hazard_store& store) {
-    if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
-    store.examined = nullptr;
-    store.latest.store(nullptr, platform::relaxed);
-    store.stopped_by.store(nullptr, platform::relaxed);
-    store.moving.open();
+// The threads that had the other records are no more, and the records are nobody's already. What
+// was not stopped may be torn.
+void go_on_in_child() {
+  for_each_record(default_domain, [](thread_record& record, bool) {
+    hazard_store& store = record.hazards;
+    if (&record != &my_record()) {
+      if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
+      if (store.examined != nullptr) store.examined = nullptr;
+      if (store.latest.load(platform::relaxed) != nullptr) {
+        store.latest.store(nullptr, platform::relaxed);
+      }
+    }
+    if (store.stopped_by.load(platform::relaxed) != nullptr) {
+      store.stopped_by.store(nullptr, platform::relaxed);
+    }
+    store.moving.open_in_child();
   });
   unrecorded.store(nullptr, platform::relaxed);
   put_back_what_was_taken();
 }
 
-// Before anything is on a list, and before there are threads: see registry.cpp.
-__attribute__((constructor)) void watch_forks_of_lists() noexcept {
-  static platform::atomic<std::uint32_t> watching{0};
-  if (!platform::forks || watching.load(platform::relaxed) != 0) return;
-  if (watching.exchange(1, platform::relaxed) != 0) return;
-  watch_forks();  // first: it puts the records in order
-  platform::watch_fork(stop_scans, go_on_scanning, go_on_in_child);
+constinit fork_part lists_at_fork{
+    .before = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
+
+READMOST_EARLY void watch_forks_of_lists() noexcept {
+  if constexpr (platform::forks) {
+    if (lists_at_fork.is_watched.load(platform::relaxed) != 0) return;
+    watch_forks();  // first: it puts the records in order
+    watch_forks(lists_at_fork);
+  }
 }
 
 // --- The scan ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <readmost/read_section.hpp>
 
 #include "address_space.hpp"
+#include "forks.hpp"
 #include "report_text.hpp"
 
 namespace readmost {
@@ -93,7 +94,7 @@ const check_settings& settings() noexcept {
 }
 
 // Before there are threads, which would have to wait for one another, or a fork amid it.
-__attribute__((constructor)) void read_settings_early() noexcept {
+READMOST_EARLY void read_settings_early() noexcept {
   settings();
 }
 

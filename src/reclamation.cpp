@@ -1,4 +1,4 @@
-// What happens to what has been retired: callbacks, batches, barriers (rcu.md 3.1).
+// What happens to what has been retired: callbacks, batches, barriers (RCU 3.1).
 //
 // Each thread queues what it retires in its own record, without disturbing the others. The executor
 // of the domain, one at a time, moves all queues through three lists:
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "forks.hpp"
 #include "misuse.hpp"
 #include "registry.hpp"
 
@@ -483,13 +484,15 @@ void recount(reclamation& r, const retired* list) noexcept {
   }
 }
 
-// The domains whose lists the calling thread keeps still while it forks.
+// The domains whose lists the calling thread keeps still while it forks. Those of others may be
+// torn in the child.
 READMOST_THREAD_LOCAL std::uint32_t stopped;
 
 // The reclaimer is not in the child, unless it is who forks; what waits is, but for what it was
 // just reclaiming.
 void go_on_in_child(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
+  r.moving.open_in_child();
   if (r.reclaimer.load(platform::relaxed) != over) {
     r.reclaimer.store(is_reclaimer(d) ? awake : not_started, platform::relaxed);
   }
@@ -499,28 +502,36 @@ void go_on_in_child(domain& d) noexcept {
   r.barriers_done.store(r.barriers_wanted.load(platform::relaxed), platform::relaxed);
   r.objects.store(0, platform::relaxed);
   r.bytes.store(0, platform::relaxed);
+  // What is in the queues of others came while the memory was being copied, and its copy may be
+  // torn: the rest is in `early`.
   for_each_record(d, [&](thread_record& record, bool) {
-    record.uncounted_objects.store(0, platform::relaxed);
-    record.uncounted_bytes.store(0, platform::relaxed);
-    const bool is_copy_torn =
-        (stopped >> number_of(d) & 1) != 0 && &record != &my_record(number_of(d));
-    if (is_copy_torn) record.retired_latest.store(nullptr, platform::relaxed);
-    const retired* const queue = record.retired_latest.load(platform::relaxed);
-    recount(r, queue);
-    // Its thread may have been about to, or a collector may have been on its way.
-    if (queue != nullptr) {
-      record.home->retiring.fetch_or(std::uint64_t{1} << record.number, platform::relaxed);
+    if (record.uncounted_objects.load(platform::relaxed) != 0) {
+      record.uncounted_objects.store(0, platform::relaxed);
+      record.uncounted_bytes.store(0, platform::relaxed);
     }
+    const retired* const queue = record.retired_latest.load(platform::relaxed);
+    if (queue == nullptr) return;
+    if (&record != &my_record(number_of(d))) {
+      record.retired_latest.store(nullptr, platform::relaxed);
+      return;
+    }
+    recount(r, queue);
+    // A collector may have been on its way.
+    record.home->retiring.fetch_or(std::uint64_t{1} << record.number, platform::relaxed);
   });
-  if ((stopped >> number_of(d) & 1) != 0) r.unrecorded_latest.store(nullptr, platform::relaxed);
-  recount(r, r.unrecorded_latest.load(platform::relaxed));
+  r.unrecorded_latest.store(nullptr, platform::relaxed);
+  if ((stopped >> number_of(d) & 1) == 0) {
+    r.early = nullptr;
+    r.has_early.store(false, platform::relaxed);
+    r.current = nullptr;
+    r.done = nullptr;
+  }
   recount(r, r.early);
   recount(r, r.current);
   recount(r, r.done);
 }
 
-void stop_moving() noexcept {
-  stopped = 0;
+void stop_moving() {
   for (unsigned number = 0; number < max_domains; ++number) {
     reclamation& r = all_reclamation[number];
     if (!r.moving.try_close()) continue;
@@ -535,24 +546,22 @@ void stop_moving() noexcept {
   }
 }
 
-void go_on_moving(std::uint32_t domains_stopped) noexcept {
-  for (unsigned number = 0; number < max_domains; ++number) {
-    if ((domains_stopped >> number & 1) != 0) all_reclamation[number].moving.open();
+void go_on_moving() {
+  for (; stopped != 0; stopped &= stopped - 1) {
+    all_reclamation[__builtin_ctz(stopped)].moving.open();
   }
 }
 
-// Before anything is on a list, and before there are threads: see registry.cpp.
-__attribute__((constructor)) void watch_forks_of_lists() noexcept {
-  if constexpr (!platform::forks) return;
-  static platform::atomic<std::uint32_t> watching{0};
-  if (watching.exchange(1, platform::relaxed) != 0) return;
-  watch_forks();  // first: it puts the records in order
-  platform::watch_fork(
-      stop_moving, [] { go_on_moving(stopped); },
-      [] {
-        go_on_moving(~0U);
-        for_each_domain(go_on_in_child);
-      });
+constinit fork_part lists_at_fork{.before = stop_moving, .in_parent = go_on_moving, .in_child = [] {
+                                    for_each_domain(go_on_in_child);
+                                    stopped = 0;
+                                  }};
+
+READMOST_EARLY void watch_forks_of_lists() noexcept {
+  if constexpr (platform::forks) {
+    watch_forks();  // first: it puts the records in order
+    watch_forks(lists_at_fork);
+  }
 }
 
 void watch_lives() noexcept {

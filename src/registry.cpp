@@ -3,6 +3,7 @@
 
 #include <readmost/lock_domain.hpp>
 
+#include "forks.hpp"
 #include "lock_statistics.hpp"
 #include "misuse.hpp"
 
@@ -74,7 +75,7 @@ thread_record* take_record(unsigned domain) noexcept {
 void give_back(thread_record& record) noexcept {
   record.untracked = 0;
   record.elsewhere.store(0, platform::relaxed);
-  // (R7) Pairs with (R6): the next owner finds the record as it is left.
+  // (R7) Pairs with (R6) and (BR18): the next owner finds the record as it is left.
   record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
                               at(letter::R7, platform::release));
 }
@@ -173,7 +174,8 @@ void keep_only_own_record(domain& d) noexcept {
       record.hazards.in_use = false;
       give_back(record);
     }
-    record.mode.store(0, platform::relaxed);
+    // Few have ever been used, and what is not written need not be copied.
+    if (record.mode.load(platform::relaxed) != 0) record.mode.store(0, platform::relaxed);
   });
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(platform::relaxed)) {
@@ -196,6 +198,8 @@ void in_child() noexcept {
   passive_state.store(passive_undecided, platform::relaxed);
   forget_statistics();
 }
+
+constinit fork_part domains_at_fork{.before = nullptr, .in_parent = nullptr, .in_child = in_child};
 
 }  // namespace
 
@@ -227,15 +231,12 @@ void forbid_passive() noexcept {
 }
 
 void watch_forks() noexcept {
-  if (watching_fork.exchange(1, platform::relaxed) == 0) {
-    platform::watch_fork(nullptr, nullptr, in_child);
-  }
+  if (watching_fork.exchange(1, platform::relaxed) != 0) return;
+  if constexpr (platform::forks) watch_forks(domains_at_fork);
 }
 
 namespace {
-// Here and elsewhere before there are threads: a child that one of them forks while another
-// registers a watch would go without. What comes even before that registers its own.
-__attribute__((constructor)) void watch_forks_early() noexcept {
+READMOST_EARLY void watch_forks_early() noexcept {
   if constexpr (platform::forks) watch_forks();
 }
 }  // namespace

@@ -1,6 +1,7 @@
 // The table of visible readers: who is in it, how it grows, how it is scanned.
 #include <readmost/visible_readers.hpp>
 
+#include "forks.hpp"
 #include "registry.hpp"
 
 #if !defined(READMOST_CHECKED) && !defined(READMOST_THREAD_SANITIZER)
@@ -62,6 +63,9 @@ void keep_own_holds() noexcept {
   };
   shared_table_of_4096::for_each_array(keep);
   shared_growing_table::for_each_array(keep);
+  // Another thread may have been at it.
+  process_table.stop_growing();
+  prepared.store(0, platform::relaxed);
   for (const auto& each : own_blocks) {
     own_block* const block = each.load(platform::relaxed);
     if (block == nullptr) continue;
@@ -72,12 +76,14 @@ void keep_own_holds() noexcept {
   }
 }
 
-// Before there is a reader, and before there are threads: see registry.cpp.
-__attribute__((constructor)) void watch_forks_of_slots() noexcept {
-  static platform::atomic<std::uint32_t> watching{0};
-  if (!platform::forks || watching.exchange(1, platform::relaxed) != 0) return;
-  watch_forks();  // first: it puts the records in order
-  platform::watch_fork(nullptr, nullptr, keep_own_holds);
+constinit fork_part slots_at_fork{
+    .before = nullptr, .in_parent = nullptr, .in_child = keep_own_holds};
+
+READMOST_EARLY void watch_forks_of_slots() noexcept {
+  if constexpr (platform::forks) {
+    watch_forks();  // first: it puts the records in order
+    watch_forks(slots_at_fork);
+  }
 }
 
 // Once, by the first reader.
@@ -355,7 +361,7 @@ std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t c
 void departure_wait::turn() noexcept {
   constexpr std::uint32_t spins = 200;
   constexpr std::uint32_t yields = 100;
-  constexpr std::uint64_t shortest_sleep = 20'000;
+  constexpr std::uint64_t shortest_sleep = 16'000;
   constexpr std::uint32_t doublings = 6;
   const std::uint32_t turn = turns_;
   if (turn < platform::turns(spins)) {

@@ -1,4 +1,4 @@
-// The table of visible readers (bravo.md 3): where a thread says which lock it holds for reading,
+// The table of visible readers (BRAVO 3): where a thread says which lock it holds for reading,
 // so that a lock needs no memory of its own for that. See bravo.hpp for the lock.
 //
 // A slot names the lock and the reader, so who releases finds its hold again without a token, and
@@ -115,6 +115,8 @@ class growing_table {
   [[gnu::cold]] void note_collision() noexcept;
   // Makes the newest array at least so large, if there is memory.
   [[gnu::cold]] void grow_to(std::uint32_t slots) noexcept;
+  // In a fork's child: nobody does.
+  void stop_growing() noexcept { growing_.store(0, platform::relaxed); }
   void limit_to(std::uint32_t most) noexcept { most_.store(most, platform::relaxed); }
 
  private:
@@ -165,11 +167,11 @@ struct table_that_grows {
   static void note_collision() noexcept { Table.note_collision(); }
 };
 
-// For all locks of the process: 256 slots per CPU at first, 4096 at most.
+// For all locks of the process: 256 slots per CPU at first, 1024 at most.
 extern growing_table process_table;
 using shared_growing_table = table_that_grows<process_table>;
 
-// For one lock alone: large locks that disturb no other (the ideal of bravo.md, Fig. 1). Not told
+// For one lock alone: large locks that disturb no other (the ideal in BRAVO, Fig. 1). Not told
 // of forks.
 template <std::uint32_t Slots = slots_of_the_paper>
 class private_table {

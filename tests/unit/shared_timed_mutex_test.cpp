@@ -400,7 +400,7 @@ TEST(shared_timed_mutex, works_with_the_guards_of_the_standard_library) {
   EXPECT_FALSE(global.try_lock_shared_for(0ms));
 }
 
-// --- Waiting for a condition (fcp.md 7) ----------------------------------------------------------
+// --- Waiting for a condition (FCP 7) -------------------------------------------------------------
 
 template <class Mutex>
 class condition : public testing::Test {

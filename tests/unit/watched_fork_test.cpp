@@ -1,0 +1,141 @@
+// All forks are watched: from the start, and those of several threads one after the other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <readmost/hazard_pointer.hpp>
+#include <readmost/rcu.hpp>
+#include <readmost/visible_readers.hpp>
+#include <thread>
+#include <vector>
+
+#include "forks.hpp"
+#include "helper_thread.hpp"
+#include "processes.hpp"
+#include "reclamation.hpp"
+#include "registry.hpp"
+
+namespace {
+
+using contract::in_a_child;
+
+// A thread that forks while another comes to use a part of the library for the first time would
+// else have a child in which nobody put that part in order. Each of these is the first thing that
+// its process does. The first does not notice who alone calls watch_forks(): all parts do.
+
+TEST(early_fork, finds_the_domains_watched) {
+  auto& sleepers = readmost::default_domain.drain_sleepers;
+  sleepers = 1;
+  in_a_child([&] { EXPECT_EQ(sleepers, 0U); });
+  sleepers = 0;
+}
+
+TEST(early_fork, finds_what_has_been_retired_watched) {
+  auto& throttled = readmost::all_reclamation[0].throttled;
+  throttled = 1;
+  in_a_child([&] { EXPECT_EQ(throttled, 0U); });
+  throttled = 0;
+}
+
+TEST(early_fork, finds_hazard_pointers_watched) {
+  contract::helper_thread other;
+  readmost::thread_record* record = nullptr;
+  other.call([&] { return record = readmost::enlist(), 0; });
+  auto& stopped_by = record->hazards.stopped_by;
+  stopped_by = &stopped_by;
+  in_a_child([&] { EXPECT_EQ(stopped_by, nullptr); });
+  stopped_by = nullptr;
+}
+
+TEST(early_fork, finds_visible_readers_watched) {
+  auto& slot = readmost::paper_slots[0];
+  slot = readmost::highest_number << readmost::number_shift;
+  in_a_child([&] { EXPECT_EQ(slot, 0U); });
+  slot = 0;
+}
+
+// --- At once -------------------------------------------------------------------------------------
+
+struct object : readmost::hazard_pointer_obj_base<object>, readmost::rcu_obj_base<object> {};
+
+TEST(forks_at_once, leave_children_that_go_on) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 50; ++i) {
+        (new object)->hazard_pointer_obj_base::retire();
+        (new object)->rcu_obj_base::retire();
+        const pid_t child = fork();
+        if (child == 0) {
+          alarm(contract::child_deadline);
+          readmost::hazard_pointer_clean_up();
+          readmost::rcu_barrier();
+          _exit(0);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFEXITED(status)) << "the child was killed by signal " << WTERMSIG(status);
+      }
+      readmost::hazard_pointer_clean_up();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  readmost::hazard_pointer_clean_up();
+  readmost::rcu_barrier();
+  EXPECT_EQ(readmost::rcu_statistics_of().waiting, 0U);
+}
+
+std::atomic<int> amid_forks{0};
+std::atomic<int> most_amid_forks{0};
+
+TEST(forks_at_once, come_one_after_the_other) {
+  static readmost::fork_part part{.before =
+                                      [] {
+                                        most_amid_forks =
+                                            std::max(++amid_forks, most_amid_forks.load());
+                                        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                                      },
+                                  .in_parent = [] { --amid_forks; },
+                                  .in_child = [] { amid_forks = 0; }};
+  readmost::watch_forks(part);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 3; ++i) in_a_child([] {});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most_amid_forks, 1);
+  EXPECT_EQ(amid_forks, 0);
+}
+
+// As one that a signal handler makes amid the calls of another.
+std::atomic<int> forks_inside{0};
+void fork_inside() {
+  if (forks_inside.fetch_add(1) != 0) return;
+  in_a_child([] {
+    readmost::hazard_pointer_clean_up();
+    readmost::rcu_barrier();
+  });
+}
+
+TEST(forks_at_once, may_be_one_inside_the_other) {
+  (new object)->hazard_pointer_obj_base::retire();
+  (new object)->rcu_obj_base::retire();
+  forks_inside = 0;
+  static readmost::fork_part part{.before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
+  readmost::watch_forks(part);
+  in_a_child([] {
+    readmost::hazard_pointer_clean_up();
+    readmost::rcu_barrier();
+  });
+  EXPECT_EQ(forks_inside, 1) << "called again amid the calls";
+  (new object)->hazard_pointer_obj_base::retire();
+  (new object)->rcu_obj_base::retire();
+  readmost::hazard_pointer_clean_up();
+  readmost::rcu_barrier();
+  EXPECT_EQ(readmost::rcu_statistics_of().waiting, 0U);
+}
+
+}  // namespace
