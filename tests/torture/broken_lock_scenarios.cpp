@@ -92,7 +92,7 @@ class lock_that_forgets_to_wake : public no_promises {
 
  private:
   void wake() {
-    if (++unlocks_ % 32 != 0) changed_.notify_all();
+    if (++unlocks_ % 4 != 0) changed_.notify_all();
   }
 
   std::mutex inside_;
