@@ -35,4 +35,12 @@ inline bool has_heavy_fence() noexcept {
   return state > 0;
 }
 
+// It may stop working, by a filter of system calls that a program installs late: then every thread
+// has time to come by a fence of its own, and nobody relies on it any more.
+inline void heavy_fence_or_time() noexcept {
+  if (heavy_fence()) return;
+  detail::heavy_fence_state.store(-1, readmost::platform::relaxed);
+  readmost::platform::sleep_for(10'000'000);
+}
+
 }  // namespace rivals

@@ -1,7 +1,7 @@
 // The read-mostly lock of FreeBSD: readers leave a tracker on a list of their CPU's, and a writer
 // collects the lists by interrupting the CPUs.
 //
-// Source: FreeBSD 9 sys/kern/kern_rmlock.c (S. Uphoff, 2007), rmlock(9); Liu et al., FCP (IEEE
+// Source: FreeBSD 9 sys/kern/kern_rmlock.c (S. Uphoff, 2007), rmlock(9); Chen et al., FCP (IEEE
 // TPDS 27(10), 2016), section 2.
 //
 // A CPU has a token for the lock or has not. A reader puts its tracker on its list and, with the
@@ -155,7 +155,7 @@ class rmlock {
       any |= had[i];
     }
     if (any == 0) return false;
-    heavy_fence();
+    heavy_fence_or_time();
     return true;
   }
 

@@ -1,4 +1,4 @@
-// Consensus between a writer and all readers (fcp.md 3.2, 7.1).
+// Consensus between a writer and all readers (FCP 3.2, 7.1).
 //
 // Problem. A passive reader publishes its hold with a plain store and then looks at the lock. The
 // processor may do the look first, so a writer that closes the lock and then looks into the slots
@@ -15,7 +15,7 @@
 //   It does none of that soon: a straggler. One membarrier (H) covers all stragglers, and those
 //     become dormant, so that the next round need not wait for them. A thread that is not running
 //     or does not use its locks thus costs one membarrier, and a hot one reports: in the steady
-//     state a round makes no system call (fcp.md 7.1, domain online and offline).
+//     state a round makes no system call (FCP 7.1, domain online and offline).
 #include "probes.hpp"
 #include "registry.hpp"
 
@@ -215,8 +215,9 @@ namespace {
 
 void report_as(thread_record& me, bool inside) noexcept {
   // (E1) Acquire pairs with (K1): what a writer wrote before it raised the version is visible from
-  // here on. (E2) Release pairs with (L4): what this thread published and did until here
-  // is visible to the writer that reads `seen`. Together they stand for a full fence at (B).
+  // here on. (E2) Release pairs with (L4), (G5), (HP6) and (BR17): what this thread published and
+  // did until here is visible to the writer that reads `seen`. Together they stand for a full fence
+  // at (B).
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {

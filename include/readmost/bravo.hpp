@@ -22,6 +22,10 @@
 // underlying lock. If its hold is in the underlying lock, that decides, but a mutex is not asked
 // again by its reader.
 //
+// Signals: a handler may lock for reading and unlock, whatever of this lock it interrupts, if the
+// interrupted thread is inside as a reader or the handler only tries; what it may do to Lock, Lock
+// says.
+//
 // Preference: that of the underlying lock. But see `writers_queue`: without that, readers wait for
 // a writer that itself waits for readers which entered before.
 //
@@ -98,12 +102,6 @@ namespace bravo_detail {
 struct nothing {};
 
 struct no_writers_queue {
-  static void lock() noexcept {}
-  static bool try_lock() noexcept { return true; }
-  template <class GivesUp>
-  static bool lock_unless(GivesUp, const std::uint64_t*) noexcept {
-    return true;
-  }
   static void unlock() noexcept {}
 };
 
@@ -119,7 +117,8 @@ class bravo {
     requires(sizeof...(Arguments) > 0)
   constexpr explicit bravo(Arguments&&... arguments)
       : underlying_(std::forward<Arguments>(arguments)...) {}
-  // Precondition: nobody holds it.
+  // Precondition: nobody holds it, and every call of unlock() has returned: readers may enter
+  // through their slots before it does.
   ~bravo() = default;
   bravo(const bravo&) = delete;
   bravo& operator=(const bravo&) = delete;
@@ -526,8 +525,10 @@ class bravo {
     if (!take()) return false;
     if constexpr (over_mutex) {
       // The holds are written by who has the mutex.
-      if (reader != nullptr) mutex_reader_.store(reader->record, platform::relaxed);
+      // Last: from here on a signal handler of this thread shares it.
       mutex_holds_ = 1;
+      platform::signal_fence();
+      if (reader != nullptr) mutex_reader_.store(reader->record, platform::relaxed);
     }
     consider_bias(reader);
     return true;
@@ -608,9 +609,14 @@ class bravo {
 
   void unlock_underlying_shared() {
     if constexpr (over_mutex) {
-      --mutex_holds_;
-      if (mutex_holds_ != 0) return;
+      if (mutex_holds_ != 1) {
+        --mutex_holds_;
+        return;
+      }
+      // First: from here on a signal handler of this thread shares it no more.
       mutex_reader_.store(nullptr, platform::relaxed);
+      platform::signal_fence();
+      mutex_holds_ = 0;
       underlying_.unlock();
     } else {
       underlying_.unlock_shared();
@@ -625,17 +631,16 @@ class bravo {
   bool enter_alone(GivesUp gives_up, [[maybe_unused]] Queue queue, Take take) {
     if constexpr (Policy::writers_queue) {
       if (!queue(queue_)) return false;
-      const leave_queue leave(*this);
+      backing_out undone(*this);
       const bool was_biased = word_.load(platform::relaxed) == biased;
-      if (was_biased && !revoke(gives_up)) return false;
-      if (!take()) {
-        // (BR11) No writer can be inside: they come this way.
-        if (was_biased) word_.store(biased, at(letter::BR11, platform::release));
-        return false;
+      if (was_biased) {
+        if (!revoke(gives_up)) return false;
+        undone.give_back_bias = true;
       }
+      if (!take()) return false;
       // Meanwhile somebody may have set it who was inside.
       if (!was_biased && !find_nobody_in_slots(gives_up)) return false;
-      leave.not_yet();
+      undone.lock = nullptr;
       return true;
     } else {
       return take() && find_nobody_in_slots(gives_up);
@@ -654,18 +659,20 @@ class bravo {
     return false;
   }
 
-  class leave_queue {
-   public:
-    explicit leave_queue(bravo& lock) noexcept : lock_(&lock) {}
-    ~leave_queue() {
-      if (lock_ != nullptr) lock_->queue_.unlock();
+  // Of a writer that has the queue, at the end of the scope: also when the underlying lock throws.
+  struct backing_out {
+    explicit backing_out(bravo& of) noexcept : lock(&of) {}
+    ~backing_out() {
+      if (lock == nullptr) return;
+      // (BR11) No writer can be inside: they come this way.
+      if (give_back_bias) lock->word_.store(biased, at(letter::BR11, platform::release));
+      lock->queue_.unlock();
     }
-    leave_queue(const leave_queue&) = delete;
-    leave_queue& operator=(const leave_queue&) = delete;
-    void not_yet() const noexcept { lock_ = nullptr; }
+    backing_out(const backing_out&) = delete;
+    backing_out& operator=(const backing_out&) = delete;
 
-   private:
-    mutable bravo* lock_;
+    bravo* lock;  // null when there is nothing to undo
+    bool give_back_bias = false;
   };
 
   // Takes the bias away and waits until nobody holds the lock through a slot. False, and the lock

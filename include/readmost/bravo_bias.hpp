@@ -90,10 +90,11 @@ class eager_bias {
 };
 
 // An account in nanoseconds, as src/bias.hpp has it: credited what each read saved or would have
-// saved, debited what each write paid or would have paid. Bias is given when the balance is well
-// above nothing and taken when it falls below, so what revocations cost never exceeds by more than
-// the bound of the account what readers saved. A writer that leaves a lock with a good balance sets
-// the bias itself: no reader has to earn it anew. No clock is read but by a writer that waits.
+// saved, debited what each write paid or would have paid, a scan of the table at `least_cost`
+// however long that is. Bias is given when the balance is well above nothing and taken when it
+// falls below, so what revocations cost hardly exceeds what readers saved. A writer that leaves a
+// lock with a good balance sets the bias itself: no reader has to earn it anew. No clock is read
+// but by a writer that waits.
 class weighed_bias {
  public:
   static constexpr bool times_revocations = false;

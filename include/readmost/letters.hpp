@@ -31,7 +31,7 @@
     "L, when it reads this instead of the D before it")                                          \
   /* A thread reports, comes online, goes offline. */                                            \
   X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
-  X(E2, "report_as: release store of `seen`", "L4")                                              \
+  X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17")                               \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, looks who is inside. */                        \
@@ -75,7 +75,7 @@
   X(R3, "for_each_chunk, take_record: acquire load of a chunk's link", "R4")                     \
   X(R4, "take_record: release compare-and-swap that appends a chunk", "R3")                      \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
-  X(R7, "give_back: release read-modify-write that frees a record", "R6")                        \
+  X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                  \
   X(R8, "for_each_present: acquire load of the index", "T3; with K1, F, F1")                     \
   X(R9, "lock_domain: acquire compare-and-swap that takes a number", "R10")                      \
   X(R10, "~lock_domain: release read-modify-write that frees a number", "R9")                    \
@@ -163,7 +163,7 @@
   X(BR2, "publish: full fence, the slot before the look at the bias", "BR9")                     \
   X(BR3, "may_stay: acquire load of the bias", "BR8, BR11, BR12")                                \
   X(BR4, "publish: release store that clears the slot of a reader that came too late",           \
-    "BR10, when it reads this instead of the BR7 before it")                                     \
+    "BR10, when it reads this instead of the BR7 before it, and BR1")                            \
   X(BR5, "publish, nest: release store, one hold more in the slot",                              \
     "BR10, when it reads this instead of the BR7 before it")                                     \
   X(BR6, "unnest: release store, one hold less in the slot", "as BR5")                           \

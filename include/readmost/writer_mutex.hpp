@@ -23,7 +23,7 @@ class writer_mutex {
     lock_unless([] { return false; }, nullptr);
   }
 
-  // Until `gives_up` says so, which is asked after each sleep; those take `slice` nanoseconds at
+  // Until `gives_up` says so, which is asked before each sleep; those take `slice` nanoseconds at
   // most, unless it is null.
   template <class GivesUp>
   bool lock_unless(GivesUp gives_up, const std::uint64_t* slice) noexcept {
