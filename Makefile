@@ -26,7 +26,7 @@ bench: setup
 	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
 	@bench/run
 
-# The figures and tables of the papers, in half an hour: out/evaluation/report.html.
+# What the papers measured, in half an hour: out/evaluation/report.html.
 evaluation: setup
 	@scripts/setup --bench
 	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
@@ -34,7 +34,8 @@ evaluation: setup
 	@build/bin/readmost bench all --output out/evaluation/results.json
 	@build/bin/readmost report out/evaluation/report.html --results out/evaluation/results.json
 
-# The same tests under gcc and clang, debug builds and sanitizers: what CI runs beside `make test`.
+# Formatting, the other compiler, a debug build, sanitizers, arm64 and the Debian packages; CI runs a
+# part of it (.ci/run).
 check: build
 	@scripts/setup --checks
 	@scripts/check

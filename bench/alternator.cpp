@@ -1,4 +1,4 @@
-// The alternator (bravo.md 5.2, Fig. 2).
+// The alternator (BRAVO 5.2, Fig. 2).
 #include <algorithm>
 #include <readmost/platform.hpp>
 #include <stdexcept>
@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Alternator (bravo.md 5.2, Fig. 2): turns per second of a ring of threads. The one whose turn "
+    "Alternator (BRAVO 5.2, Fig. 2): turns per second of a ring of threads. The one whose turn "
     "it is locks for reading, unlocks, and gives the turn to the next by a store. Nobody writes, "
     "and never do two read at once. Threads that wait look at their variable without a rest; where "
     "they outnumber the CPUs, they give theirs up between two looks.";

@@ -1,4 +1,4 @@
-// What a lock costs beside the work that it protects (fcp.md Table 3, rcu.md Fig. 1).
+// What a lock costs beside the work that it protects (FCP Table 3, RCU Fig. 1).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "What a pair of lock and unlock takes, reading and writing: alone, and while one thread for "
-    "each further CPU (at least one) reads without a rest (fcp.md Table 3). In nanoseconds and in "
+    "each further CPU (at least one) reads without a rest (FCP Table 3). In nanoseconds and in "
     "cycles of the time stamp counter; the section is empty but for the counter that it keeps.  "
-    "And the efficiency of sections (rcu.md Fig. 1): the time that their "
+    "And the efficiency of sections (RCU Fig. 1): the time that their "
     "instructions take without the lock, as a share of what they take with it, by the number of "
     "instructions, each of which waits for the one before.";
 

@@ -1,5 +1,5 @@
-// Lookups in hash tables, and what resizing does to them and to grace periods (fcp.md Figs. 16, 17
-// and 18).
+// Lookups in hash tables, and what resizing does to them and to grace periods (FCP Figs. 16, 17 and
+// 18).
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "Lookups per second of one and of two threads in a hash table of 8192 elements: with 8192 "
-    "buckets, and while another thread resizes it to 16,384 and back without a rest (fcp.md Fig. "
+    "buckets, and while another thread resizes it to 16,384 and back without a rest (FCP Fig. "
     "16). How often it is resized meanwhile; and how long a grace period takes a thread that asks "
     "for one every 0.1 ms beside that thread and one that looks up (Figs. 17, 18), in nanoseconds.";
 

@@ -1,4 +1,4 @@
-// hash_table_bench of RocksDB, as the BRAVO paper runs it (bravo.md 5.6, Fig. 6).
+// hash_table_bench of RocksDB, as the BRAVO paper runs it (5.6, Fig. 6).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "hash_table_bench of RocksDB (bravo.md 5.6, Fig. 6): a std::unordered_map under the lock, from "
+    "hash_table_bench of RocksDB (BRAVO 5.6, Fig. 6): a std::unordered_map under the lock, from "
     "numbers to strings of 1000 bytes; T threads look up keys by lot and copy what they find, one "
     "thread inserts new keys, one erases old ones, all without a rest. Operations per second of "
     "all together, by the number T of readers; besides, those of each kind. There are 11 times "

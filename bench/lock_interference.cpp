@@ -1,4 +1,4 @@
-// Inter-lock interference (bravo.md 5.1, Fig. 1).
+// Inter-lock interference (BRAVO 5.1, Fig. 1).
 #include <memory>
 #include <readmost/bravo.hpp>
 #include <rivals/pf_q.hpp>
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Inter-lock interference (bravo.md 5.1, Fig. 1): 64 threads draw a lock from a pool by lot, "
+    "Inter-lock interference (BRAVO 5.1, Fig. 1): 64 threads draw a lock from a pool by lot, "
     "lock "
     "it for reading, take 20 steps of a random number generator, unlock, and take 100 steps. "
     "Nobody "

@@ -1,4 +1,4 @@
-// How much memory reader-writer locks take (bravo.md 5).
+// How much memory reader-writer locks take (BRAVO 5).
 #include <fmt/core.h>
 #include <malloc.h>
 
@@ -9,7 +9,7 @@
 namespace {
 
 constexpr const char* description =
-    "Bytes of memory that a lock takes (bravo.md 5): itself and what it allocates, on this machine "
+    "Bytes of memory that a lock takes (BRAVO 5): itself and what it allocates, on this machine "
     "and on one of 72 CPUs and 2 NUMA nodes, the paper's; what each thread that "
     "uses it has for it; and what a thread and a process have once, however many locks there are. "
     "A "

@@ -1,4 +1,4 @@
-// Readers that sleep inside (fcp.md Fig. 20).
+// Readers that sleep inside (FCP Fig. 20).
 #include <fmt/core.h>
 #include <sched.h>
 
@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Readers that sleep inside (fcp.md Fig. 20): of --readers threads that read without a rest, "
+    "Readers that sleep inside (FCP Fig. 20): of --readers threads that read without a rest, "
     "some sleep in each section; by how many of them do. One thread for each CPU does nothing but "
     "give up that CPU, so that who sleeps is away for a while, and one thread writes now and then. "
     "To sleep is to call sched_yield, as in the paper, or to be asleep for so many microseconds. "

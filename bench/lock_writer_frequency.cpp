@@ -1,4 +1,4 @@
-// Readers and a writer that waits between its writes (fcp.md Fig. 21), for locks; writer_frequency
+// Readers and a writer that waits between its writes (FCP Fig. 21), for locks; writer_frequency
 // is the same for RCU.
 #include <algorithm>
 #include <readmost/platform.hpp>
@@ -12,10 +12,9 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 constexpr const char* description =
-    "Sections per second of readers, and of a writer that waits between two of its own (fcp.md "
-    "Fig. "
-    "21), by how long it waits, in microseconds. One reader less than CPUs, but at least one; all "
-    "sections count down from 10, and the writer spins while it waits.";
+    "Sections per second of readers, and of a writer that waits between two of its own (FCP "
+    "Fig. 21), by how long it waits, in microseconds. One reader less than CPUs, but at least one; "
+    "all sections count down from 10, and the writer spins while it waits.";
 
 struct options {
   bench::seconds_option seconds;

@@ -1,4 +1,4 @@
-// What it costs to have threads take notice, by what means (fcp.md Table 2 and section 3.1).
+// What it costs to have threads take notice, by what means (FCP Table 2 and section 3.1).
 #include <algorithm>
 #include <cmath>
 #include <readmost/platform.hpp>
@@ -16,7 +16,7 @@ using clock = std::chrono::steady_clock;
 constexpr const char* description =
     "How long it takes until every one of some threads has got a message, by number of threads: "
     "membarrier(2), which interrupts each other CPU that runs a thread of the process (the paper's "
-    "IPI, fcp.md Table 2); a signal to each, whose handler answers; a futex wake of sleeping "
+    "IPI, FCP Table 2); a signal to each, whose handler answers; a futex wake of sleeping "
     "threads, which answer; a store to a cache line that each of them polls, and answers on one of "
     "its own. Up to one less than CPUs, but at least 1: the sender needs one itself. A message "
     "counts only if all receivers have just been seen to run. Medians, in nanoseconds and in clock "

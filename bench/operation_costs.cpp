@@ -1,4 +1,4 @@
-// What the machine's operations cost beside an ordinary instruction (rcu.md Table 1).
+// What the machine's operations cost beside an ordinary instruction (RCU Table 1).
 #include <optional>
 
 #include "comparison.hpp"
@@ -9,7 +9,7 @@ namespace {
 constexpr const char* description =
     "What operations of this machine cost, in nanoseconds, in ordinary instructions and in clock "
     "cycles: ordinary ones, loads from each cache and from memory, atomic ones on a line of one's "
-    "own, and on a line that another CPU wrote last (rcu.md Table 1). Instructions: additions that "
+    "own, and on a line that another CPU wrote last (RCU Table 1). Instructions: additions that "
     "do not need one another, which the processor executes several at a time. All else: each needs "
     "the one before; loads follow pointers in random order through half of the first and of the "
     "second cache, four times the second, and four times the last. Transfers: a partner on "

@@ -1,4 +1,4 @@
-// Up to which share of updates RCU is the cheapest (rcu.md section 6.2, Figs. 28 and 29).
+// Up to which share of updates RCU is the cheapest (RCU 6.2, Figs. 28 and 29).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* description =
     "The share of updates up to which one way to synchronize is cheaper than another, by a model: "
-    "by number of CPUs (rcu.md Fig. 28), and for 4 CPUs by memory-latency ratio (Fig. 29), that is "
+    "by number of CPUs (RCU Fig. 28), and for 4 CPUs by memory-latency ratio (Fig. 29), that is "
     "how many times as long as from the largest cache of its own a CPU waits for a line from "
     "farther away; with 0.1 and with 10 updates per CPU and grace period. 0: never cheaper; 1: "
     "always. The paper does not print its formulas; those used here are derived in "

@@ -1,4 +1,4 @@
-// The hash-table mini-benchmark of the RCU paper (rcu.md Figs. 2, 6 and 27): one table under RCU,
+// The hash-table mini-benchmark of the RCU paper (Figs. 2, 6 and 27): one table under RCU,
 // hazard pointers and locks.
 #include <fmt/core.h>
 
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr const char* description =
     "Operations per second in a hash table with one element in each bucket, which random searches "
     "and updates (delete, then reinsert) use without a rest: searches alone by number of threads "
-    "(rcu.md Figs. 2 and 6), and by the share of updates with a thread for each CPU (Fig. 27). "
+    "(RCU Figs. 2 and 6), and by the share of updates with a thread for each CPU (Fig. 27). "
     "`ideal` is one thread without synchronization, times the threads that can run at once. RCU "
     "and hazard pointers guard updates by a spinlock for each bucket. Updates allocate the new "
     "element and free the old one, who defers it later. A search that finds what was destroyed, or "

@@ -1,4 +1,4 @@
-// RWBench (bravo.md 5.4, Fig. 4).
+// RWBench (BRAVO 5.4, Fig. 4).
 #include <fmt/core.h>
 
 #include "locks/compare_locks.hpp"
@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "RWBench (bravo.md 5.4, Fig. 4): loops per second of all threads together. Each decides by "
+    "RWBench (BRAVO 5.4, Fig. 4): loops per second of all threads together. Each decides by "
     "lot, "
     "with probability P, whether to write; takes 10 steps of std::mt19937 under the lock, then 0 "
     "to 199 steps without it.";

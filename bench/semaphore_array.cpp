@@ -1,4 +1,4 @@
-// Operations on semaphores that are found by number in an array (rcu.md section 5.1 and Table 7).
+// Operations on semaphores that are found by number in an array (RCU 5.1 and Table 7).
 #include <fmt/core.h>
 
 #include <mutex>
@@ -17,7 +17,7 @@ constexpr const char* description =
     "Operations per second on 64 semaphores by threads that use random ones without a rest: look "
     "up "
     "the number in an array, lock the semaphore, count it up, unlock (the paper's semopbench, "
-    "rcu.md Table 7, in a program instead of a kernel). By number of threads; at rest, and while "
+    "RCU Table 7, in a program instead of a kernel). By number of threads; at rest, and while "
     "one "
     "more thread creates and removes 64 others without a rest, for which the array is replaced by "
     "a "

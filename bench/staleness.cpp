@@ -1,4 +1,4 @@
-// How soon readers see a new version by themselves (fcp.md section 3.1 and Fig. 1).
+// How soon readers see a new version by themselves (FCP 3.1 and Fig. 1).
 #include <algorithm>
 #include <optional>
 #include <readmost/platform.hpp>
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "The share of readers, in percent, that have seen a new version within a time (nanoseconds) by "
-    "themselves, without a message (fcp.md Fig. 1). `memory`: the paper's experiment. A thread "
+    "themselves, without a message (FCP Fig. 1). `memory`: the paper's experiment. A thread "
     "writes a location now and then, another on another CPU reads it at random times, and where it "
     "read the old value although the new one had been written, that is stale by so much. The "
     "others "

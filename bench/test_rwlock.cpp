@@ -1,4 +1,4 @@
-// test_rwlock of liburcu's benchmarks, as the BRAVO paper runs it (bravo.md 5.3, Fig. 3).
+// test_rwlock of liburcu's benchmarks, as the BRAVO paper runs it (5.3, Fig. 3).
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "test_rwlock T 1 10 -c 10 -e 10 -d 1000 (bravo.md 5.3, Fig. 3): T readers count down from 10 "
+    "test_rwlock T 1 10 -c 10 -e 10 -d 1000 (BRAVO 5.3, Fig. 3): T readers count down from 10 "
     "inside the lock, again and again; one writer counts down from 10 inside and from 1000 "
     "outside. "
     "What all of them do per second together, by the number of readers; and what the writer does.";

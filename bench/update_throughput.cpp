@@ -1,4 +1,4 @@
-// Updates per second against how many share a grace period (fcp.md Fig. 22).
+// Updates per second against how many share a grace period (FCP Fig. 22).
 #include <fmt/core.h>
 
 #include "rcu/background.hpp"
@@ -10,7 +10,7 @@ using bench::clock;
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Updates per second while a thread reads without a rest (fcp.md Fig. 22). An update replaces "
+    "Updates per second while a thread reads without a rest (FCP Fig. 22). An update replaces "
     "an object by a new one. In batches: after so many updates the thread waits for a grace period "
     "and deletes what they replaced. In background: each is retired (rcu_retire with its default "
     "limit, call_rcu); per second as the updating thread sees it, and until everything is "

@@ -1,5 +1,5 @@
 // How soon sleeping threads run again once one thread lets them, and how long that thread is busy
-// with waking them (fcp.md section 6, Fig. 19), for several ways of waking. The ways take turns, so
+// with waking them (FCP 6, Fig. 19), for several ways of waking. The ways take turns, so
 // that what the machine does meanwhile falls on all of them alike.
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Readers and a writer that waits between its writes (fcp.md Fig. 21).
+// Readers and a writer that waits between its writes (FCP Fig. 21).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "Reads and writes per second when a writer waits between two writes, for RCU (a grace period "
-    "for each write) and reader-writer locks (fcp.md Fig. 21). One reader less than CPUs, but at "
+    "for each write) and reader-writer locks (FCP Fig. 21). One reader less than CPUs, but at "
     "least one, and one writer; the writer spins while it waits.";
 
 void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,

@@ -49,7 +49,7 @@ def parser():
         "bench",
         "measure the papers' figures on this machine",
         """\
-        Measure the figures and tables of the papers on this machine.
+        Measure on this machine what the papers measured.
 
         NAME is a figure (bravo-4a), a benchmark (rwbench_locks), a paper (fcp, bravo, rcu, own),
         or all. The contenders take turns, one process each; results are added to what FILE holds
@@ -70,7 +70,7 @@ def parser():
     option("--quick", action="store_true",
            help="one short turn: shows that everything works, measures little")
     option("--runs", metavar="N", type=number(int, 1, 1000, "a whole number"), default=0,
-           help="turns of each contender (without it, by benchmark: 3 to 5)")
+           help="turns of each contender (without it, by benchmark: 1 to 5)")
     option("--seconds", metavar="S", type=number(float, 0.001, 3600, "a number"), default=0,
            help="length of each point, where a benchmark has one")
     option("--threads", metavar="N", type=number(int, 1, 1024, "a whole number"), nargs="+",

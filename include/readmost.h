@@ -27,7 +27,7 @@
  * Processes: after fork(2) the child's copy holds what the parent's threads held. Not for memory
  * that several processes share. One lock is to be used through one copy of the library, and may be
  * used by nothing but these functions.
- * Source: prwlock of FCP (fcp.md section 4), bias after BRAVO (bravo.md section 3).
+ * Sources: FCP 4 (prwlock), BRAVO 3 (bias).
  */
 #pragma once
 
@@ -68,7 +68,7 @@ typedef struct readmost_rwlock {
 /* Who goes first when readers and a writer wait. */
 enum {
   /* A waiting writer keeps new readers out. A reader waits for one more writer at most once it has
-   * waited for a millisecond (fcp.md 4.1). */
+   * waited for a millisecond (FCP 4.1). */
   READMOST_PREFER_WRITER = 0,
   /* Readers enter until a writer is inside, as with glibc's default; writers may starve. */
   READMOST_PREFER_READER = 1,
@@ -170,7 +170,7 @@ READMOST_API READMOST_CHECKED int readmost_rwlock_clockwrlock(
  * released. Never waits. EPERM: nobody writes. */
 READMOST_API int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
-/* --- From one to the other (fcp.md 7.2) ------------------------------------------------------- */
+/* --- From one to the other (FCP 7.2) ---------------------------------------------------------- */
 
 /* Precondition of the upgrades: the calling thread holds the lock for reading, once, and took it
  * itself. After 0 it holds it for writing, instead, and nobody wrote in between; after any error it
@@ -208,7 +208,7 @@ READMOST_API void readmost_online(void) READMOST_NOTHROW;
  * writers wait for no report of it. What it holds stays held. */
 READMOST_API void readmost_offline(void) READMOST_NOTHROW;
 
-/* --- Domains (fcp.md 7.1) --------------------------------------------------------------------- */
+/* --- Domains (FCP 7.1) ------------------------------------------------------------------------ */
 
 /* A writer that revokes the bias of a lock asks all threads that read-lock in the lock's domain,
  * whichever locks they read. With a domain for, say, the locks of the control plane, its writers

@@ -29,7 +29,7 @@
  * C99 and later, C++11 and later. Link with libreadmost and -pthread. For C++20 there is
  * <readmost/rcu.hpp>, of which these are the same domains and grace periods, and for programs of
  * liburcu <readmost/urcu.h>.
- * Source: fcp.md section 5 (grace periods), rcu.md section 3.1 (callbacks).
+ * Source: FCP 5 (grace periods), RCU 3.1 (callbacks).
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 // brlock2: a flag per reader and one for the writer; each raises its own and looks at the other's.
 //
-// Source: Liu et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock2"; Linux 2.4
+// Source: Chen et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock2"; Linux 2.4
 // include/linux/brlock.h and lib/brlock.c without __BRLOCK_USE_ATOMICS.
 //
 // A reader raises its flag by a plain store and a full fence, and enters unless it then sees a

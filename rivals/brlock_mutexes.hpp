@@ -1,6 +1,6 @@
 // brlock1: a small lock per CPU; a reader takes one, a writer takes all.
 //
-// Source: Liu et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock1"; Linux 2.4
+// Source: Chen et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock1"; Linux 2.4
 // include/linux/brlock.h and lib/brlock.c with __BRLOCK_USE_ATOMICS (I. Molnar, D. S. Miller,
 // 2000).
 //

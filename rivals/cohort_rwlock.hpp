@@ -1,4 +1,4 @@
-// C-RW-WP: readers counted per NUMA node, with preference to writers. "Cohort-RW" in bravo.md.
+// C-RW-WP: readers counted per NUMA node, with preference to writers. BRAVO's "Cohort-RW".
 //
 // Source: Calciu, Dice, Lev, Luchangco, Marathe and Shavit, "NUMA-aware reader-writer locks", PPoPP
 // 2013, section 3; its mutex: Dice, Marathe and Shavit, "Lock cohorting", PPoPP 2012, C-TKT-TKT.

@@ -1,6 +1,6 @@
 // Per-CPU: a PF-Q lock for each CPU; a reader takes one, a writer takes all.
 //
-// Source: bravo.md section 5, "Per-CPU"; it is Linux's brlock with another lock in each place.
+// Source: BRAVO 5, "Per-CPU"; it is Linux's brlock with another lock in each place.
 //
 // A reader takes the lock of its CPU for reading. A writer takes all of them for writing, in order,
 // so that two writers never have half of them each. Readers of different CPUs write different

@@ -2,7 +2,7 @@
 // period.
 //
 // Source: Linux 3.8 lib/percpu-rwsem.c and include/linux/percpu-rwsem.h (M. Patocka, O. Nesterov,
-// 2012: a reader in fast_read_ctr or in slow_read_ctr); Liu et al., FCP (IEEE TPDS 27(10), 2016),
+// 2012: a reader in fast_read_ctr or in slow_read_ctr); Chen et al., FCP (IEEE TPDS 27(10), 2016),
 // section 2 "Percpu-rwlock".
 //
 // A reader that sees no writer adds one to its own counter, inside a read section of RCU. A writer

@@ -1,7 +1,7 @@
-// PF-Q: phase-fair, on queues. "BA" in bravo.md, the lock under its BRAVO.
+// PF-Q: phase-fair, on queues. "BA" in the BRAVO paper, the lock under its BRAVO.
 //
 // Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor
-// real-time systems", Real-Time Systems 46(1), 2010, section 3.3; bravo.md section 5.
+// real-time systems", Real-Time Systems 46(1), 2010, section 3.3; BRAVO 5.
 //
 // Readers count themselves in and out, as in PF-T. Those that find a writer queue up, and each of
 // them spins on a variable of its own; the writer that leaves wakes the last, and each wakes the

@@ -1,7 +1,7 @@
 // PF-T: phase-fair, on tickets.
 //
 // Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor
-// real-time systems", Real-Time Systems 46(1), 2010, section 3.2; bravo.md section 5.
+// real-time systems", Real-Time Systems 46(1), 2010, section 3.2; BRAVO 5.
 //
 // Readers count themselves in when they come and out when they go, in two words. A writer takes a
 // ticket, and when it is its turn says so in the low bits of the first word: readers that came

@@ -4,7 +4,7 @@
 // credited what each read saved, or would have saved, and debited what each write paid, or would
 // have paid. Bias is given when the balance is well above nothing and taken when it falls below; so
 // what revocations cost never exceeds, by more than the bound of the account, what readers saved.
-// BRAVO (bravo.md 3) bounds the harm without weighing the benefit: after each revocation it does
+// BRAVO (section 3) bounds the harm without weighing the benefit: after each revocation it does
 // without bias for nine times its cost, which is far too timid where a revocation is cheap.
 //
 // Passive reads leave no trace in the lock. They are counted in the reader's record, by home slot,

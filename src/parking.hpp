@@ -3,7 +3,7 @@
 //
 // Readers sleep in buckets by the CPU they went to sleep on. Where there are CPUs enough, a writer
 // wakes a few of them, then all of its own CPU's bucket and one of each other, and each woken
-// reader wakes the rest of its own (fcp.md section 6). On fewer CPUs one broadcast is sooner:
+// reader wakes the rest of its own (FCP 6). On fewer CPUs one broadcast is sooner:
 // docs/wake-up.md has the measurements.
 //
 // Nobody is forgotten. A reader that is queued when the state changes is either woken by the writer

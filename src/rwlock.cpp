@@ -11,7 +11,7 @@
 // Under writer preference a writer that waits is counted in waiting_writers, which keeps the lock
 // without bias and new readers out. Under reader preference it leaves no trace but writers_parked:
 // readers come in, also passively, so a reader inside may wait for another one that is still to
-// come (bravo.md's listing hangs there), and a writer that sleeps or is off its CPU slows nobody
+// come (BRAVO's Listing 1 hangs there), and a writer that sleeps or is off its CPU slows nobody
 // down. Phase-fair is writer preference in which readers that wait are counted too: a writer that
 // leaves gives them their turn, in which writers stay out until the last of them is in. A reader
 // that starves under writer preference takes such a turn.
@@ -874,7 +874,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: who enters next sees what
   // the writer did. The last access to the lock's memory, unless the caller remains as a reader.
   // While writers wait the lock stays without bias: they take over without a new consensus
-  // (fcp.md 4.1, PASS).
+  // (FCP 4.1, PASS).
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~rwlock::writing) + readers;
     if (how.prefers == preference::phase_fair && (now & rwlock::waiting_readers) != 0) {

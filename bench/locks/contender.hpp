@@ -29,7 +29,7 @@ class guarded_counter {
  public:
   virtual ~guarded_counter() = default;
 
-  // RWBench (bravo.md 5.4): lots drawn by `seed` decide with that probability for a write, which
+  // RWBench (BRAVO 5.4): lots drawn by `seed` decide with that probability for a write, which
   // `writes` counts; 10 steps of the generator inside, 0 to 199 outside.
   virtual std::uint64_t rwbench(unsigned seed, double probability, std::uint64_t& writes,
                                 const std::atomic<bool>& stopped) = 0;

@@ -1,4 +1,4 @@
-// Kyoto Cabinet's databases in memory over each lock (fcp.md section 8.3, Fig. 23): operations per
+// Kyoto Cabinet's databases in memory over each lock (FCP 8.3, Fig. 23): operations per
 // second by the number of threads. These are its own test programs, as the distribution ships them.
 // "wicked" does at random whatever a database can; of its locks one in five is for writing in
 // CacheDB, whose records have mutexes besides, and six in seven in ProtoHashDB. Of "order" only the

@@ -1,4 +1,4 @@
-// RocksDB's readwhilewriting over each lock (bravo.md section 5.5, Fig. 5): reads per second by the
+// RocksDB's readwhilewriting over each lock (BRAVO 5.5, Fig. 5): reads per second by the
 // number of readers, beside one writer. The work is readwhilewriting.cpp. The paper's writer writes
 // without a pause, so that a lock that starves it has more reads to show: its writes are told too.
 // A second table is of a writer that does the same work over every lock.

@@ -1,6 +1,6 @@
-// Programs of one thread, which have no use for a scalable lock, over each lock (fcp.md
-// section 8.4): do they take longer? The paper builds Linux; here a compiler builds a part of
-// GoogleTest. It takes no rwlock, so that only starting over another lock could cost it something.
+// Programs of one thread, which have no use for a scalable lock, over each lock (FCP 8.4): do
+// they take longer? The paper builds Linux; here a compiler builds a part of GoogleTest. It takes
+// no rwlock, so that only starting over another lock could cost it something.
 // The others do take them: Kyoto Cabinet one for each operation, Python one for each digest that it
 // asks OpenSSL for.
 #include <fmt/format.h>

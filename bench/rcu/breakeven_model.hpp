@@ -1,4 +1,4 @@
-// When RCU is cheaper than locks: the analytic comparison of rcu.md section 6.2 (Figs. 28 and 29).
+// When RCU is cheaper than locks: the analytic comparison of RCU (6.2, Figs. 28 and 29).
 //
 // The paper shows the results and not the formulas, which it leaves to a thesis. These here are
 // derived from the costs it describes (sections 1, 3.1 and 6): what an access costs in CPU time all

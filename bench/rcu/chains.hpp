@@ -1,6 +1,6 @@
 // The hash table of the papers' mini-benchmark, without its synchronization: a dense array of
 // buckets, doubly-linked chains, and as many elements as buckets, so one in each chain
-// (rcu.md sections 1 and 6.1; rcu-slides.txt, "What Benchmark to Use?").
+// (RCU 1 and 6.1; the slides of the RCU paper, "What Benchmark to Use?").
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// What the machine's own operations cost (rcu.md Table 1, rcu-slides.txt "Instruction/Pipeline
-// Costs"), measured one by one.
+// What the machine's own operations cost (RCU Table 1; the slides of the RCU paper,
+// "Instruction/Pipeline Costs"), measured one by one.
 #pragma once
 
 #include <cstddef>

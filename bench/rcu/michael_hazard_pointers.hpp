@@ -1,5 +1,5 @@
 // A rival of our own making: hazard pointers as the paper measures them under the name of safe
-// memory reclamation, with a fence in every protect(). (rcu.md section 1 and [30, 31]: M. M.
+// memory reclamation, with a fence in every protect(). (RCU 1 and [30, 31]: M. M.
 // Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004,
 // Figs. 2 and 3: lists of retired objects per thread, scanned when they are long enough.)
 #pragma once

@@ -1,5 +1,5 @@
 // Sets of semaphores found by number in an array that is replaced when it has to grow, as System V
-// IPC has them (rcu.md section 5.1, Figs. 19 to 25), under different synchronization. Loops over
+// IPC has them (RCU 5.1, Figs. 19 to 25), under different synchronization. Loops over
 // operations are behind the virtual function, so what is inline stays inline.
 #pragma once
 

@@ -57,7 +57,7 @@ class basic_shared_mutex {
     }
   }
 
-  // --- from one to the other (fcp.md 7.2) --------------------------------------------------------
+  // --- from one to the other (FCP 7.2) -----------------------------------------------------------
 
   // Precondition of both: the calling thread holds the lock shared, once, and took it itself. True:
   // it now holds it alone, instead; nobody wrote in between. False: it holds it shared as before.

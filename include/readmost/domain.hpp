@@ -1,4 +1,4 @@
-// A domain: the threads that reach consensus together, and their version (fcp.md 3.2, 7.1).
+// A domain: the threads that reach consensus together, and their version (FCP 3.2, 7.1).
 #pragma once
 
 #include <readmost/thread_record.hpp>

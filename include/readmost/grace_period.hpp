@@ -1,5 +1,5 @@
-// Grace periods of RCU: waiting until every read section that was open is over (fcp.md section 5,
-// Fig. 8). See src/grace_period.cpp for how, rcu.hpp for the public names.
+// Grace periods of RCU: waiting until every read section that was open is over (FCP 5, Fig. 8).
+// See src/grace_period.cpp for how, rcu.hpp for the public names.
 #pragma once
 
 #include <readmost/domain.hpp>

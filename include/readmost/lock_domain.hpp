@@ -5,7 +5,7 @@
 
 namespace readmost {
 
-// A domain of one's own (fcp.md 7.1). A writer that revokes the bias of a lock asks all threads
+// A domain of one's own (FCP 7.1). A writer that revokes the bias of a lock asks all threads
 // that read-lock in the lock's domain, whichever locks they read. With a domain for, say, the
 // locks of the control plane, its writers neither wait for the busy readers of the data plane nor
 // make them report. What remains in common is the membarrier of last resort, which interrupts

@@ -42,7 +42,7 @@
 // Misuse is told on stderr, with a backtrace, under READMOST_RCU_CHECK=1 in the environment or in a
 // build with -DREADMOST_RCU_CHECK; waiting inside one's own section always: docs/rcu-debugging.md.
 //
-// Sources: fcp.md section 5 (grace periods), rcu.md section 3.1 (callbacks).
+// Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once
 
 #include <memory>

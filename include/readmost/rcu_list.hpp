@@ -24,7 +24,7 @@
 // clear(), and wait for nothing but splice_front() and splice_back(). The list owns nothing.
 // Elements do not move while they are linked.
 //
-// Source: rcu.md section 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
+// Source: RCU 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@
 //   }
 //   void writer(std::unique_ptr<const config> fresh) { current.assign(std::move(fresh)); }
 //
-// Source: rcu.md section 3 (rcu_dereference, rcu_assign_pointer).
+// Source: RCU 3 (rcu_dereference, rcu_assign_pointer).
 #pragma once
 
 #include <atomic>

@@ -4,8 +4,8 @@
 // follows, so nothing can send the reader away. A grace period first reaches consensus with the
 // domain, as a writer of a lock does, and then waits for the sections that it sees. Whoever leaves
 // its outermost section after that reports the grace period's version, so one that waits for a
-// thread need not catch it outside. With 64-bit versions one phase is enough. (fcp.md section 5,
-// Fig. 7)
+// thread need not catch it outside. With 64-bit versions one phase is enough.
+// (FCP 5, Fig. 7)
 #pragma once
 
 #include <readmost/domain.hpp>

@@ -1,5 +1,5 @@
-// What has been retired and waits for its grace period (rcu.md section 3.1). See
-// src/reclamation.cpp for how, rcu.hpp for the public names.
+// What has been retired and waits for its grace period (RCU 3.1). See src/reclamation.cpp
+// for how, rcu.hpp for the public names.
 #pragma once
 
 #include <readmost/grace_period.hpp>

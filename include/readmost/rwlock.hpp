@@ -4,7 +4,7 @@
 // A read hold is in one of two places: in a slot of the reader's own record (passive: published by
 // a plain store, possible while the lock is biased), or in the count of the lock word (active: an
 // ordinary reader-writer lock). A writer first takes the bias away, reaches consensus with the
-// domain, and then sees every passive hold there is. (fcp.md 4.1; bravo.md 3)
+// domain, and then sees every passive hold there is. (FCP 4.1; BRAVO 3)
 #pragma once
 
 #include <readmost/domain.hpp>
@@ -15,7 +15,7 @@ namespace readmost {
 // Who goes first when readers and a writer wait. Under each of them a thread that already holds the
 // lock for reading may read-lock it again.
 enum class preference : std::uint8_t {
-  writer,      // a waiting writer keeps new readers out (fcp.md 4.1); readers pass after 1 ms
+  writer,      // a waiting writer keeps new readers out (FCP 4.1); readers pass after 1 ms
   reader,      // readers enter until a writer is inside (glibc's default); writers may starve
   phase_fair,  // in turns: a writer, then all readers that waited, then the next writer
 };
@@ -148,7 +148,7 @@ void unlock_exclusive(rwlock& lock, rules how) noexcept;
 
 // Makes the caller's only read hold a write hold, ahead of all writers that wait. Busy, and the
 // hold as it was, when another thread is upgrading already, when the caller holds the lock more
-// than once, or with try_only when other readers are inside. (fcp.md 7.2)
+// than once, or with try_only when other readers are inside. (FCP 7.2)
 outcome upgrade(rwlock& lock, rules how) noexcept;
 
 // Makes the caller's write hold a read hold; no writer gets in between.

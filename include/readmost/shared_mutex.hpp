@@ -27,8 +27,8 @@ namespace readmost {
 // unlock by the same thread. Signals: try_lock_shared() and its unlock may be used in a handler;
 // the blocking members as far as the program itself rules out deadlock. Processes: after fork(2)
 // the child's copy holds what the parent's threads held. Not for memory that several processes
-// share, and one lock is to be used through one copy of the library. Source: prwlock of FCP (fcp.md
-// section 4), bias after BRAVO (bravo.md section 3).
+// share, and one lock is to be used through one copy of the library. Sources: FCP 4 (prwlock),
+// BRAVO 3 (bias).
 class shared_mutex : public basic_shared_mutex<in_default_domain> {
  public:
   constexpr shared_mutex() noexcept : shared_mutex(preference::writer) {}

@@ -4,7 +4,7 @@
 // Records are type-stable: made once, reused after thread exit, never unmapped, so anybody may look
 // into any of them at any time. Only the owner writes its record, with plain stores, except where a
 // member says otherwise, where a debt is settled (erase_passive_holds) and in a fork's child.
-// (fcp.md 4.2: per-thread instead of per-core status; bravo.md 3: the entry names the lock, so a
+// (FCP 4.2: per-thread instead of per-core status; BRAVO 3: the entry names the lock, so a
 // lock needs no memory per thread.)
 #pragma once
 

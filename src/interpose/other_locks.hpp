@@ -1,5 +1,5 @@
 // The locks that READMOST_LOCK can put in the place of Readmost's own, as in the interposition
-// framework of BRAVO's paper (bravo.md section 5).
+// framework of the BRAVO paper (section 5).
 //
 // A process-shared lock is glibc's under each of them. Each keeps of pthread's contract what its
 // algorithm can: docs/pthread-contract.md says what.
