@@ -164,6 +164,7 @@ int run(const request& asked) {
   for (const named_scenario* which : matching(asked.patterns)) {
     for (const memory_model memory : models_of(asked.memory)) tasks.push_back({which, memory});
   }
+  const bool is_alone = asked.processes == 1 || tasks.size() == 1;
   const auto start = std::chrono::steady_clock::now();
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   unsigned unexpected = 0;
@@ -174,7 +175,7 @@ int run(const request& asked) {
       [&](std::size_t i) {
         const auto& [which, memory] = tasks[i];
         exploration how = exploration_of(asked, *which, memory);
-        progress_line line(tasks[i].name(), !asked.quiet && asked.processes == 1);
+        progress_line line(tasks[i].name(), !asked.quiet && is_alone);
         how.progress = std::ref(line);
         const result of = explore(which->describe, how);
         const bool fine = is_as_expected(*which, memory, of);
@@ -227,7 +228,7 @@ int main_of(int count, char** words) {
     to->add_option("--memory", asked.memory, "sc, tso, ra or all")
         ->check(CLI::IsMember({"sc", "tso", "ra", "all"}));
     to->add_option("--json", asked.json, "file for the results");
-    to->add_flag("--quiet", asked.quiet, "no progress line, which one process alone has");
+    to->add_flag("--quiet", asked.quiet, "no progress line, which a search alone has");
   };
 
   CLI::App* listing = app.add_subcommand("list", "the scenarios, their size and what they prove");

@@ -164,6 +164,9 @@ void in_processes(unsigned processes, std::size_t tasks,
   std::map<std::size_t, std::string> early;
   std::size_t next = 0;
   while (next < tasks) {
+    // One that was killed between two tasks may have taken the next with it.
+    if (children.empty())
+      throw std::runtime_error(name(next) + ": its process ended before it did");
     std::vector<pollfd> wanted;
     for (const child& each : children) wanted.push_back({each.descriptor(), POLLIN, 0});
     if (poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) fail("poll");

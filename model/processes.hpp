@@ -10,7 +10,7 @@ namespace readmost::model {
 
 // Calls task(i) for each i below `tasks`, in `processes` children, and done(i, what it returned)
 // here, in the order of the tasks. With one process all is done here. Throws std::runtime_error
-// when a child ends before its task does, naming it by name(i), and passes on what a task throws.
+// when a child ends before its task does, naming it by name(i), or with what a task throws.
 void in_processes(unsigned processes, std::size_t tasks,
                   const std::function<std::string(std::size_t)>& name,
                   const std::function<std::string(std::size_t)>& task,

@@ -25,6 +25,15 @@ inline void watch_forks(fork_part& part) noexcept {
   if (part.is_watched.load(platform::relaxed) == 0) add_fork_part(part);
 }
 
+// That of src/registry.cpp, called before all others: it puts the records in order.
+extern fork_part domains_at_fork;
+
+// In a child: what is only read of the parent's memory need not be copied.
+template <class Value>
+void clear_where_set(platform::atomic<Value>& word) noexcept {
+  if (word.load(platform::relaxed) != Value{}) word.store(Value{}, platform::relaxed);
+}
+
 // Ahead of the program's own constructors, also in a program that is linked statically.
 #define READMOST_EARLY __attribute__((constructor(101)))
 

@@ -228,7 +228,7 @@ void for_each_other_store(Visit visit) noexcept {
   });
 }
 
-void stop_scans() {
+void stop_scans() noexcept {
   for_each_other_store([](hazard_store& store) {
     if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
   });
@@ -247,7 +247,7 @@ void put_back_what_was_taken() noexcept {
   }
 }
 
-void go_on_scanning() {
+void go_on_scanning() noexcept {
   for_each_other_store([](hazard_store& store) {
     if (!is_stopped_by_me(store)) return;
     store.stopped_by.store(nullptr, platform::relaxed);
@@ -258,19 +258,15 @@ void go_on_scanning() {
 
 // The threads that had the other records are no more, and the records are nobody's already. What
 // was not stopped may be torn.
-void go_on_in_child() {
+void go_on_in_child() noexcept {
   for_each_record(default_domain, [](thread_record& record, bool) {
     hazard_store& store = record.hazards;
     if (&record != &my_record()) {
       if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
       if (store.examined != nullptr) store.examined = nullptr;
-      if (store.latest.load(platform::relaxed) != nullptr) {
-        store.latest.store(nullptr, platform::relaxed);
-      }
+      clear_where_set(store.latest);
     }
-    if (store.stopped_by.load(platform::relaxed) != nullptr) {
-      store.stopped_by.store(nullptr, platform::relaxed);
-    }
+    clear_where_set(store.stopped_by);
     store.moving.open_in_child();
   });
   unrecorded.store(nullptr, platform::relaxed);
@@ -281,11 +277,7 @@ constinit fork_part lists_at_fork{
     .before = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
 
 READMOST_EARLY void watch_forks_of_lists() noexcept {
-  if constexpr (platform::forks) {
-    if (lists_at_fork.is_watched.load(platform::relaxed) != 0) return;
-    watch_forks();  // first: it puts the records in order
-    watch_forks(lists_at_fork);
-  }
+  if constexpr (platform::forks) watch_forks(lists_at_fork);
 }
 
 // --- The scan ------------------------------------------------------------------------------------

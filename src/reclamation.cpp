@@ -505,10 +505,8 @@ void go_on_in_child(domain& d) noexcept {
   // What is in the queues of others came while the memory was being copied, and its copy may be
   // torn: the rest is in `early`.
   for_each_record(d, [&](thread_record& record, bool) {
-    if (record.uncounted_objects.load(platform::relaxed) != 0) {
-      record.uncounted_objects.store(0, platform::relaxed);
-      record.uncounted_bytes.store(0, platform::relaxed);
-    }
+    clear_where_set(record.uncounted_objects);
+    clear_where_set(record.uncounted_bytes);
     const retired* const queue = record.retired_latest.load(platform::relaxed);
     if (queue == nullptr) return;
     if (&record != &my_record(number_of(d))) {
@@ -531,7 +529,7 @@ void go_on_in_child(domain& d) noexcept {
   recount(r, r.done);
 }
 
-void stop_moving() {
+void stop_moving() noexcept {
   for (unsigned number = 0; number < max_domains; ++number) {
     reclamation& r = all_reclamation[number];
     if (!r.moving.try_close()) continue;
@@ -546,7 +544,7 @@ void stop_moving() {
   }
 }
 
-void go_on_moving() {
+void go_on_moving() noexcept {
   for (; stopped != 0; stopped &= stopped - 1) {
     all_reclamation[__builtin_ctz(stopped)].moving.open();
   }
@@ -558,10 +556,7 @@ constinit fork_part lists_at_fork{.before = stop_moving, .in_parent = go_on_movi
                                   }};
 
 READMOST_EARLY void watch_forks_of_lists() noexcept {
-  if constexpr (platform::forks) {
-    watch_forks();  // first: it puts the records in order
-    watch_forks(lists_at_fork);
-  }
+  if constexpr (platform::forks) watch_forks(lists_at_fork);
 }
 
 void watch_lives() noexcept {

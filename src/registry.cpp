@@ -174,8 +174,7 @@ void keep_only_own_record(domain& d) noexcept {
       record.hazards.in_use = false;
       give_back(record);
     }
-    // Few have ever been used, and what is not written need not be copied.
-    if (record.mode.load(platform::relaxed) != 0) record.mode.store(0, platform::relaxed);
+    clear_where_set(record.mode);
   });
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(platform::relaxed)) {
@@ -199,9 +198,9 @@ void in_child() noexcept {
   forget_statistics();
 }
 
-constinit fork_part domains_at_fork{.before = nullptr, .in_parent = nullptr, .in_child = in_child};
-
 }  // namespace
+
+constinit fork_part domains_at_fork{.before = nullptr, .in_parent = nullptr, .in_child = in_child};
 
 READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,

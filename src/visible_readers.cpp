@@ -80,10 +80,7 @@ constinit fork_part slots_at_fork{
     .before = nullptr, .in_parent = nullptr, .in_child = keep_own_holds};
 
 READMOST_EARLY void watch_forks_of_slots() noexcept {
-  if constexpr (platform::forks) {
-    watch_forks();  // first: it puts the records in order
-    watch_forks(slots_at_fork);
-  }
+  if constexpr (platform::forks) watch_forks(slots_at_fork);
 }
 
 // Once, by the first reader.

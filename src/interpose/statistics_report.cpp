@@ -58,7 +58,6 @@ void add_table(report_text& t, const statistics& s, const lock_survey* survey,
 
 __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
-  watch_forks();
   const settings& chosen = current_settings();
   if (chosen.stats && chosen.served_by == server::readmost) {
     enable_lock_statistics(chosen.stats_backtrace);
