@@ -198,7 +198,7 @@ inline constexpr bool forks = true;
 // and `in_child` in the child. Several may watch; in the child the first is called first.
 void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
-// Zeroed memory that is never given back, or null.
+// Zeroed memory in pages of its own, or null.
 void* map_pages(std::size_t bytes) noexcept;
 
 // What the mapping that holds `address` is: memory that another process may write cannot be judged
