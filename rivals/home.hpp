@@ -13,6 +13,7 @@
 #include <new>
 #include <readmost/domain.hpp>
 
+#include "rivals/memory.hpp"
 #include "rivals/spin.hpp"
 
 namespace rivals {
@@ -46,27 +47,6 @@ constexpr unsigned seats_for(unsigned cpus) noexcept {
 }
 inline unsigned seats() noexcept {
   return seats_for(places());
-}
-
-// --- Memory -------------------------------------------------------------------------------------
-
-// Zeroed, on cache lines of its own, until given back. The process ends where there is none.
-inline void* take_memory(std::size_t bytes) noexcept {
-  const std::size_t lines = (bytes + platform::cache_line - 1) / platform::cache_line;
-#if defined(READMOST_CHECKED)
-  return platform::map_pages(lines * platform::cache_line);
-#else
-  void* const memory = std::aligned_alloc(platform::cache_line, lines * platform::cache_line);
-  if (memory == nullptr) std::abort();
-  __builtin_memset(memory, 0, lines * platform::cache_line);
-  return memory;
-#endif
-}
-
-inline void give_back([[maybe_unused]] void* memory) noexcept {
-#if !defined(READMOST_CHECKED)
-  std::free(memory);
-#endif
 }
 
 // --- The calling thread -------------------------------------------------------------------------
@@ -180,7 +160,7 @@ inline std::uintptr_t take_note(const void* lock) noexcept {
     if (found) {
       if (!others) {
         before->next = block->next;
-        give_back(block);
+        give_back(block, sizeof *block);
       }
       return ticket;
     }
@@ -196,12 +176,12 @@ template <class T>
 class spread_array {
  public:
   explicit spread_array(unsigned count) noexcept
-      : all_(static_cast<cell*>(take_memory(count * sizeof(cell)))), count_(count) {
+      : all_(static_cast<cell*>(take_memory(footprint(count)))), count_(count) {
     for (unsigned i = 0; i < count; ++i) new (&all_[i]) cell;
   }
   ~spread_array() {
     for (unsigned i = 0; i < count_; ++i) all_[i].~cell();
-    give_back(all_);
+    give_back(all_, footprint(count_));
   }
   spread_array(const spread_array&) = delete;
   spread_array& operator=(const spread_array&) = delete;

@@ -1,7 +1,6 @@
 #include "made_locks.hpp"
 
-#include <cstdlib>
-
+#include "lock_memory.hpp"
 #include "rivals/spin.hpp"
 
 namespace readmost::interpose {
@@ -16,7 +15,6 @@ struct alignas(platform::cache_line) block {
 
 constexpr std::size_t buckets = 1U << 14;
 constexpr std::size_t retired_kept = 1024;
-constexpr std::size_t bytes_at_once = 1U << 18;
 
 // All that follows is touched under this mutex alone.
 constinit rivals::spin_mutex mutex;
@@ -25,8 +23,6 @@ block* serving[buckets];
 block* first_retired = nullptr;
 block** end_of_retired = &first_retired;
 std::size_t retired = 0;
-char* free_memory = nullptr;
-std::size_t free_bytes = 0;
 
 using holding = rivals::holding<rivals::spin_mutex>;
 
@@ -57,7 +53,10 @@ void retire(block& b) noexcept {
   ++retired;
 }
 
+// Null while there are so few that a thread may still be in the unlock of one.
 block* oldest_retired() noexcept {
+  const holding lists(mutex);
+  if (retired <= retired_kept) return nullptr;
   block* const oldest = first_retired;
   first_retired = oldest->next;
   if (first_retired == nullptr) end_of_retired = &first_retired;
@@ -65,18 +64,37 @@ block* oldest_retired() noexcept {
   return oldest;
 }
 
-block* new_block(std::size_t lock_size) noexcept {
-  const std::size_t lines = (lock_size + platform::cache_line - 1) / platform::cache_line;
-  const std::size_t size = sizeof(block) + lines * platform::cache_line;
-  if (free_bytes < size) {
-    free_bytes = size > bytes_at_once ? size : bytes_at_once;
-    free_memory = static_cast<char*>(platform::map_pages(free_bytes));
-    if (free_memory == nullptr) std::abort();
+std::size_t size_with(const lock_class& of) noexcept {
+  return sizeof(block) + of.size;
+}
+
+block& construct_lock(const lock_class& of) noexcept {
+  block* b = oldest_retired();
+  if (b != nullptr) {
+    of.destruct(lock_in(*b));
+  } else {
+    b = static_cast<block*>(rivals::take_memory(size_with(of)));
   }
-  block* const made = reinterpret_cast<block*>(free_memory);
-  free_memory += size;
-  free_bytes -= size;
-  return made;
+  of.construct(lock_in(*b));
+  return *b;
+}
+
+void destroy_lock(block& b, const lock_class& of) noexcept {
+  of.destruct(lock_in(b));
+  rivals::give_back(&b, size_with(of));
+}
+
+// Makes it the lock of `l`, unless that has one already; the one it has.
+void* serve(layout& l, block& b) noexcept {
+  const holding lists(mutex);
+  if (void* const made = l.made.load(platform::acquire)) return made;
+  if (block* const of_former_lock = take_from_bucket(l)) retire(*of_former_lock);
+  b.serves = &l;
+  b.next = bucket_of(l);
+  bucket_of(l) = &b;
+  // Whoever finds it finds it constructed.
+  l.made.store(lock_in(b), platform::release);
+  return lock_in(b);
 }
 
 }  // namespace
@@ -85,24 +103,12 @@ void watch_forks_of_made_locks() noexcept {
   platform::watch_fork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
 }
 
+// A lock is constructed under no mutex: it may look at the machine, and take memory.
 void* make_lock(layout& l, const lock_class& of) noexcept {
-  const holding lists(mutex);
-  if (void* const made = l.made.load(platform::acquire)) return made;
-  if (block* const of_former_lock = take_from_bucket(l)) retire(*of_former_lock);
-  block* b = nullptr;
-  if (retired > retired_kept) {
-    b = oldest_retired();
-    of.destruct(lock_in(*b));
-  } else {
-    b = new_block(of.size);
-  }
-  of.construct(lock_in(*b));
-  b->serves = &l;
-  b->next = bucket_of(l);
-  bucket_of(l) = b;
-  // Whoever finds it finds it constructed.
-  l.made.store(lock_in(*b), platform::release);
-  return lock_in(*b);
+  block& b = construct_lock(of);
+  void* const made = serve(l, b);
+  if (made != lock_in(b)) destroy_lock(b, of);
+  return made;
 }
 
 void retire_lock(layout& l) noexcept {

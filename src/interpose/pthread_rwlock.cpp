@@ -10,6 +10,7 @@
 #include "../lock_statistics.hpp"
 #include "../posix_results.hpp"
 #include "layout.hpp"
+#include "lock_memory.hpp"
 #include "made_locks.hpp"
 #include "other_locks.hpp"
 #include "redirection.hpp"
@@ -257,6 +258,7 @@ void redirect_to(To* to, From* from) noexcept {
 __attribute__((constructor)) void leave_to_others() noexcept {
   if (current_settings().served_by == server::readmost) return;
   watch_forks_of_made_locks();
+  watch_forks_of_lock_memory();
   redirect_to(others().rdlock, own_pthread_rwlock_rdlock);
   redirect_to(others().tryrdlock, own_pthread_rwlock_tryrdlock);
   redirect_to(others().wrlock, own_pthread_rwlock_wrlock);

@@ -29,6 +29,14 @@ TEST_P(other_locks, keep_what_every_lock_has_to_keep) {
                               : "every way works over a lock made for it\n");
 }
 
+TEST_P(other_locks, serve_a_malloc_that_locks) {
+  const ending end =
+      readmost({"run", "--lock", std::string(GetParam()), "--", READMOST_ALLOCATOR_PROGRAM});
+  EXPECT_TRUE(end.exited) << "signal " << end.code;
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out, "all allocations are counted\n");
+}
+
 TEST_P(other_locks, are_named_in_statistics) {
   const std::string lock(GetParam());
   const ending end =

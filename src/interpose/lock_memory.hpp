@@ -1,0 +1,15 @@
+// The memory of the locks that serve a program's locks, by the interface of rivals/memory.hpp. Not
+// malloc's: that may be the program's own, and take one of those locks.
+//
+// Thread safety: all functions. Cost: some 50 ns. What is given back is used again for pieces of
+// the same size and never returned to the system, except pieces of more than 4 KiB.
+#pragma once
+
+#include "rivals/memory.hpp"
+
+namespace readmost::interpose {
+
+// To be called before the program asks to be called at forks, as watch_forks_of_made_locks().
+void watch_forks_of_lock_memory() noexcept;
+
+}  // namespace readmost::interpose
