@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "helper_thread.hpp"
+
 namespace {
 
 namespace parking = readmost::parking;
@@ -22,7 +24,8 @@ class relay_chosen {
   bool before_;
 };
 
-constexpr std::uint64_t long_enough = 5'000'000'000;
+const auto long_enough =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(contract::generous).count());
 
 // Rounds in which `sleepers` threads go to sleep on a word that is then changed.
 void everybody_is_woken(int sleepers) {
