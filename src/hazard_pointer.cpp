@@ -220,16 +220,11 @@ retired* take_lists(thread_record* me, bool of_everybody) noexcept {
 // What the calling thread took before its fork; its address stands in the stores that it stopped.
 READMOST_THREAD_LOCAL retired* taken_for_fork = nullptr;
 
-// Calls visit(store) for those of other threads: who is none scans nothing.
-template <class Visit>
-void for_each_other_store(Visit visit) noexcept {
-  for_each_record(default_domain, [&](thread_record& record, bool is_used) {
-    if (is_used && &record != &my_record()) visit(record.hazards);
-  });
-}
-
 void stop_scans() noexcept {
-  for_each_other_store([](hazard_store& store) {
+  for_each_record(default_domain, [](thread_record& record, bool is_used) {
+    // Who is none scans nothing.
+    if (!is_used || &record == &my_record()) return;
+    hazard_store& store = record.hazards;
     if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
   });
   taken_for_fork = take_lists(own_record(), true);
@@ -248,7 +243,9 @@ void put_back_what_was_taken() noexcept {
 }
 
 void go_on_scanning() noexcept {
-  for_each_other_store([](hazard_store& store) {
+  // Also those of threads that have ended meanwhile: others come to have their records.
+  for_each_record(default_domain, [](thread_record& record, bool) {
+    hazard_store& store = record.hazards;
     if (!is_stopped_by_me(store)) return;
     store.stopped_by.store(nullptr, platform::relaxed);
     store.moving.open();

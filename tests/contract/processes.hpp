@@ -14,6 +14,8 @@
 #include <new>
 #include <utility>
 
+#include "settled_fork.hpp"
+
 namespace contract {
 
 // A child that hangs ends itself after this long.
@@ -24,7 +26,7 @@ class child_process {
   template <class Body>
   explicit child_process(Body&& body) {
     std::fflush(nullptr);
-    id_ = fork();
+    id_ = settled_fork();
     if (id_ == 0) {
       alarm(child_deadline);
       body();

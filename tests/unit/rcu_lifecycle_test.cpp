@@ -308,7 +308,7 @@ TEST(rcu_fork, in_a_deleter_that_returns_leaves_a_reclaimer_at_work) {
     counter child;
     counter reclaimed;
     retire_with(rcu_default_domain(), [&] {
-      const pid_t id = fork();
+      const pid_t id = contract::settled_fork();
       if (id != 0) {
         *child.operator->() = id;
         return;
@@ -347,7 +347,7 @@ class rcu_process_exit : public testing::Test {
   std::chrono::duration<double> end_after(Body body) {
     const auto start = steady_clock::now();
     std::fflush(nullptr);
-    const pid_t id = fork();
+    const pid_t id = contract::settled_fork();
     if (id == 0) {
       alarm(contract::child_deadline);
       body();

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/rcu.hpp>
 #include <readmost/visible_readers.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "forks.hpp"
@@ -59,14 +61,25 @@ TEST(early_fork, finds_visible_readers_watched) {
 
 struct object : readmost::hazard_pointer_obj_base<object>, readmost::rcu_obj_base<object> {};
 
+// Not on the heap: see settled_fork.hpp.
+struct own_object;
+struct leave_alone {
+  void operator()(own_object*) const {}
+};
+struct own_object : readmost::hazard_pointer_obj_base<own_object, leave_alone>,
+                    readmost::rcu_obj_base<own_object, leave_alone> {};
+
 TEST(forks_at_once, leave_children_that_go_on) {
+  constexpr int rounds = 50;
+  static std::array<std::array<own_object, rounds>, 4> by_hazard_pointers;
+  static std::array<std::array<own_object, rounds>, 4> by_rcu;
   std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([] {
-      for (int i = 0; i < 50; ++i) {
-        (new object)->hazard_pointer_obj_base::retire();
-        (new object)->rcu_obj_base::retire();
-        const pid_t child = fork();
+  for (std::size_t thread = 0; thread < by_rcu.size(); ++thread) {
+    threads.emplace_back([thread] {
+      for (std::size_t i = 0; i < rounds; ++i) {
+        by_hazard_pointers[thread][i].hazard_pointer_obj_base::retire();
+        by_rcu[thread][i].rcu_obj_base::retire();
+        const pid_t child = contract::settled_fork();
         if (child == 0) {
           alarm(contract::child_deadline);
           readmost::hazard_pointer_clean_up();
@@ -108,6 +121,28 @@ TEST(forks_at_once, come_one_after_the_other) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(most_amid_forks, 1);
   EXPECT_EQ(amid_forks, 0);
+}
+
+// Where the library has its lists stand still for the fork.
+contract::helper_thread* ends_amid_fork;
+void end_it() {
+  delete std::exchange(ends_amid_fork, nullptr);
+}
+
+TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) {
+  const auto retire_and_scan = [] {
+    (new object)->hazard_pointer_obj_base::retire();
+    readmost::hazard_pointer_clean_up();
+    return 0;
+  };
+  ends_amid_fork = new contract::helper_thread;
+  ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
+  static readmost::fork_part part{.before = end_it, .in_parent = nullptr, .in_child = nullptr};
+  readmost::watch_forks(part);
+  in_a_child([] {});
+  EXPECT_EQ(ends_amid_fork, nullptr);
+  contract::helper_thread next;
+  EXPECT_EQ(next.call(retire_and_scan), 0);
 }
 
 // As one that a signal handler makes amid the calls of another.
