@@ -91,9 +91,11 @@ namespace detail {
        c = c->next.load(platform::acquire)) {
     number += readmost::chunk::capacity;
   }
-  own.record = me;
   own.number = number;
   own.place = number % places();
+  // Last, for a signal handler in between.
+  platform::signal_fence();
+  own.record = me;
   return true;
 }
 

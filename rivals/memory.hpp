@@ -1,5 +1,6 @@
-// Memory of what a lock has of each place, and of what threads note beyond eight holds. Zeroed, on
-// cache lines of its own. The process ends where there is none.
+// Memory of what a lock has of each place, of what threads note beyond eight holds, and of the
+// locks that serve a program's locks. Zeroed, on cache lines of its own. The process ends where
+// there is none.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,9 @@ constexpr unsigned highest_number(const char* text, const char* end) noexcept {
 inline unsigned nodes_of_machine() noexcept {
 #if !defined(READMOST_CHECKED)
   if (&numa_available != nullptr && &numa_max_node != nullptr && numa_available() >= 0) {
-    return static_cast<unsigned>(numa_max_node()) + 1;
+    // Below 0 until its constructor has run.
+    const int highest = numa_max_node();
+    if (highest >= 0) return static_cast<unsigned>(highest) + 1;
   }
 #endif
   const platform::file_content list = platform::content_of("/sys/devices/system/node/online");

@@ -10,19 +10,37 @@ namespace {
 
 struct piece {
   piece* next;
+  std::size_t lines;
 };
 
+// Larger pieces have pages of their own, and all one list.
 constexpr std::size_t most_lines = 64;
 constexpr std::size_t bytes_at_once = 1U << 18;
 
 // What follows is touched under this mutex alone.
 constinit spin_mutex mutex;
-piece* given_back[most_lines + 1];  // by the number of cache lines
+piece* given_back[most_lines + 1];  // by the number of cache lines; the first: larger ones
 char* fresh = nullptr;
 std::size_t fresh_lines = 0;
 
 constexpr std::size_t lines_of(std::size_t bytes) noexcept {
   return (bytes + platform::cache_line - 1) / platform::cache_line;
+}
+
+piece*& list_of(std::size_t lines) noexcept {
+  return given_back[lines <= most_lines ? lines : 0];
+}
+
+// Null if none has been given back.
+piece* take_again(std::size_t lines) noexcept {
+  const holding<spin_mutex> lists(mutex);
+  for (piece** link = &list_of(lines); *link != nullptr; link = &(*link)->next) {
+    piece* const found = *link;
+    if (found->lines != lines) continue;
+    *link = found->next;
+    return found;
+  }
+  return nullptr;
 }
 
 void* pages_of(std::size_t bytes) noexcept {
@@ -35,37 +53,29 @@ void* pages_of(std::size_t bytes) noexcept {
 
 void* take_memory(std::size_t bytes) noexcept {
   const std::size_t lines = lines_of(bytes);
-  if (lines > most_lines) return pages_of(bytes);
-  piece* again = nullptr;
-  {
-    const holding<spin_mutex> lists(mutex);
-    again = given_back[lines];
-    if (again == nullptr) {
-      if (fresh_lines < lines) {
-        fresh = static_cast<char*>(pages_of(bytes_at_once));
-        fresh_lines = bytes_at_once / platform::cache_line;
-      }
-      void* const memory = fresh;
-      fresh += lines * platform::cache_line;
-      fresh_lines -= lines;
-      return memory;
-    }
-    given_back[lines] = again->next;
+  if (piece* const again = take_again(lines)) {
+    __builtin_memset(static_cast<void*>(again), 0, lines * platform::cache_line);
+    return again;
   }
-  __builtin_memset(again, 0, lines * platform::cache_line);
-  return again;
+  if (lines > most_lines) return pages_of(bytes);
+  const holding<spin_mutex> pages(mutex);
+  if (fresh_lines < lines) {
+    fresh = static_cast<char*>(pages_of(bytes_at_once));
+    fresh_lines = bytes_at_once / platform::cache_line;
+  }
+  void* const memory = fresh;
+  fresh += lines * platform::cache_line;
+  fresh_lines -= lines;
+  return memory;
 }
 
 void give_back(void* memory, std::size_t bytes) noexcept {
-  const std::size_t lines = lines_of(bytes);
-  if (lines > most_lines) {
-    platform::give_back({static_cast<const char*>(memory), bytes});
-    return;
-  }
   auto* const unused = static_cast<piece*>(memory);
+  unused->lines = lines_of(bytes);
   const holding<spin_mutex> lists(mutex);
-  unused->next = given_back[lines];
-  given_back[lines] = unused;
+  piece*& list = list_of(unused->lines);
+  unused->next = list;
+  list = unused;
 }
 
 }  // namespace rivals
