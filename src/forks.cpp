@@ -1,8 +1,6 @@
 // The orders here have no letters, for the checker simulates no processes.
 #include "forks.hpp"
 
-#include <readmost/gate.hpp>
-
 namespace readmost {
 
 namespace {

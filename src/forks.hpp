@@ -1,6 +1,7 @@
 // fork(2): what the parts of the library do at it, one fork at a time.
 #pragma once
 
+#include <readmost/gate.hpp>
 #include <readmost/platform.hpp>
 
 namespace readmost {
@@ -27,6 +28,17 @@ inline void watch_forks(fork_part& part) noexcept {
 
 // That of src/registry.cpp, called before all others: it puts the records in order.
 extern fork_part domains_at_fork;
+
+// The part of what needs no more than that nobody else is behind this gate at the fork.
+template <gate& Of>
+inline constinit bool is_closed_for_fork = false;
+template <gate& Of>
+inline constinit fork_part closed_at_fork{.before = [] { is_closed_for_fork<Of> = Of.try_close(); },
+                                          .in_parent =
+                                              [] {
+                                                if (is_closed_for_fork<Of>) Of.open();
+                                              },
+                                          .in_child = [] { Of.open_in_child(); }};
 
 // In a child: what is only read of the parent's memory need not be copied.
 template <class Value>

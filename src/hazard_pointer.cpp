@@ -234,11 +234,15 @@ bool is_stopped_by_me(const hazard_store& store) noexcept {
   return store.stopped_by.load(platform::relaxed) == &taken_for_fork;
 }
 
+// Where all scans look, also those of the threads that retired it.
 void put_back_what_was_taken() noexcept {
-  thread_record* const me = own_record();
-  while (retired* const object = taken_for_fork) {
-    taken_for_fork = object->next;
-    keep(me, *object);
+  retired* left = taken_for_fork;
+  // None is put back twice where a signal handler forks meanwhile.
+  taken_for_fork = nullptr;
+  while (left != nullptr) {
+    retired& object = *left;
+    left = object.next;
+    keep(nullptr, object);
   }
 }
 

@@ -545,8 +545,13 @@ void stop_moving() noexcept {
 }
 
 void go_on_moving() noexcept {
-  for (; stopped != 0; stopped &= stopped - 1) {
-    all_reclamation[__builtin_ctz(stopped)].moving.open();
+  while (stopped != 0) {
+    reclamation& r = all_reclamation[__builtin_ctz(stopped)];
+    stopped &= stopped - 1;
+    r.moving.open();
+    // It may have looked before `has_early` told of what was taken from the queues, and be asleep.
+    // The fork was a fence.
+    if (r.has_early.load(platform::relaxed)) wake_reclaimer(r);
   }
 }
 

@@ -149,13 +149,15 @@ void undo_decision(thread_record& record) noexcept {
   lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
 }
 
-// Nor does a thread wait that is no more.
+// Nor does a thread wait that is no more; but in the parent it does, whose lock this may be.
 void undo_waiting(thread_record& record) noexcept {
   const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
   if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;
   record.waiting_in.store(0, platform::relaxed);
   constexpr std::uintptr_t tags = 3;
-  auto& state = reinterpret_cast<rwlock*>(waiting & ~tags)->state;
+  auto* const lock = reinterpret_cast<rwlock*>(waiting & ~tags);
+  if (platform::kind_of_mapping(lock) == platform::mapping_kind::shared_memory) return;
+  auto& state = lock->state;
   state.store(
       rwlock::without_waiter(state.load(platform::relaxed), static_cast<waits_as>(waiting & tags)),
       platform::relaxed);

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "rivals/spin.hpp"
+#include "../forks.hpp"
 
 namespace rivals {
 
@@ -17,8 +17,8 @@ struct piece {
 constexpr std::size_t most_lines = 64;
 constexpr std::size_t bytes_at_once = 1U << 18;
 
-// What follows is touched under this mutex alone.
-constinit spin_mutex mutex;
+// What follows is touched by who has closed it alone.
+constinit readmost::gate memory_gate;
 piece* given_back[most_lines + 1];  // by the number of cache lines; the first: larger ones
 char* fresh = nullptr;
 std::size_t fresh_lines = 0;
@@ -33,7 +33,7 @@ piece*& list_of(std::size_t lines) noexcept {
 
 // Null if none has been given back.
 piece* take_again(std::size_t lines) noexcept {
-  const holding<spin_mutex> lists(mutex);
+  const readmost::closed_gate lists(memory_gate);
   for (piece** link = &list_of(lines); *link != nullptr; link = &(*link)->next) {
     piece* const found = *link;
     if (found->lines != lines) continue;
@@ -58,7 +58,7 @@ void* take_memory(std::size_t bytes) noexcept {
     return again;
   }
   if (lines > most_lines) return pages_of(bytes);
-  const holding<spin_mutex> pages(mutex);
+  const readmost::closed_gate pages(memory_gate);
   if (fresh_lines < lines) {
     fresh = static_cast<char*>(pages_of(bytes_at_once));
     fresh_lines = bytes_at_once / platform::cache_line;
@@ -72,7 +72,7 @@ void* take_memory(std::size_t bytes) noexcept {
 void give_back(void* memory, std::size_t bytes) noexcept {
   auto* const unused = static_cast<piece*>(memory);
   unused->lines = lines_of(bytes);
-  const holding<spin_mutex> lists(mutex);
+  const readmost::closed_gate lists(memory_gate);
   piece*& list = list_of(unused->lines);
   unused->next = list;
   list = unused;
@@ -83,8 +83,7 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 namespace readmost::interpose {
 
 void watch_forks_of_lock_memory() noexcept {
-  platform::watch_fork([] { rivals::mutex.lock(); }, [] { rivals::mutex.unlock(); },
-                       [] { rivals::mutex.unlock(); });
+  watch_forks(closed_at_fork<rivals::memory_gate>);
 }
 
 }  // namespace readmost::interpose

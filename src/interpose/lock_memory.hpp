@@ -10,7 +10,7 @@
 
 namespace readmost::interpose {
 
-// To be called before the program asks to be called at forks, as watch_forks_of_made_locks().
+// As watch_forks_of_made_locks().
 void watch_forks_of_lock_memory() noexcept;
 
 }  // namespace readmost::interpose

@@ -1,7 +1,7 @@
 #include "made_locks.hpp"
 
+#include "../forks.hpp"
 #include "lock_memory.hpp"
-#include "rivals/spin.hpp"
 
 namespace readmost::interpose {
 
@@ -16,15 +16,13 @@ struct alignas(platform::cache_line) block {
 constexpr std::size_t buckets = 1U << 14;
 constexpr std::size_t retired_kept = 1024;
 
-// All that follows is touched under this mutex alone.
-constinit rivals::spin_mutex mutex;
+// What follows is touched by who has closed it alone.
+constinit gate lists_gate;
 block* serving[buckets];
 // In the order in which they were retired.
 block* first_retired = nullptr;
 block** end_of_retired = &first_retired;
 std::size_t retired = 0;
-
-using holding = rivals::holding<rivals::spin_mutex>;
 
 void* lock_in(block& b) noexcept {
   return &b + 1;
@@ -55,7 +53,7 @@ void retire(block& b) noexcept {
 
 // Null while there are so few that a thread may still be in the unlock of one.
 block* oldest_retired() noexcept {
-  const holding lists(mutex);
+  const closed_gate lists(lists_gate);
   if (retired <= retired_kept) return nullptr;
   block* const oldest = first_retired;
   first_retired = oldest->next;
@@ -86,7 +84,7 @@ void destroy_lock(block& b, const lock_class& of) noexcept {
 
 // Makes it the lock of `l`, unless that has one already; the one it has.
 void* serve(layout& l, block& b) noexcept {
-  const holding lists(mutex);
+  const closed_gate lists(lists_gate);
   if (void* const made = l.made.load(platform::acquire)) return made;
   if (block* const of_former_lock = take_from_bucket(l)) retire(*of_former_lock);
   b.serves = &l;
@@ -100,10 +98,10 @@ void* serve(layout& l, block& b) noexcept {
 }  // namespace
 
 void watch_forks_of_made_locks() noexcept {
-  platform::watch_fork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  watch_forks(closed_at_fork<lists_gate>);
 }
 
-// A lock is constructed under no mutex: it may look at the machine, and take memory.
+// A lock is constructed with the gate open: it may look at the machine, and take memory.
 void* make_lock(layout& l, const lock_class& of) noexcept {
   block& b = construct_lock(of);
   void* const made = serve(l, b);
@@ -112,7 +110,7 @@ void* make_lock(layout& l, const lock_class& of) noexcept {
 }
 
 void retire_lock(layout& l) noexcept {
-  const holding lists(mutex);
+  const closed_gate lists(lists_gate);
   if (block* const served = take_from_bucket(l)) retire(*served);
   l.made.store(nullptr, platform::relaxed);
 }

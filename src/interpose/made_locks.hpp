@@ -14,8 +14,7 @@
 
 namespace readmost::interpose {
 
-// To be called before the program asks to be called at forks: it may lock then, and a child must
-// not find the lists half changed.
+// So that a child does not find the lists half changed.
 void watch_forks_of_made_locks() noexcept;
 
 // What is to be known of a class of locks; its objects need no more than a cache line's alignment.

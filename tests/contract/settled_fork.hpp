@@ -53,10 +53,13 @@ inline void await_settled_threads() {
 }
 
 inline pid_t settled_fork() {
-  static std::recursive_mutex one_by_one;  // a fork handler may fork
-  const std::lock_guard guard(one_by_one);
+  static std::mutex one_by_one;
+  static thread_local int depth = 0;  // a fork handler may fork
+  if (depth++ == 0) one_by_one.lock();
   await_settled_threads();
-  return fork();
+  const pid_t child = fork();
+  if (--depth == 0) one_by_one.unlock();  // in the child too, which does not own a recursive one
+  return child;
 }
 
 #else

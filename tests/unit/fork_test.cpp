@@ -46,6 +46,34 @@ TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
   unit::unlock(lock);
 }
 
+TEST(fork, a_lock_in_shared_memory_is_left_to_those_who_wait_in_the_parent) {
+  contract::shared_object<readmost::shared_mutex> mutex;
+  helper_thread reader, writer;
+  ASSERT_EQ(reader.call([&] {
+    mutex->lock_shared();
+    return 0;
+  }),
+            0);
+  writer.begin([&] {
+    mutex->lock();
+    mutex->unlock();
+    return 0;
+  });
+  ASSERT_TRUE(writer.falls_asleep());
+  in_a_child([] {});
+  EXPECT_EQ(reader.call([&] {
+    mutex->unlock_shared();
+    return 0;
+  }),
+            0);
+  ASSERT_EQ(writer.end(), 0);
+  ASSERT_TRUE(mutex->try_lock_shared());
+  EXPECT_FALSE(mutex->try_lock()) << "a reader is inside";
+  mutex->unlock_shared();
+  EXPECT_TRUE(mutex->try_lock());
+  mutex->unlock();
+}
+
 TEST(fork, the_forking_thread_keeps_its_holds_in_the_child) {
   rwlock biased, active;
   active.traits.store(rwlock::never_biased);

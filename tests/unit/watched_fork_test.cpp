@@ -145,6 +145,29 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
   EXPECT_EQ(next.call(retire_and_scan), 0);
 }
 
+TEST(forks_at_once, leave_what_another_thread_retired_to_its_scans) {
+  static std::atomic<bool> reclaimed{false};
+  struct tell {
+    void operator()(void*) const { reclaimed = true; }
+  };
+  struct told : readmost::hazard_pointer_obj_base<told, tell> {};
+  static told one;
+  ASSERT_NE(readmost::enlist(), nullptr);  // the forking thread has a record, and retires nothing
+  contract::helper_thread other;
+  ASSERT_EQ(other.call([] {
+    one.retire();
+    return 0;
+  }),
+            0);
+  in_a_child([] {});
+  EXPECT_EQ(other.call([] {
+    readmost::hazard_pointer_clean_up();
+    return 0;
+  }),
+            0);
+  EXPECT_TRUE(reclaimed);
+}
+
 // As one that a signal handler makes amid the calls of another.
 std::atomic<int> forks_inside{0};
 void fork_inside() {
