@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "configuration.hpp"
 #include "locks.hpp"
 
 namespace {
@@ -48,7 +49,9 @@ void expect_exclusion(const contract::variant& v, unsigned writes_one_in, int st
       const auto timed = contract::timed_operations();
       for (int step = 0; step < steps; ++step) {
         const bool writes = random() % writes_one_in == 0;
-        const auto choice = random() % 8;
+        // glibc 2.36 loses wake-ups of locks of this kind where there are deadlines.
+        const bool without_deadlines = v.kind == 2 && !contract::readmost_rules();
+        const auto choice = random() % (without_deadlines ? 5 : 8);
         int result;
         if (choice < 5) {
           result = untimed[(writes ? 2 : 0) + choice % 2].call(&lock);

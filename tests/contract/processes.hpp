@@ -19,7 +19,7 @@
 namespace contract {
 
 // A child that hangs ends itself after this long.
-inline constexpr unsigned child_deadline = 20;
+inline constexpr unsigned child_deadline = 60;
 
 class child_process {
  public:
