@@ -136,12 +136,18 @@ void make_holds_active(thread_record& record) noexcept {
   }
 }
 
+// In memory that the parent shares: its threads, which are not in the child, go on with the lock.
+bool is_in_shared_memory(const rwlock& lock) noexcept {
+  return platform::kind_of_mapping(&lock) == platform::mapping_kind::shared_memory;
+}
+
 // A writer that vanished while it was finding out who is inside has never been inside.
 void undo_decision(thread_record& record) noexcept {
   const std::uintptr_t address = record.deciding.load(platform::relaxed);
   if (address == 0) return;
   record.deciding.store(0, platform::relaxed);
   auto& lock = *reinterpret_cast<rwlock*>(address);
+  if (is_in_shared_memory(lock)) return;
   const std::uint64_t state = lock.state.load(platform::relaxed);
   if ((state & rwlock::writing) == 0 || lock.grant.load(platform::relaxed) != rwlock::not_granted) {
     return;
@@ -149,18 +155,17 @@ void undo_decision(thread_record& record) noexcept {
   lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
 }
 
-// Nor does a thread wait that is no more; but in the parent it does, whose lock this may be.
+// Nor does a thread wait that is no more.
 void undo_waiting(thread_record& record) noexcept {
   const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
   if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;
   record.waiting_in.store(0, platform::relaxed);
   constexpr std::uintptr_t tags = 3;
-  auto* const lock = reinterpret_cast<rwlock*>(waiting & ~tags);
-  if (platform::kind_of_mapping(lock) == platform::mapping_kind::shared_memory) return;
-  auto& state = lock->state;
-  state.store(
-      rwlock::without_waiter(state.load(platform::relaxed), static_cast<waits_as>(waiting & tags)),
-      platform::relaxed);
+  auto& lock = *reinterpret_cast<rwlock*>(waiting & ~tags);
+  if (is_in_shared_memory(lock)) return;
+  lock.state.store(rwlock::without_waiter(lock.state.load(platform::relaxed),
+                                          static_cast<waits_as>(waiting & tags)),
+                   platform::relaxed);
 }
 
 void keep_only_own_record(domain& d) noexcept {

@@ -179,6 +179,23 @@ TEST(fork, a_writer_that_had_not_decided_yet_is_not_inside_in_the_child) {
   });
 }
 
+TEST(fork, a_writer_of_a_lock_in_shared_memory_goes_on_deciding_in_the_parent) {
+  contract::shared_object<rwlock> lock;
+  helper_thread writer;
+  writer.call([&] {
+    readmost::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(lock.operator->()));
+    return 0;
+  });
+  lock->grant.store(rwlock::not_granted);
+  lock->state.store(rwlock::writing);
+  in_a_child([] {});
+  EXPECT_EQ(lock->state.load(), rwlock::writing);
+  writer.call([] {
+    my_record().deciding.store(0);
+    return 0;
+  });
+}
+
 TEST(fork, a_writer_that_was_inside_stays_inside_in_the_child) {
   rwlock lock;
   helper_thread writer;
