@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/contract/processes.hpp"
 
 namespace {
 
@@ -64,16 +67,21 @@ TEST_P(processes, pass_on_what_a_task_throws) {
 }
 
 TEST(several_processes, share_the_tasks) {
+  // A worker's first task ends when each worker has one.
+  contract::shared_object<std::atomic<int>> begun;
   std::set<std::string> workers;
   in_processes(
       3, 12, number,
-      [](std::size_t) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      [&](std::size_t) {
+        ++*begun.operator->();
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (*begun.operator->() < 3 && std::chrono::steady_clock::now() < deadline) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         return std::to_string(getpid());
       },
       [&](std::size_t, const std::string& worker) { workers.insert(worker); });
-  EXPECT_GE(workers.size(), 2U);  // the third may have come too late
-  EXPECT_LE(workers.size(), 3U);
+  EXPECT_EQ(workers.size(), 3U);
   EXPECT_FALSE(workers.contains(std::to_string(getpid())));
 }
 
