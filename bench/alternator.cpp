@@ -1,6 +1,6 @@
 // The alternator (BRAVO 5.2, Fig. 2).
 #include <algorithm>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
 #include "locks/compare_locks.hpp"
@@ -28,7 +28,7 @@ struct options {
 
 double turns_per_second(bench::guarded_counter& lock, unsigned threads,
                         std::chrono::nanoseconds time) {
-  const bool polite = threads > readmost::platform::usable_cpus();
+  const bool polite = threads > readmost::detail::platform::usable_cpus();
   std::vector<bench::ring_place> ring(threads);
   ring.front().turn = 1;
   std::vector<bench::timed_body> bodies;

@@ -32,10 +32,10 @@ constexpr const char* description =
 // --- Policies -----------------------------------------------------------------------------------
 
 struct table_of_4096 : bravo_policy {
-  using table = readmost::shared_table_of_4096;
+  using table = readmost::detail::shared_table_of_4096;
 };
 struct private_slots : bravo_policy {
-  using table = readmost::private_table<>;
+  using table = readmost::detail::private_table<>;
 };
 struct scattered : bravo_policy {
   static constexpr bool spreads_threads = false;
@@ -163,10 +163,10 @@ void measure_policy(const options& chosen, bench::effort effort, bench::figures&
 }
 
 // Of a table in which some others have a slot; the cache is as the scan before has left it.
-template <readmost::scan_with Kernel>
+template <readmost::detail::scan_with Kernel>
 void measure_scan(const options&, bench::effort effort, bench::figures& found) {
   struct alignas(64) slots {
-    std::array<readmost::visible_slot, 4096> slot{};
+    std::array<readmost::detail::visible_slot, 4096> slot{};
   };
   const auto table = std::make_unique<slots>();
   std::minstd_rand random(1);
@@ -174,7 +174,7 @@ void measure_scan(const options&, bench::effort effort, bench::figures& found) {
   constexpr std::uint64_t nobodys = 0x1000'0000'0000;
   for (const std::size_t count : {std::size_t{512}, std::size_t{4096}}) {
     const double whole = best_of(effort, 20, [&] {
-      if (readmost::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
+      if (readmost::detail::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
         throw std::runtime_error("a scan finds what nobody has put into the table");
       }
     });
@@ -192,7 +192,7 @@ struct part {
 
 std::vector<part> all_parts() {
   using bench::pthread_lock;
-  using readmost::scan_with;
+  using readmost::detail::scan_with;
   std::vector<part> all{
       {"default", measure_policy<bravo_policy>},
       {"pthread", measure_lock<pthread_lock, pthread_lock, pthread_lock>},
@@ -213,7 +213,7 @@ std::vector<part> all_parts() {
   };
   const auto add = [&](scan_with kernel, const char* name,
                        void (*measure)(const options&, bench::effort, bench::figures&)) {
-    if (readmost::is_available(kernel)) all.push_back({name, measure});
+    if (readmost::detail::is_available(kernel)) all.push_back({name, measure});
   };
   add(scan_with::sse2, "scan, sse2", measure_scan<scan_with::sse2>);
   add(scan_with::avx2, "scan, avx2", measure_scan<scan_with::avx2>);

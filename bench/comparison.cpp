@@ -14,7 +14,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -175,7 +175,7 @@ struct settings {
 nlohmann::json machine() {
   utsname system{};
   uname(&system);
-  return {{"processors", readmost::platform::usable_cpus()},
+  return {{"processors", readmost::detail::platform::usable_cpus()},
           {"kernel", system.release},
           {"architecture", system.machine}};
 }

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
@@ -131,7 +131,7 @@ class measurement {
 
  private:
   static std::vector<bench::timed_body> readers_of(bench::guarded_counter& counter) {
-    const unsigned cpus = readmost::platform::usable_cpus();
+    const unsigned cpus = readmost::detail::platform::usable_cpus();
     return std::vector<bench::timed_body>(
         std::max(cpus, 2U) - 1,
         [&counter](const std::atomic<bool>& stopped) { return counter.read(0, 0, stopped); });

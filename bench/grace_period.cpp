@@ -60,7 +60,7 @@ class measurement {
   // A latency begins when the grace period is asked for or at start(), whichever is later.
   template <class Prepare, class Start>
   void measure(const char* table, unsigned times, Prepare prepare, Start start) {
-    const bool ours = rcu_.name() == "readmost::rcu";
+    const bool ours = rcu_.name() == "readmost::detail::rcu";
     bench::percentiles latencies;
     // The first ones start what is needed once.
     for (int i = 0; i < 3; ++i) {

@@ -101,7 +101,7 @@ class pool {
 
 template <class Policy>
 struct with_private_tables : Policy {
-  using table = readmost::private_table<4096>;
+  using table = readmost::detail::private_table<4096>;
 };
 
 template <class Policy>

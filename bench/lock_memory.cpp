@@ -15,7 +15,7 @@ namespace {
 template <class Lock>
 constexpr std::size_t thread_bytes() {
   if constexpr (std::is_same_v<Lock, readmost::shared_mutex>) {
-    return sizeof(readmost::thread_record);
+    return sizeof(readmost::detail::thread_record);
   } else if constexpr (requires { bench::holder<Lock>::thread_bytes; }) {
     return bench::holder<Lock>::thread_bytes;
   } else {

@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
@@ -61,7 +61,7 @@ void measure_sleepers(const bench::contender& lock, const options& chosen, unsig
   bodies.push_back([&](const std::atomic<bool>& stopped) {
     return counter->write_and_wait(pause, waits, stopped);
   });
-  for (unsigned i = 0; i < readmost::platform::usable_cpus(); ++i) {
+  for (unsigned i = 0; i < readmost::detail::platform::usable_cpus(); ++i) {
     bodies.push_back([](const std::atomic<bool>& stopped) -> std::uint64_t {
       while (!stopped.load(std::memory_order_relaxed)) sched_yield();
       return 0;

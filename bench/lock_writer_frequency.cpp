@@ -1,7 +1,7 @@
 // Readers and a writer that waits between its writes (FCP Fig. 21), for locks; writer_frequency
 // is the same for RCU.
 #include <algorithm>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "locks/compare_locks.hpp"
 #include "locks/timed_run.hpp"
@@ -18,7 +18,7 @@ constexpr const char* description =
 
 struct options {
   bench::seconds_option seconds;
-  unsigned readers = std::max(readmost::platform::usable_cpus(), 2U) - 1;
+  unsigned readers = std::max(readmost::detail::platform::usable_cpus(), 2U) - 1;
   std::vector<unsigned> delays{0, 1, 10, 100, 1000, 10'000};
 
   void add_to(CLI::App& app) {

@@ -1,7 +1,7 @@
 // What it costs to have threads take notice, by what means (FCP Table 2 and section 3.1).
 #include <algorithm>
 #include <cmath>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
 #include "comparison.hpp"
@@ -69,7 +69,7 @@ void measure_sending(unsigned threads, bench::effort chosen, bench::figures& fou
 // From `least` to as many receivers as can run: all where those are few, else powers of two and the
 // last.
 std::vector<unsigned> steps(unsigned least) {
-  const unsigned most = std::max(readmost::platform::usable_cpus(), 2U) - 1;
+  const unsigned most = std::max(readmost::detail::platform::usable_cpus(), 2U) - 1;
   std::vector<unsigned> found;
   for (unsigned i = least; i < most; i = i < 4 ? i + 1 : 2 * i) found.push_back(i);
   found.push_back(most);
@@ -77,13 +77,14 @@ std::vector<unsigned> steps(unsigned least) {
 }
 
 void membarrier(bench::effort chosen, bench::figures& found) {
-  if (!readmost::platform::enable_heavy_fence()) {
+  if (!readmost::detail::platform::enable_heavy_fence()) {
     throw std::runtime_error("membarrier(2) is needed and may not be used here");
   }
   for (const unsigned threads : steps(0)) {
     bench::running_threads running(threads);
     measure_sending(threads, chosen, found, running, [] {
-      if (!readmost::platform::heavy_fence()) throw std::runtime_error("membarrier(2) failed");
+      if (!readmost::detail::platform::heavy_fence())
+        throw std::runtime_error("membarrier(2) failed");
     });
   }
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
 #include "comparison.hpp"
@@ -69,7 +69,7 @@ class measurement {
     }
     table_->settle();
     check(sum, updates);
-    const unsigned at_once = std::min(threads, readmost::platform::usable_cpus());
+    const unsigned at_once = std::min(threads, readmost::detail::platform::usable_cpus());
     return single_threaded_ ? per_second * at_once : per_second;
   }
 
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
       for (const std::size_t buckets : given.buckets) {
         measurement of(maker, buckets, time, found);
         for (const unsigned threads : given.threads.counts(chosen)) of.searches(threads);
-        for (const double share : shares) of.mix(readmost::platform::usable_cpus(), share);
+        for (const double share : shares) of.mix(readmost::detail::platform::usable_cpus(), share);
       }
     }
   };

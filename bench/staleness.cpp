@@ -1,7 +1,7 @@
 // How soon readers see a new version by themselves (FCP 3.1 and Fig. 1).
 #include <algorithm>
 #include <optional>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "comparison.hpp"
 #include "rcu/versions.hpp"
@@ -59,7 +59,7 @@ void measure_memory(bench::effort chosen, bench::figures& found) {
 }
 
 void measure_sections(const reader_kind& kind, bench::effort chosen, bench::figures& found) {
-  const unsigned readers = std::max(readmost::platform::usable_cpus(), 2U) - 1;
+  const unsigned readers = std::max(readmost::detail::platform::usable_cpus(), 2U) - 1;
   const std::vector<std::optional<double>> seen = bench::measure_versions(
       readers, kind.section, kind.rest, chosen.times(20'000), chosen.time(1s));
   std::vector<double> times;

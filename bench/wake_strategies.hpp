@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@
 
 namespace bench {
 
-namespace platform = readmost::platform;
+namespace platform = readmost::detail::platform;
 
 // A round: one thread calls prepare(), others call sleep(), it calls wake(), which lets all of them
 // return from sleep(), and each calls leave().

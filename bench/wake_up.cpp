@@ -26,7 +26,7 @@
 
 namespace {
 
-namespace platform = readmost::platform;
+namespace platform = readmost::detail::platform;
 
 // What the kernel says a thread of this process is doing.
 class thread_state {

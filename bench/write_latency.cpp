@@ -14,7 +14,7 @@
 #include "background_readers.hpp"
 #include "measured_locks.hpp"
 #include "run_benchmarks.hpp"
-#include "statistics.hpp"
+#include "statistics/statistics.hpp"
 
 namespace {
 
@@ -26,7 +26,7 @@ template <class Lock, class Prepare, class Start>
 void measure_writes(benchmark::State& state, Lock& lock, Prepare prepare, Start start) {
   bench::holder<Lock> mine(lock);
   std::vector<double> waits;
-  const readmost::statistics before = readmost::collect_statistics();
+  const readmost::detail::statistics before = readmost::detail::collect_statistics();
   for (auto _ : state) {
     prepare(mine);
     const auto asked = clock::now();
@@ -37,7 +37,7 @@ void measure_writes(benchmark::State& state, Lock& lock, Prepare prepare, Start 
     state.SetIterationTime(wait.count());
     waits.push_back(wait.count() * 1e9);
   }
-  const readmost::statistics after = readmost::collect_statistics();
+  const readmost::detail::statistics after = readmost::detail::collect_statistics();
   std::sort(waits.begin(), waits.end());
   state.counters["median_ns"] = boost::math::statistics::median(waits);
   state.counters["p99_ns"] = waits[(waits.size() - 1) * 99 / 100];

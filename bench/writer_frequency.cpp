@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "rcu/background.hpp"
 #include "rcu/compare_sides.hpp"
@@ -20,7 +20,7 @@ constexpr const char* description =
 void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,
                    bench::effort chosen, bench::figures& found) {
   bench::filled_cell cell;
-  const unsigned cpus = readmost::platform::usable_cpus();
+  const unsigned cpus = readmost::detail::platform::usable_cpus();
   const bench::hot_readers readers(side, *cell, std::max(cpus, 2U) - 1);
   std::uint64_t writes = 0;
   const std::uint64_t reads_before = readers.done();

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <readmost/mutant.hpp>
+#include <readmost/detail/platform/mutant.hpp>
 #include <stdexcept>
 
 #include "catalogue.hpp"
@@ -221,10 +221,10 @@ int main_of(int count, char** words) {
   };
   const auto add_choices = [&](CLI::App* to) {
     to->add_option("--mutant", asked.mutant,
-                   "with a deliberate defect (include/readmost/mutant.hpp)");
-    to->add_option(
-        "--weaken", asked.letter,
-        "without an order or fence, by LETTER or LETTER=ORDER (include/readmost/letters.hpp)");
+                   "with a deliberate defect (include/readmost/detail/platform/mutant.hpp)");
+    to->add_option("--weaken", asked.letter,
+                   "without an order or fence, by LETTER or LETTER=ORDER "
+                   "(include/readmost/detail/platform/letters.hpp)");
     to->add_option("--memory", asked.memory, "sc, tso, ra or all")
         ->check(CLI::IsMember({"sc", "tso", "ra", "all"}));
     to->add_option("--json", asked.json, "file for the results");

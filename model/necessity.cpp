@@ -311,7 +311,7 @@ mutant mutant_named(const std::string& name) {
     if (name == each.name) return each.which;
   }
   throw std::invalid_argument("there is no mutant '" + name +
-                              "'; include/readmost/mutant.hpp lists them");
+                              "'; include/readmost/detail/platform/mutant.hpp lists them");
 }
 
 weakening weakening_named(const std::string& text) {
@@ -336,7 +336,7 @@ weakening weakening_named(const std::string& text) {
     if (name == each.name) return {each.which, order};
   }
   throw std::invalid_argument("there is no letter '" + name +
-                              "'; include/readmost/letters.hpp lists them");
+                              "'; include/readmost/detail/platform/letters.hpp lists them");
 }
 
 int find_necessity(const necessity_request& asked) {

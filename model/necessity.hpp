@@ -2,7 +2,7 @@
 // asks the scenarios.
 #pragma once
 
-#include <readmost/mutant.hpp>
+#include <readmost/detail/platform/mutant.hpp>
 #include <string>
 #include <vector>
 
@@ -10,6 +10,8 @@
 #include "processes.hpp"
 
 namespace readmost::model {
+
+using namespace readmost::detail;
 
 struct necessity_request {
   std::vector<std::string> names;  // of letters and mutants; all when empty

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "engine/explore.hpp"
 

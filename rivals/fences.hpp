@@ -1,7 +1,7 @@
 // The asymmetric fence without a letter, for locks that are not the library's: nobody weakens it.
 #pragma once
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 namespace rivals {
 
@@ -12,11 +12,11 @@ bool heavy_fence() noexcept;
 #else
 // As in readmost/platform.hpp.
 inline void light_fence() noexcept {
-  readmost::platform::light_fence();
+  readmost::detail::platform::light_fence();
 }
 // A fork's child has to ask for it anew.
 inline bool heavy_fence() noexcept {
-  namespace platform = readmost::platform;
+  namespace platform = readmost::detail::platform;
   return platform::heavy_fence() || (platform::enable_heavy_fence() && platform::heavy_fence());
 }
 #endif
@@ -24,13 +24,13 @@ inline bool heavy_fence() noexcept {
 // Whether there is one in this process; asked once. Where there is none the locks that need it keep
 // all readers on their slow paths.
 namespace detail {
-inline constinit readmost::platform::atomic<int> heavy_fence_state{0};
+inline constinit readmost::detail::platform::atomic<int> heavy_fence_state{0};
 }
 inline bool has_heavy_fence() noexcept {
-  int state = detail::heavy_fence_state.load(readmost::platform::relaxed);
+  int state = detail::heavy_fence_state.load(readmost::detail::platform::relaxed);
   if (state == 0) {
-    state = readmost::platform::enable_heavy_fence() ? 1 : -1;
-    detail::heavy_fence_state.store(state, readmost::platform::relaxed);
+    state = readmost::detail::platform::enable_heavy_fence() ? 1 : -1;
+    detail::heavy_fence_state.store(state, readmost::detail::platform::relaxed);
   }
   return state > 0;
 }
@@ -39,8 +39,8 @@ inline bool has_heavy_fence() noexcept {
 // has time to come by a fence of its own, and nobody relies on it any more.
 inline void heavy_fence_or_time() noexcept {
   if (heavy_fence()) return;
-  detail::heavy_fence_state.store(-1, readmost::platform::relaxed);
-  readmost::platform::sleep_for(10'000'000);
+  detail::heavy_fence_state.store(-1, readmost::detail::platform::relaxed);
+  readmost::detail::platform::sleep_for(10'000'000);
 }
 
 }  // namespace rivals

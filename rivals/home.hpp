@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <readmost/domain.hpp>
+#include <readmost/detail/threads/domain.hpp>
 
 #include "rivals/memory.hpp"
 #include "rivals/spin.hpp"
@@ -66,7 +66,7 @@ struct hold_block {
 namespace detail {
 
 struct thread_state {
-  const readmost::thread_record* record;  // whose number this is
+  const readmost::detail::thread_record* record;  // whose number this is
   std::uint32_t number;
   std::uint32_t place;
   hold_block noted;
@@ -84,12 +84,12 @@ inline constexpr unsigned no_number = ~0U;
 namespace detail {
 
 [[gnu::noinline, gnu::cold]] inline bool settle() noexcept {
-  const readmost::thread_record* const me = readmost::enlist();
+  const readmost::detail::thread_record* const me = readmost::detail::enlist();
   if (me == nullptr) return false;
   unsigned number = me->number;
-  for (readmost::chunk* c = readmost::default_domain.chunks.load(platform::relaxed); c != me->home;
-       c = c->next.load(platform::acquire)) {
-    number += readmost::chunk::capacity;
+  for (readmost::detail::chunk* c = readmost::detail::default_domain.chunks.load(platform::relaxed);
+       c != me->home; c = c->next.load(platform::acquire)) {
+    number += readmost::detail::chunk::capacity;
   }
   own.number = number;
   own.place = number % places();
@@ -100,7 +100,7 @@ namespace detail {
 }
 
 inline bool is_settled() noexcept {
-  return own.record == &readmost::my_record() || settle();
+  return own.record == &readmost::detail::my_record() || settle();
 }
 
 }  // namespace detail

@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 namespace rivals {
 
-namespace platform = readmost::platform;
+namespace platform = readmost::detail::platform;
 
 #if defined(RIVALS_MEMORY_ELSEWHERE)
 

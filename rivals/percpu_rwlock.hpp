@@ -28,8 +28,8 @@
 // RCU. Size: a line, and a line per counter, two for each CPU.
 #pragma once
 
-#include <readmost/grace_period.hpp>
-#include <readmost/read_section.hpp>
+#include <readmost/detail/rcu/grace_period.hpp>
+#include <readmost/detail/rcu/read_section.hpp>
 
 #include "rivals/home.hpp"
 
@@ -91,14 +91,14 @@ class percpu_rwlock {
   bool count_own(std::int32_t by) noexcept {
     const unsigned number = my_number();
     if (number >= own_readers_.size()) return false;
-    readmost::thread_record& me = readmost::my_record();
-    readmost::enter_section(me, 0);
+    readmost::detail::thread_record& me = readmost::detail::my_record();
+    readmost::detail::enter_section(me, 0);
     const bool no_writer = writers_.load(platform::acquire) == 0;
     if (no_writer) {
       auto& own = own_readers_[number];
       own.store(own.load(platform::relaxed) + by, platform::relaxed);
     }
-    readmost::leave_section(me, 0);
+    readmost::detail::leave_section(me, 0);
     return no_writer;
   }
 
@@ -106,7 +106,8 @@ class percpu_rwlock {
   // and what those did who have left.
   void announce() noexcept {
     writers_.fetch_add(1, platform::relaxed);
-    readmost::synchronize(readmost::default_domain, readmost::urgency::hurry);
+    readmost::detail::synchronize(readmost::detail::default_domain,
+                                  readmost::detail::urgency::hurry);
   }
 
   // What nobody adds to any more is moved into the common counter.

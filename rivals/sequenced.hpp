@@ -1,7 +1,7 @@
 // Data that may be read while it is written, by readers who find out afterwards.
 #pragma once
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 namespace rivals {
 
@@ -17,14 +17,14 @@ class sequenced {
   sequenced(const sequenced&) = delete;
   sequenced& operator=(const sequenced&) = delete;
 
-  operator T() const noexcept { return value_.load(readmost::platform::acquire); }
+  operator T() const noexcept { return value_.load(readmost::detail::platform::acquire); }
   sequenced& operator=(T value) noexcept {
-    value_.store(value, readmost::platform::release);
+    value_.store(value, readmost::detail::platform::release);
     return *this;
   }
 
  private:
-  readmost::platform::atomic<T> value_{};
+  readmost::detail::platform::atomic<T> value_{};
 };
 
 }  // namespace rivals

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 namespace rivals {
 
-namespace platform = readmost::platform;
+namespace platform = readmost::detail::platform;
 
 // The wait of one operation.
 class spin {

@@ -8,15 +8,16 @@ namespace bench {
 template <class Lock, class Policy>
 struct size_of<readmost::bravo<Lock, Policy>> : size_of_lock_alone<readmost::bravo<Lock, Policy>> {
   static std::size_t of_each_thread() {
-    return sizeof(readmost::thread_record) + sizeof(readmost::visible_reader) +
-           (Policy::by_consensus ? sizeof(readmost::own_slots) : 0);
+    return sizeof(readmost::detail::thread_record) + sizeof(readmost::detail::visible_reader) +
+           (Policy::by_consensus ? sizeof(readmost::detail::own_slots) : 0);
   }
   // The table, which all locks share; once it has grown it may be larger.
   static std::size_t of_the_process() {
     if constexpr (Policy::by_consensus) {
       return 0;
     } else {
-      return (std::size_t{Policy::table::newest().mask} + 1) * sizeof(readmost::visible_slot);
+      return (std::size_t{Policy::table::newest().mask} + 1) *
+             sizeof(readmost::detail::visible_slot);
     }
   }
 };

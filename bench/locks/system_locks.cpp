@@ -6,7 +6,7 @@ namespace bench {
 
 template <>
 struct size_of<readmost::shared_mutex> : size_of_lock_alone<readmost::shared_mutex> {
-  static std::size_t of_each_thread() { return sizeof(readmost::thread_record); }
+  static std::size_t of_each_thread() { return sizeof(readmost::detail::thread_record); }
 };
 
 void add_system_locks(contender_list& to) {

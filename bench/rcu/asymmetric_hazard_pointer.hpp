@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -30,7 +30,7 @@ class asymmetric_hazard_pointer {
     T* seen = source.load(std::memory_order_relaxed);
     for (;;) {
       slot_.pointer.store(seen, std::memory_order_release);
-      readmost::platform::light_fence();  // made a full one by the heavy fence in reclaim()
+      readmost::detail::platform::light_fence();  // made a full one by the heavy fence in reclaim()
       T* const again = source.load(std::memory_order_acquire);
       if (again == seen) return seen;
       seen = again;
@@ -85,7 +85,8 @@ class asymmetric_hazard_pointer {
   }
 
   static void reclaim(std::vector<retired_object>& objects) {
-    if (!readmost::platform::enable_heavy_fence() || !readmost::platform::heavy_fence()) {
+    if (!readmost::detail::platform::enable_heavy_fence() ||
+        !readmost::detail::platform::heavy_fence()) {
       throw std::runtime_error("membarrier(2) is needed and may not be used here");
     }
     std::vector<const void*> kept;

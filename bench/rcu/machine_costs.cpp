@@ -13,7 +13,7 @@
 #include <new>
 #include <numeric>
 #include <random>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -129,7 +129,7 @@ class shared_lines {
       const unsigned now = turn_.load(std::memory_order_acquire);
       if (now == over) return false;
       if (now == turn) return true;
-      readmost::platform::relax();
+      readmost::detail::platform::relax();
       if (spins % 1024 == 0) std::this_thread::yield();
     }
   }
@@ -277,7 +277,7 @@ double cost_of_fence(sample_count samples) {
   return per_operation(samples, times, [&] {
     for (unsigned i = 0; i < times; ++i) {
       mine.count.store(i, std::memory_order_relaxed);
-      readmost::platform::full_fence();
+      readmost::detail::platform::full_fence();
     }
   });
 }

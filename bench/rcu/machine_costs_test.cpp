@@ -101,7 +101,7 @@ TEST(workers, are_counted) {
 
 TEST(thread_counts, reach_from_one_to_twice_the_cpus) {
   const auto counts = bench::thread_counts();
-  const unsigned cpus = readmost::platform::usable_cpus();
+  const unsigned cpus = readmost::detail::platform::usable_cpus();
   EXPECT_EQ(counts.front(), 1U);
   EXPECT_EQ(counts.back(), 2 * cpus);
   EXPECT_NE(std::find(counts.begin(), counts.end(), cpus), counts.end());

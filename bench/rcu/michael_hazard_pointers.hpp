@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -41,7 +41,7 @@ class michael_hazard_pointers {
     T* seen = source.load(std::memory_order_relaxed);
     for (;;) {
       mine_.pointers[i].store(seen, std::memory_order_release);
-      readmost::platform::full_fence();  // with the one in scan()
+      readmost::detail::platform::full_fence();  // with the one in scan()
       T* const again = source.load(std::memory_order_acquire);
       if (again == seen) return seen;
       seen = again;
@@ -89,7 +89,7 @@ class michael_hazard_pointers {
   }
 
   void scan() {
-    readmost::platform::full_fence();
+    readmost::detail::platform::full_fence();
     std::vector<T*> kept;
     for (const row& one : shared().rows) {
       for (const auto& pointer : one.pointers) {

@@ -173,7 +173,7 @@ std::unique_ptr<mixed_table> make(std::size_t buckets) {
 
 std::vector<mixed_table_maker> all_mixed_tables() {
   return {
-      {"readmost::rcu", make<rcu_table<our_rcu>>},
+      {"readmost::detail::rcu", make<rcu_table<our_rcu>>},
       {"ideal", make<locked_table<unsynchronized>>, true},
 #if defined(BENCH_HAS_URCU)
       {"liburcu-memb", make_liburcu_mixed_table},

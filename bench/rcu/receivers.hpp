@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <latch>
 #include <list>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -25,7 +25,7 @@ struct alignas(64) message_number {
 
   void await(std::uint32_t number) const {
     for (unsigned spins = 1; value.load(std::memory_order_acquire) != number; ++spins) {
-      readmost::platform::relax();
+      readmost::detail::platform::relax();
       if (spins % 1024 == 0) std::this_thread::yield();
     }
   }
@@ -112,7 +112,7 @@ class sleeping_threads {
       threads_.emplace_back([this, &answer] {
         begun_.count_down();
         for (std::uint32_t seen = 0; seen != over;) {
-          readmost::platform::futex_wait(&sent_.value, seen, everybody, nullptr);
+          readmost::detail::platform::futex_wait(&sent_.value, seen, everybody, nullptr);
           const std::uint32_t now = sent_.value.load(std::memory_order_acquire);
           if (now == seen) continue;
           answer.value.store(seen = now, std::memory_order_release);
@@ -142,7 +142,7 @@ class sleeping_threads {
 
   void publish(std::uint32_t number) {
     sent_.value.store(number, std::memory_order_release);
-    readmost::platform::futex_wake(&sent_.value, all, everybody);
+    readmost::detail::platform::futex_wake(&sent_.value, all, everybody);
   }
 
   message_number sent_;
@@ -158,7 +158,7 @@ class signalled_threads {
   explicit signalled_threads(unsigned count)
       : receivers_(count), running_(count, [this](unsigned number) {
           my_answer = &receivers_[number].answer;
-          receivers_[number].thread = readmost::platform::thread_id();
+          receivers_[number].thread = readmost::detail::platform::thread_id();
         }) {
     struct sigaction handler{};
     handler.sa_handler = [](int) { my_answer->value.fetch_add(1, std::memory_order_release); };

@@ -149,7 +149,8 @@ struct counted {
 };
 
 TEST(asymmetric_hazard_pointer, keeps_what_it_protects_and_nothing_else) {
-  if (!readmost::platform::enable_heavy_fence()) GTEST_SKIP() << "there is no membarrier(2)";
+  if (!readmost::detail::platform::enable_heavy_fence())
+    GTEST_SKIP() << "there is no membarrier(2)";
   using hazard_pointer = bench::asymmetric_hazard_pointer;
   std::atomic<counted*> source{new counted};
   counted::destroyed = 0;

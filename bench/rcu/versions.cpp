@@ -105,7 +105,7 @@ std::vector<std::optional<double>> measure_versions(unsigned readers,
   const std::uint64_t longest = in_ticks(std::chrono::milliseconds(1));
   std::atomic<bool> stopped{false};
   heartbeats alive;
-  std::vector<std::atomic<const readmost::thread_record*>> records(readers);
+  std::vector<std::atomic<const readmost::detail::thread_record*>> records(readers);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < readers; ++i) {
     heartbeats::pulse& pulse = alive.add();
@@ -117,7 +117,7 @@ std::vector<std::optional<double>> measure_versions(unsigned readers,
       {
         const readmost::rcu_reader first;
       }
-      records[i].store(&readmost::my_record(), std::memory_order_release);
+      records[i].store(&readmost::detail::my_record(), std::memory_order_release);
       while (!stopped.load(std::memory_order_relaxed)) {
         {
           const readmost::rcu_reader open;
@@ -151,13 +151,15 @@ std::vector<std::optional<double>> measure_versions(unsigned readers,
     const std::uint64_t begin = ticks();
     // As begin_round() of the library does; a round that waits for nobody.
     const std::uint64_t version =
-        readmost::default_domain.version.fetch_add(2, readmost::platform::seq_cst) + 2;
+        readmost::detail::default_domain.version.fetch_add(2, readmost::detail::platform::seq_cst) +
+        2;
     std::uint64_t now = begin;
     for (unsigned missing = readers; missing != 0 && now - begin < longest;) {
       for (unsigned r = 0; r < readers; ++r) {
         if (after[r]) continue;
-        const std::uint64_t reported =
-            records[r].load(std::memory_order_relaxed)->seen.load(readmost::platform::acquire);
+        const std::uint64_t reported = records[r]
+                                           .load(std::memory_order_relaxed)
+                                           ->seen.load(readmost::detail::platform::acquire);
         now = ticks();
         if (static_cast<std::int64_t>(reported - version) >= 0) {
           after[r] = now - begin;

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <thread>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace bench {
 // From 1 to twice as many threads as CPUs: all numbers where those are few, powers of two where
 // they are many; the number of CPUs is always there.
 inline std::vector<unsigned> thread_counts() {
-  const unsigned cpus = readmost::platform::usable_cpus();
+  const unsigned cpus = readmost::detail::platform::usable_cpus();
   std::vector<unsigned> counts;
   for (unsigned i = 1; i <= 2 * cpus; i = cpus <= 4 ? i + 1 : 2 * i) {
     if (!counts.empty() && counts.back() < cpus && i > cpus) counts.push_back(cpus);

@@ -18,9 +18,9 @@
 //
 // How. protect() publishes the pointer in a slot of its own by a plain store, and then looks at the
 // source again. The fence that belongs between the two is brought about by who reclaims, as for a
-// lock's writer (src/consensus.cpp): threads that use hazard pointers report by themselves, and for
-// the others there is one membarrier(2). Threads that cannot take part (no membarrier(2), or no
-// memory for a record) execute a fence of their own in protect().
+// lock's writer (src/threads/consensus.cpp): threads that use hazard pointers report by themselves,
+// and for the others there is one membarrier(2). Threads that cannot take part (no membarrier(2),
+// or no memory for a record) execute a fence of their own in protect().
 //
 // Cost: protect() about 2 ns more than the loads of the source, make_hazard_pointer() with the
 // destructor some ns; retire() some 10 ns, and every so often a scan of all hazard pointers.
@@ -45,12 +45,14 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <readmost/hazard_slot.hpp>
+#include <readmost/detail/rcu/hazard_slot.hpp>
 #include <utility>
 
 namespace readmost {
 
 #define READMOST_HAZARD_POINTER 202306L  // the value of __cpp_lib_hazard_pointer
+
+using detail::hazard_pointer_clean_up;
 
 // --- The classes ---------------------------------------------------------------------------------
 
@@ -58,30 +60,30 @@ namespace readmost {
 // incomplete here; it has exactly one such base, public and not virtual. D is default constructible
 // and move assignable.
 template <class T, class D = std::default_delete<T>>
-class hazard_pointer_obj_base : private retired {
+class hazard_pointer_obj_base : private detail::retired {
  public:
   // Has `d(pointer to the object)` evaluated once no hazard pointer protects it that did so before
   // it was retired. Once in the object's life, when nobody can find it any more. May evaluate
   // deleters of other objects.
   void retire(D d = D()) noexcept {
     deleter_ = std::move(d);
-    static constexpr retired_kind kind{
-        [](retired* object) noexcept {
+    static constexpr detail::retired_kind kind{
+        [](detail::retired* object) noexcept {
           auto* const self = static_cast<hazard_pointer_obj_base*>(object);
           D deleter = std::move(self->deleter_);  // the object goes, and this member with it
           deleter(static_cast<T*>(self));
         },
         sizeof(T)};
-    retire_hazardous(*this, kind);
+    detail::retire_hazardous(*this, kind);
   }
 
  protected:
   hazard_pointer_obj_base() = default;
   // What is retired is the object, not its copies.
   hazard_pointer_obj_base(const hazard_pointer_obj_base& other)
-      : retired(), deleter_(other.deleter_) {}
+      : detail::retired(), deleter_(other.deleter_) {}
   hazard_pointer_obj_base(hazard_pointer_obj_base&& other)
-      : retired(), deleter_(std::move(other.deleter_)) {}
+      : detail::retired(), deleter_(std::move(other.deleter_)) {}
   hazard_pointer_obj_base& operator=(const hazard_pointer_obj_base& other) {
     deleter_ = other.deleter_;
     return *this;
@@ -110,8 +112,8 @@ class hazard_pointer {
   }
   ~hazard_pointer() {
     if (slot_ == nullptr) return;
-    unpublish(*slot_);
-    give_back_hazard_slot(*slot_);
+    detail::unpublish(*slot_);
+    detail::give_back_hazard_slot(*slot_);
   }
 
   [[nodiscard]] bool empty() const noexcept { return slot_ == nullptr; }
@@ -121,8 +123,8 @@ class hazard_pointer {
   // Protects the object that `source` points to, and returns it. Tries again while `source`
   // changes.
   template <class T>
-  T* protect(const platform::atomic<T*>& source) noexcept {
-    T* pointer = source.load(platform::relaxed);
+  T* protect(const detail::platform::atomic<T*>& source) noexcept {
+    T* pointer = source.load(detail::platform::relaxed);
     while (!try_protect(pointer, source)) {
     }
     return pointer;
@@ -131,16 +133,16 @@ class hazard_pointer {
   // Protects *pointer if `source` still points to it. Otherwise protects nothing, and `pointer`
   // becomes what `source` points to.
   template <class T>
-  bool try_protect(T*& pointer, const platform::atomic<T*>& source) noexcept {
+  bool try_protect(T*& pointer, const detail::platform::atomic<T*>& source) noexcept {
     T* const old = pointer;
-    if (is_mutant(mutant::hazard_after_validation)) {
-      pointer = source.load(platform::acquire);
+    if (detail::is_mutant(detail::mutant::hazard_after_validation)) {
+      pointer = source.load(detail::platform::acquire);
       reset_protection(old);
       return old == pointer;
     }
     reset_protection(old);
     // (HP5) Pairs with the caller's own release: the object is as who put it there left it.
-    pointer = source.load(at(letter::HP5, platform::acquire));
+    pointer = source.load(detail::at(detail::letter::HP5, detail::platform::acquire));
     if (old == pointer) return true;
     reset_protection();
     return false;
@@ -158,27 +160,27 @@ class hazard_pointer {
     }
   }
   // Protects nothing.
-  void reset_protection(std::nullptr_t = nullptr) noexcept { unpublish(*slot_); }
+  void reset_protection(std::nullptr_t = nullptr) noexcept { detail::unpublish(*slot_); }
 
   void swap(hazard_pointer& other) noexcept { std::swap(slot_, other.slot_); }
 
  private:
   friend hazard_pointer make_hazard_pointer();
 
-  explicit hazard_pointer(hazard_slot& slot) noexcept : slot_(&slot) {}
+  explicit hazard_pointer(detail::hazard_slot& slot) noexcept : slot_(&slot) {}
 
   // What scans know the object by. Only an address: the object may be gone.
   template <class T, class D>
-  static const retired* identity(const hazard_pointer_obj_base<T, D>* object) noexcept {
+  static const detail::retired* identity(const hazard_pointer_obj_base<T, D>* object) noexcept {
     return object;
   }
 
-  hazard_slot* slot_ = nullptr;
+  detail::hazard_slot* slot_ = nullptr;
 };
 
 // One that is not empty. Throws std::bad_alloc; ends a program that has no exceptions.
 inline hazard_pointer make_hazard_pointer() {
-  hazard_slot* const slot = take_hazard_slot();
+  detail::hazard_slot* const slot = detail::take_hazard_slot();
   if (slot == nullptr) {
 #if defined(__cpp_exceptions)
     throw std::bad_alloc();

@@ -1,7 +1,7 @@
 // Lock domains: locks whose writers wait for the threads that use them, and for no others.
 #pragma once
 
-#include <readmost/basic_shared_timed_mutex.hpp>
+#include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
 
 namespace readmost {
 
@@ -19,18 +19,21 @@ namespace readmost {
 // they work as well, unseparated. Thread safety: all members. Constructor: never throws.
 class lock_domain {
  public:
-  lock_domain() noexcept;
+  lock_domain() noexcept : number_(detail::take_domain()) {}
   // Precondition: no lock of the domain will be used any more.
-  ~lock_domain();
+  ~lock_domain() {
+    if (number_ != 0) detail::give_back_domain(number_);
+  }
   lock_domain(const lock_domain&) = delete;
   lock_domain& operator=(const lock_domain&) = delete;
 
   // Hints, as readmost::online() and offline(), for the calling thread and this domain.
   void online() noexcept {
-    if (thread_record* me = enlist(number_)) come_online(*me);
+    if (detail::thread_record* me = detail::enlist(number_)) detail::come_online(*me);
   }
   void offline() noexcept {
-    if (&my_record(number_) != &unregistered) go_offline(my_record(number_));
+    if (&detail::my_record(number_) != &detail::unregistered)
+      detail::go_offline(detail::my_record(number_));
   }
 
   // False when it shares the process's domain.
@@ -43,7 +46,7 @@ class lock_domain {
 };
 
 // A shared_timed_mutex in a domain of one's own. 16 bytes. The domain has to outlive it.
-class domain_shared_mutex : public basic_shared_timed_mutex<in_own_domain> {
+class domain_shared_mutex : public detail::basic_shared_timed_mutex<detail::in_own_domain> {
  public:
   explicit domain_shared_mutex(const lock_domain& domain,
                                preference prefers = preference::writer) noexcept

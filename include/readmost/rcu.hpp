@@ -46,8 +46,8 @@
 #pragma once
 
 #include <memory>
+#include <readmost/detail/rcu/retired.hpp>
 #include <readmost/lock_domain.hpp>
-#include <readmost/retired.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -58,6 +58,10 @@ namespace readmost {
 template <class T, class D>
 class rcu_obj_base;
 
+using detail::backlog_limit;
+using detail::rcu_statistics;
+using detail::reclaiming;
+
 // The readers that a grace period waits for. Lockable, so std::scoped_lock and std::unique_lock
 // open and close sections. Thread safety: all members; signal safety: all members.
 class rcu_domain {
@@ -66,17 +70,17 @@ class rcu_domain {
   rcu_domain& operator=(const rcu_domain&) = delete;
 
   // Opens a section of the calling thread. Never waits.
-  void lock() noexcept { enter_section(my_record(number_), number_); }
+  void lock() noexcept { detail::enter_section(detail::my_record(number_), number_); }
   // The same; always true.
   bool try_lock() noexcept {
     lock();
     return true;
   }
   // Closes the section opened last. Precondition: there is one. Wakes whoever sleeps until it ends.
-  void unlock() noexcept { leave_section(my_record(number_), number_); }
+  void unlock() noexcept { detail::leave_section(detail::my_record(number_), number_); }
 
   // Extension: for the library's own use.
-  domain& core() const noexcept { return domains[number_]; }
+  detail::domain& core() const noexcept { return detail::domains[number_]; }
 
  protected:
   constexpr explicit rcu_domain(unsigned number) noexcept : number_(number) {}
@@ -86,7 +90,7 @@ class rcu_domain {
   unsigned number_;
 };
 
-namespace rcu_detail {
+namespace detail {
 
 // The process's domain.
 class process_domain final : public rcu_domain {
@@ -108,12 +112,12 @@ constexpr std::size_t size_if_known() noexcept {
 
 // Behind an object that does not derive from rcu_obj_base.
 template <class T, class D>
-class retired_pointer : public retired {
+class retired_pointer : public detail::retired {
  public:
   retired_pointer(T* pointer, D&& deleter) : pointer_(pointer), deleter_(std::move(deleter)) {}
 
-  static constexpr retired_kind kind{
-      [](retired* object) noexcept {
+  static constexpr detail::retired_kind kind{
+      [](detail::retired* object) noexcept {
         // The deleter may be the last to know this node's domain: nothing of it is used afterwards.
         const std::unique_ptr<retired_pointer> self(static_cast<retired_pointer*>(object));
         self->deleter_(self->pointer_);
@@ -125,10 +129,10 @@ class retired_pointer : public retired {
   [[no_unique_address]] D deleter_;
 };
 
-}  // namespace rcu_detail
+}  // namespace detail
 
 inline rcu_domain& rcu_default_domain() noexcept {
-  return const_cast<rcu_detail::process_domain&>(rcu_detail::the_process_domain);
+  return const_cast<detail::process_domain&>(detail::the_process_domain);
 }
 
 // Extension: a domain of one's own, whose grace periods do not wait for the readers of others (and
@@ -141,9 +145,9 @@ class separate_rcu_domain : private lock_domain, public rcu_domain {
   // use it any more.
   ~separate_rcu_domain() {
     if (is_separate()) {
-      close_reclamation(core());
+      detail::close_reclamation(core());
     } else {
-      barrier(core());
+      detail::barrier(core());
     }
   }
   using lock_domain::is_separate;
@@ -154,13 +158,13 @@ class separate_rcu_domain : private lock_domain, public rcu_domain {
 // Extension.
 class [[nodiscard]] rcu_reader {
  public:
-  rcu_reader() noexcept : me_(my_record()) { enter_section(me_, 0); }
-  ~rcu_reader() { leave_section(me_, 0); }
+  rcu_reader() noexcept : me_(detail::my_record()) { detail::enter_section(me_, 0); }
+  ~rcu_reader() { detail::leave_section(me_, 0); }
   rcu_reader(const rcu_reader&) = delete;
   rcu_reader& operator=(const rcu_reader&) = delete;
 
  private:
-  thread_record& me_;
+  detail::thread_record& me_;
 };
 
 // --- Grace periods -------------------------------------------------------------------------------
@@ -170,12 +174,12 @@ class [[nodiscard]] rcu_reader {
 // readers (some cache misses for each), one membarrier(2) when a thread does not report by itself.
 // Sleeps when a reader stays inside for more than 20 us.
 inline void rcu_synchronize(rcu_domain& dom = rcu_default_domain()) noexcept {
-  synchronize(dom.core(), urgency::normal);
+  detail::synchronize(dom.core(), detail::urgency::normal);
 }
 
 // Extension: sends the membarrier at once instead of giving threads the time to report.
 inline void rcu_synchronize_expedited(rcu_domain& dom = rcu_default_domain()) noexcept {
-  synchronize(dom.core(), urgency::hurry);
+  detail::synchronize(dom.core(), detail::urgency::hurry);
 }
 
 // Extension: polled grace periods. A ticket is taken, and later asked whether a full grace period
@@ -186,20 +190,20 @@ struct rcu_ticket {
   std::uint64_t grace_period;
 };
 inline rcu_ticket rcu_start_poll(rcu_domain& dom = rcu_default_domain()) noexcept {
-  const rcu_ticket ticket{grace_period_from_now(dom.core())};
-  try_advance(dom.core(), ticket.grace_period);
+  const rcu_ticket ticket{detail::grace_period_from_now(dom.core())};
+  detail::try_advance(dom.core(), ticket.grace_period);
   return ticket;
 }
 [[nodiscard]] inline bool rcu_poll(rcu_ticket ticket,
                                    rcu_domain& dom = rcu_default_domain()) noexcept {
-  return try_advance(dom.core(), ticket.grace_period);
+  return detail::try_advance(dom.core(), ticket.grace_period);
 }
 
 // Extension: rcu_synchronize() for the point in time when the ticket was taken: returns at once
 // when a grace period has been over since.
 inline void rcu_synchronize_since(rcu_ticket ticket,
                                   rcu_domain& dom = rcu_default_domain()) noexcept {
-  await_grace_period(dom.core(), ticket.grace_period, urgency::normal);
+  detail::await_grace_period(dom.core(), ticket.grace_period, detail::urgency::normal);
 }
 
 // --- Retiring ------------------------------------------------------------------------------------
@@ -209,28 +213,28 @@ inline void rcu_synchronize_since(rcu_ticket ticket,
 // T may be incomplete here; it has exactly one such base, public and not virtual. D is default
 // constructible and move assignable.
 template <class T, class D = std::default_delete<T>>
-class rcu_obj_base : private retired {
+class rcu_obj_base : private detail::retired {
  public:
   // Has `d(pointer to the object)` evaluated after a grace period. Once in the object's life.
   // Wait-free, but for the limit of the backlog; some 10 ns, and a system call (some 2 us) when the
   // reclaiming thread is asleep.
   void retire(D d = D(), rcu_domain& dom = rcu_default_domain()) noexcept {
     deleter_ = std::move(d);
-    static constexpr retired_kind kind{
-        [](retired* object) noexcept {
+    static constexpr detail::retired_kind kind{
+        [](detail::retired* object) noexcept {
           auto* const self = static_cast<rcu_obj_base*>(object);
           D deleter = std::move(self->deleter_);  // the object goes, and this member with it
           deleter(static_cast<T*>(self));
         },
         sizeof(T)};
-    schedule(dom.core(), *this, kind);
+    detail::schedule(dom.core(), *this, kind);
   }
 
  protected:
   rcu_obj_base() = default;
   // What is queued is the object, not its copies.
-  rcu_obj_base(const rcu_obj_base& other) : retired(), deleter_(other.deleter_) {}
-  rcu_obj_base(rcu_obj_base&& other) : retired(), deleter_(std::move(other.deleter_)) {}
+  rcu_obj_base(const rcu_obj_base& other) : detail::retired(), deleter_(other.deleter_) {}
+  rcu_obj_base(rcu_obj_base&& other) : detail::retired(), deleter_(std::move(other.deleter_)) {}
   rcu_obj_base& operator=(const rcu_obj_base& other) {
     deleter_ = other.deleter_;
     return *this;
@@ -249,27 +253,27 @@ class rcu_obj_base : private retired {
 // throws std::bad_alloc, and then nothing is scheduled.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T* p, D d = D(), rcu_domain& dom = rcu_default_domain()) {
-  auto* const node = new rcu_detail::retired_pointer<T, D>(p, std::move(d));
-  schedule(dom.core(), *node, rcu_detail::retired_pointer<T, D>::kind);
+  auto* const node = new detail::retired_pointer<T, D>(p, std::move(d));
+  detail::schedule(dom.core(), *node, detail::retired_pointer<T, D>::kind);
 }
 
 // Returns when everything that was retired before the call has been reclaimed. Does not imply
 // rcu_synchronize, nor the reverse. In a deleter: everything but what that deleter is reclaiming.
 inline void rcu_barrier(rcu_domain& dom = rcu_default_domain()) noexcept {
-  barrier(dom.core());
+  detail::barrier(dom.core());
 }
 
 // --- Extensions about reclaiming -----------------------------------------------------------------
 
 // Starts reclaiming at once, with an expedited grace period. Does not wait.
 inline void rcu_hurry(rcu_domain& dom = rcu_default_domain()) noexcept {
-  hurry(dom.core());
+  detail::hurry(dom.core());
 }
 
 // Sets how much may wait: see above.
-inline void rcu_limit_backlog(backlog_limit limit,
+inline void rcu_limit_backlog(detail::backlog_limit limit,
                               rcu_domain& dom = rcu_default_domain()) noexcept {
-  limit_backlog(dom.core(), limit);
+  detail::limit_backlog(dom.core(), limit);
 }
 
 // Who runs deleters. In place: no thread is started; whoever retires reclaims after every 64
@@ -277,13 +281,14 @@ inline void rcu_limit_backlog(backlog_limit limit,
 // retire, rcu_retire and rcu_barrier, outside of sections. Also by READMOST_RCU_THREAD=0 in the
 // environment, and by itself where no thread can be started. To be called before anything is
 // retired in `dom`.
-inline void rcu_reclaim_by(reclaiming who, rcu_domain& dom = rcu_default_domain()) noexcept {
-  reclaim_by(dom.core(), who);
+inline void rcu_reclaim_by(detail::reclaiming who,
+                           rcu_domain& dom = rcu_default_domain()) noexcept {
+  detail::reclaim_by(dom.core(), who);
 }
 
 // Counts since the process began; exact when no thread is retiring.
-inline rcu_statistics rcu_statistics_of(rcu_domain& dom = rcu_default_domain()) noexcept {
-  return statistics_of(dom.core());
+inline detail::rcu_statistics rcu_statistics_of(rcu_domain& dom = rcu_default_domain()) noexcept {
+  return detail::statistics_of(dom.core());
 }
 
 }  // namespace readmost

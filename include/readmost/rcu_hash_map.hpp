@@ -62,7 +62,7 @@
 
 namespace readmost {
 
-namespace rcu_detail {
+namespace detail {
 
 template <class Function>
 concept transparent = requires { typename Function::is_transparent; };
@@ -79,16 +79,15 @@ struct lookup_key<true> {
   using type = K;
 };
 
-}  // namespace rcu_detail
+}  // namespace detail
 
 template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class rcu_hash_map {
   struct node;
   class table;
   template <class K>
-  using any_key =
-      typename rcu_detail::lookup_key<rcu_detail::transparent<Hash> &&
-                                      rcu_detail::transparent<Equal>>::template type<K, Key>;
+  using any_key = typename detail::lookup_key<detail::transparent<Hash> &&
+                                              detail::transparent<Equal>>::template type<K, Key>;
 
  public:
   using key_type = Key;
@@ -160,7 +159,7 @@ class rcu_hash_map {
 
   // Precondition: inside a section.
   const_iterator begin() const noexcept {
-    rcu_detail::check_reader(domain_);
+    detail::check_reader(domain_);
     const table* const now = present_table();
     return const_iterator(now, now->first_from(0, follow(now->head(0))));
   }
@@ -169,7 +168,7 @@ class rcu_hash_map {
   // The element, or end(). Precondition: inside a section.
   template <class K = Key>
   const_iterator find(const any_key<K>& key) const {
-    rcu_detail::check_reader(domain_);
+    detail::check_reader(domain_);
     const size_type hash = hash_of(key);
     const table* const now = present_table();
     // In a table that is being resized, the chain leads past elements of another bucket.
@@ -436,7 +435,7 @@ class rcu_hash_map {
   //                      their ends.
   //   being unzipped     newer, sibling: no reader has the older table any more; such chains are
   //                      being separated.
-  struct alignas(platform::cache_line) stripe {
+  struct alignas(detail::platform::cache_line) stripe {
     std::mutex mutex;
     std::atomic<size_type> count{0};  // elements; changed under the mutex
     table* newer = nullptr;
@@ -618,7 +617,9 @@ class rcu_hash_map {
   // --- Resizing, with `resizing_` held
   // -------------------------------------------------------------
 
-  bool may_wait() const noexcept { return !is_in_section(readmost::number_of(domain_.core())); }
+  bool may_wait() const noexcept {
+    return !detail::is_in_section(readmost::detail::number_of(domain_.core()));
+  }
 
   // Until it fits, unless somebody else is at it.
   void fit() {
@@ -694,7 +695,7 @@ class rcu_hash_map {
       if (zipped.empty()) return;
       // A reader may stand among elements of the other bucket, and needs the link from there, which
       // is the next to change.
-      if (!is_mutant(mutant::unzips_at_once)) rcu_synchronize(domain_);
+      if (!detail::is_mutant(detail::mutant::unzips_at_once)) rcu_synchronize(domain_);
     }
   }
 
@@ -797,12 +798,12 @@ class rcu_hash_map {
   }
 
   // Readers use these.
-  alignas(platform::cache_line) std::atomic<table*> table_{nullptr};
+  alignas(detail::platform::cache_line) std::atomic<table*> table_{nullptr};
   rcu_domain& domain_;
   [[no_unique_address]] Hash hash_;
   [[no_unique_address]] Equal equal_;
 
-  alignas(platform::cache_line) std::atomic<float> max_load_{1.0F};
+  alignas(detail::platform::cache_line) std::atomic<float> max_load_{1.0F};
   std::atomic<size_type> fewest_buckets_{0};
   std::atomic<bool> resizes_{true};
   std::mutex resizing_;

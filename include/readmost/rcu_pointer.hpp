@@ -20,16 +20,16 @@
 
 namespace readmost {
 
-namespace rcu_detail {
+namespace detail {
 
 // In programs built with READMOST_RCU_CHECK: reports who reads outside of all sections.
 inline void check_reader([[maybe_unused]] const rcu_domain& dom) noexcept {
 #if defined(READMOST_RCU_CHECK)
-  check_dereference(number_of(dom.core()));
+  detail::check_dereference(detail::number_of(dom.core()));
 #endif
 }
 
-}  // namespace rcu_detail
+}  // namespace detail
 
 // The pointer, for as long as the caller's section of `dom` is open. Precondition: it is. Thread
 // and signal safety: any. Wait-free; on x86 and where loads keep the order of dependent ones by
@@ -37,7 +37,7 @@ inline void check_reader([[maybe_unused]] const rcu_domain& dom) noexcept {
 template <class T>
 [[nodiscard]] T* rcu_dereference(const std::atomic<T*>& source,
                                  const rcu_domain& dom = rcu_default_domain()) noexcept {
-  rcu_detail::check_reader(dom);
+  detail::check_reader(dom);
   // Acquire, with the release of rcu_assign_pointer(): what it points to is seen as published. Not
   // consume: compilers make that acquire, or wrong code.
   return source.load(std::memory_order_acquire);
@@ -102,7 +102,7 @@ class rcu_pointer {
       auto parcel = std::make_unique<retired_owner>();
       parcel->object.reset(exchange(std::move(fresh)));
       if (parcel->object != nullptr) {
-        schedule(dom.core(), *parcel, retired_owner::kind);
+        detail::schedule(dom.core(), *parcel, retired_owner::kind);
         static_cast<void>(parcel.release());
       }
     }
@@ -124,11 +124,12 @@ class rcu_pointer {
   }
 
   // Allocated before the exchange, so that nothing can fail after it.
-  struct retired_owner : retired {
+  struct retired_owner : detail::retired {
     owner object;
 
-    static constexpr retired_kind kind{
-        [](retired* parcel) noexcept { delete static_cast<retired_owner*>(parcel); }, sizeof(T)};
+    static constexpr detail::retired_kind kind{
+        [](detail::retired* parcel) noexcept { delete static_cast<retired_owner*>(parcel); },
+        sizeof(T)};
   };
 
   std::atomic<T*> pointer_{nullptr};

@@ -1,7 +1,7 @@
 // readmost::shared_mutex: std::shared_mutex whose readers do not disturb one another.
 #pragma once
 
-#include <readmost/basic_shared_mutex.hpp>
+#include <readmost/detail/lock/basic_shared_mutex.hpp>
 
 namespace readmost {
 
@@ -15,7 +15,7 @@ namespace readmost {
 // readers are hot, a membarrier(2) of about 2 us otherwise. A lock that is written too often for
 // that to pay is an ordinary 16-byte reader-writer lock: one compare-and-swap each way. The lock
 // moves between the two by itself, so that what revocations cost never exceeds what passive reads
-// saved (src/bias.hpp).
+// saved (src/lock/bias.hpp).
 //
 // Progress: passive read locks and unlocks are wait-free, active unlocks lock-free. The rest
 // blocks: it spins briefly, then sleeps (futex). Under preference::writer a reader waits for at
@@ -29,7 +29,7 @@ namespace readmost {
 // the child's copy holds what the parent's threads held. Not for memory that several processes
 // share, and one lock is to be used through one copy of the library. Sources: FCP 4 (prwlock),
 // BRAVO 3 (bias).
-class shared_mutex : public basic_shared_mutex<in_default_domain> {
+class shared_mutex : public detail::basic_shared_mutex<detail::in_default_domain> {
  public:
   constexpr shared_mutex() noexcept : shared_mutex(preference::writer) {}
   constexpr explicit shared_mutex(preference prefers) noexcept : basic_shared_mutex(prefers) {}
@@ -41,13 +41,13 @@ static_assert(sizeof(shared_mutex) == 16);
 
 // The calling thread will read-lock soon: saves its next read lock about 50 ns.
 inline void online() noexcept {
-  if (thread_record* me = enlist()) come_online(*me);
+  if (detail::thread_record* me = detail::enlist()) detail::come_online(*me);
 }
 
 // The calling thread will not read-lock for a while, for instance because it is about to block:
 // writers wait for no report of it. What it holds stays held.
 inline void offline() noexcept {
-  if (&my_record() != &unregistered) go_offline(my_record());
+  if (&detail::my_record() != &detail::unregistered) detail::go_offline(detail::my_record());
 }
 
 }  // namespace readmost

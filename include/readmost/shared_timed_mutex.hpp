@@ -1,14 +1,14 @@
 // readmost::shared_timed_mutex: std::shared_timed_mutex whose readers do not disturb one another.
 #pragma once
 
-#include <readmost/basic_shared_timed_mutex.hpp>
+#include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
 
 namespace readmost {
 
 // readmost::shared_mutex with the timed members of std::shared_timed_mutex and with
 // try_upgrade_for() and try_upgrade_until(). Same size, same promises, same costs; a wait with a
 // deadline costs one clock read more.
-class shared_timed_mutex : public basic_shared_timed_mutex<in_default_domain> {
+class shared_timed_mutex : public detail::basic_shared_timed_mutex<detail::in_default_domain> {
  public:
   constexpr shared_timed_mutex() noexcept : shared_timed_mutex(preference::writer) {}
   constexpr explicit shared_timed_mutex(preference prefers) noexcept

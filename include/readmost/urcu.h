@@ -52,14 +52,14 @@
 
 extern "C++" {
 
-#include <readmost/read_section.hpp>
+#include <readmost/detail/rcu/read_section.hpp>
 
 inline void urcu_readmost_inline_read_lock() noexcept {
-  readmost::enter_section(readmost::my_record(), 0);
+  readmost::detail::enter_section(readmost::detail::my_record(), 0);
 }
 
 inline void urcu_readmost_inline_read_unlock() noexcept {
-  readmost::leave_section(readmost::my_record(), 0);
+  readmost::detail::leave_section(readmost::detail::my_record(), 0);
 }
 
 }  // extern "C++"

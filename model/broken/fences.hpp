@@ -1,7 +1,7 @@
 // Fences of the algorithms here, which are not the library's and have no letters.
 #pragma once
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "engine/execution.hpp"
 

@@ -1,14 +1,16 @@
 // What of the library is taken away in this run, to see that it is needed, and which of its letters
-// (include/readmost/letters.hpp) have been met.
+// (include/readmost/detail/platform/letters.hpp) have been met.
 #pragma once
 
 #include <atomic>
 #include <optional>
-#include <readmost/letters.hpp>
+#include <readmost/detail/platform/letters.hpp>
 #include <source_location>
 #include <vector>
 
 namespace readmost::model {
+
+using namespace readmost::detail;
 
 struct weakening {
   letter which;

@@ -1,9 +1,9 @@
 // The checker finds misuse by itself: as deadlock, or as what is read after it was reclaimed.
-#include "misuse.hpp"
+#include "rcu/misuse.hpp"
 
-#include <readmost/read_section.hpp>
+#include <readmost/detail/rcu/read_section.hpp>
 
-namespace readmost {
+namespace readmost::detail {
 
 bool checks_misuse() noexcept {
   return false;
@@ -19,4 +19,4 @@ void report_if_long(const thread_record&) noexcept {}
 void note_entry(thread_record&, const void*) noexcept {}
 void note_exit(thread_record&) noexcept {}
 
-}  // namespace readmost
+}  // namespace readmost::detail

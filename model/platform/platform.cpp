@@ -1,11 +1,11 @@
 // The simulated machine behind platform/readmost/platform.hpp.
 #include <algorithm>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "engine/execution.hpp"
 #include "engine/weakening.hpp"
 
-namespace readmost::platform {
+namespace readmost::detail::platform {
 
 namespace {
 
@@ -165,4 +165,4 @@ void* map_pages(std::size_t bytes) noexcept {
   return pages;
 }
 
-}  // namespace readmost::platform
+}  // namespace readmost::detail::platform

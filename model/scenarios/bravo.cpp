@@ -2,8 +2,8 @@
 // changes in either.
 #include <readmost/bravo.hpp>
 
-#include "registry.hpp"
 #include "scenarios/lock_scene.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

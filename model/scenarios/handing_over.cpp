@@ -1,7 +1,7 @@
 // An ordinary lock that is given from one to the next, who may be asleep.
 #include <initializer_list>
 
-#include "parking.hpp"
+#include "lock/parking.hpp"
 #include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {

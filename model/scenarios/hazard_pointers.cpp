@@ -2,8 +2,8 @@
 #include <array>
 #include <readmost/hazard_pointer.hpp>
 
-#include "registry.hpp"
 #include "scenarios/situations.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <readmost/rwlock.hpp>
+#include <readmost/detail/lock/rwlock.hpp>
 
 #include "engine/report.hpp"
-#include "reclamation.hpp"
+#include "rcu/reclamation.hpp"
 
 // The library's thread-local variables: see engine/execution.cpp.
 extern "C" {

@@ -1,7 +1,7 @@
 #include "scenarios/lock_under_test.hpp"
 
-#include "parking.hpp"
-#include "registry.hpp"
+#include "lock/parking.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

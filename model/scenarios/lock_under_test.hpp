@@ -2,7 +2,7 @@
 // operations themselves are those of tests/unit/surface.hpp, which the public surfaces are made of.
 #pragma once
 
-#include <readmost/rwlock.hpp>
+#include <readmost/detail/lock/rwlock.hpp>
 
 #include "catalogue.hpp"
 #include "surface.hpp"

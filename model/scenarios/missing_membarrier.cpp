@@ -1,6 +1,6 @@
 // Machines without membarrier(2), and with one that stops working.
-#include "registry.hpp"
 #include "scenarios/situations.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

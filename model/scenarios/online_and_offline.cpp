@@ -1,6 +1,6 @@
 // Readers that come online or go offline while a writer reaches consensus.
-#include "registry.hpp"
 #include "scenarios/situations.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

@@ -1,8 +1,8 @@
 // Domains of one's own.
 #include <readmost/lock_domain.hpp>
 
-#include "registry.hpp"
 #include "scenarios/situations.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

@@ -4,8 +4,8 @@
 #include <readmost/shared_timed_mutex.hpp>
 #include <shared_mutex>
 
-#include "registry.hpp"
 #include "scenarios/situations.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

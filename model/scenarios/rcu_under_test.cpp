@@ -1,6 +1,6 @@
 #include "scenarios/rcu_under_test.hpp"
 
-#include "registry.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

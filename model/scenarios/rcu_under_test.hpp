@@ -2,7 +2,7 @@
 // what must hold when all is over. The operations are those behind the classes of readmost/rcu.hpp.
 #pragma once
 
-#include <readmost/retired.hpp>
+#include <readmost/detail/rcu/retired.hpp>
 
 #include "scenarios/situations.hpp"
 

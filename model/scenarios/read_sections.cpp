@@ -1,6 +1,6 @@
 // Readers of RCU against a grace period.
-#include "registry.hpp"
 #include "scenarios/rcu_under_test.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

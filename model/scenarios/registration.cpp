@@ -1,6 +1,6 @@
 // Threads that lock for the first time, all at once.
-#include "registry.hpp"
 #include "scenarios/lock_under_test.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

@@ -1,6 +1,6 @@
 // Rounds that take long idle records out of the index.
-#include "registry.hpp"
 #include "scenarios/situations.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

@@ -2,9 +2,9 @@
 #include <mutex>
 #include <readmost/rcu.hpp>
 
-#include "reclamation.hpp"
-#include "registry.hpp"
+#include "rcu/reclamation.hpp"
 #include "scenarios/rcu_under_test.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::model {
 

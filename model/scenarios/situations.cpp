@@ -1,6 +1,6 @@
 #include "scenarios/situations.hpp"
 
-#include "bias.hpp"
+#include "lock/bias.hpp"
 
 namespace readmost::model {
 

@@ -1,7 +1,7 @@
 // Each kind of violation is found and called by its name, and what is none is not.
 #include <gtest/gtest.h>
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
 #include "engine/explore.hpp"

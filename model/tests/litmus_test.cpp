@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <sstream>
 
 #include "engine/explore.hpp"

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <random>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "engine/report.hpp"
 

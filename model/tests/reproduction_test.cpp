@@ -1,7 +1,7 @@
 // What a search has found can be seen again: by its schedule as text, by its seed, and shorter.
 #include <gtest/gtest.h>
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
 #include "engine/explore.hpp"
 #include "engine/report.hpp"

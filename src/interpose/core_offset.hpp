@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 inline constexpr std::size_t core_offset =
     offsetof(pthread_rwlock_t, __data.__pad2) - sizeof(std::uint64_t);
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

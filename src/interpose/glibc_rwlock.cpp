@@ -1,10 +1,10 @@
-#include "glibc_rwlock.hpp"
+#include "interpose/glibc_rwlock.hpp"
 
 #include <dlfcn.h>
 
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -40,4 +40,4 @@ const rwlock_functions& glibc() noexcept {
   return functions;
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,11 +1,11 @@
 // glibc's own functions, for the locks that are left to it.
 #pragma once
 
-#include "rwlock_functions.hpp"
+#include "interpose/rwlock_functions.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 // Looked up at the first call. Any of them may be null in a libc that lacks it.
 const rwlock_functions& glibc() noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,16 +1,17 @@
 // The symbol by which `readmost top` finds the library's statistics.
-#include "../introspection.hpp"
+#include "statistics/introspection.hpp"
 
-#include "core_offset.hpp"
-#include "settings.hpp"
+#include "interpose/core_offset.hpp"
+#include "interpose/settings.hpp"
 
 extern "C" {
-__attribute__((visibility("default"), used)) constinit readmost::introspection
-    readmost_introspection(READMOST_VERSION, readmost::domains, &readmost::lock_statistics,
-                           readmost::interpose::core_offset);
+__attribute__((visibility("default"), used)) constinit readmost::detail::introspection
+    readmost_introspection(READMOST_VERSION, readmost::detail::domains,
+                           &readmost::detail::lock_statistics,
+                           readmost::detail::interpose::core_offset);
 }
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 namespace {
 
 __attribute__((constructor)) void note_lock() noexcept {
@@ -18,4 +19,4 @@ __attribute__((constructor)) void note_lock() noexcept {
 }
 
 }  // namespace
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

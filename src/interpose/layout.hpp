@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 #include <cstddef>
-#include <readmost/rwlock.hpp>
+#include <readmost/detail/lock/rwlock.hpp>
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 struct layout {
   // The thread that writes, as owner_token(); touched by that thread alone, but for comparison.
@@ -40,4 +40,4 @@ inline bool is_mine(const layout& l) noexcept {
   return l.owner.load(platform::relaxed) == owner_token();
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

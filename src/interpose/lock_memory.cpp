@@ -1,8 +1,8 @@
-#include "lock_memory.hpp"
+#include "interpose/lock_memory.hpp"
 
 #include <cstdlib>
 
-#include "../forks.hpp"
+#include "threads/forks.hpp"
 
 namespace rivals {
 
@@ -18,7 +18,7 @@ constexpr std::size_t most_lines = 64;
 constexpr std::size_t bytes_at_once = 1U << 18;
 
 // What follows is touched by who has closed it alone.
-constinit readmost::gate memory_gate;
+constinit readmost::detail::gate memory_gate;
 piece* given_back[most_lines + 1];  // by the number of cache lines; the first: larger ones
 char* fresh = nullptr;
 std::size_t fresh_lines = 0;
@@ -33,7 +33,7 @@ piece*& list_of(std::size_t lines) noexcept {
 
 // Null if none has been given back.
 piece* take_again(std::size_t lines) noexcept {
-  const readmost::closed_gate lists(memory_gate);
+  const readmost::detail::closed_gate lists(memory_gate);
   for (piece** link = &list_of(lines); *link != nullptr; link = &(*link)->next) {
     piece* const found = *link;
     if (found->lines != lines) continue;
@@ -58,7 +58,7 @@ void* take_memory(std::size_t bytes) noexcept {
     return again;
   }
   if (lines > most_lines) return pages_of(bytes);
-  const readmost::closed_gate pages(memory_gate);
+  const readmost::detail::closed_gate pages(memory_gate);
   if (fresh_lines < lines) {
     fresh = static_cast<char*>(pages_of(bytes_at_once));
     fresh_lines = bytes_at_once / platform::cache_line;
@@ -72,7 +72,7 @@ void* take_memory(std::size_t bytes) noexcept {
 void give_back(void* memory, std::size_t bytes) noexcept {
   auto* const unused = static_cast<piece*>(memory);
   unused->lines = lines_of(bytes);
-  const readmost::closed_gate lists(memory_gate);
+  const readmost::detail::closed_gate lists(memory_gate);
   piece*& list = list_of(unused->lines);
   unused->next = list;
   list = unused;
@@ -80,10 +80,10 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 
 }  // namespace rivals
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 void watch_forks_of_lock_memory() noexcept {
   watch_forks(closed_at_fork<rivals::memory_gate>);
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -8,9 +8,9 @@
 
 #include "rivals/memory.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 // As watch_forks_of_made_locks().
 void watch_forks_of_lock_memory() noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,11 +1,11 @@
-#include "lock_report.hpp"
+#include "interpose/lock_report.hpp"
 
 #include <cstring>
 
-#include "../address_space.hpp"
-#include "core_offset.hpp"
+#include "interpose/core_offset.hpp"
+#include "platform/address_space.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -159,4 +159,4 @@ void add_locks_to_json(report_text& t, const lock_survey& survey) noexcept {
   t.add("}");
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,14 +1,14 @@
 // The part of the report that is about single locks.
 #pragma once
 
-#include "../report_text.hpp"
-#include "../statistics.hpp"
+#include "platform/text.hpp"
+#include "statistics/statistics.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 void add_locks_to_table(report_text& t, const lock_survey& survey) noexcept;
 
 // ,"hottest":[...],"others":{...}
 void add_locks_to_json(report_text& t, const lock_survey& survey) noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,9 +1,9 @@
-#include "made_locks.hpp"
+#include "interpose/made_locks.hpp"
 
-#include "../forks.hpp"
-#include "lock_memory.hpp"
+#include "interpose/lock_memory.hpp"
+#include "threads/forks.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -115,4 +115,4 @@ void retire_lock(layout& l) noexcept {
   l.made.store(nullptr, platform::relaxed);
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -10,9 +10,9 @@
 // memory.
 #pragma once
 
-#include "layout.hpp"
+#include "interpose/layout.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 // So that a child does not find the lists half changed.
 void watch_forks_of_made_locks() noexcept;
@@ -31,4 +31,4 @@ void* make_lock(layout& l, const lock_class& of) noexcept;
 // To be called when the program destroys `l`.
 void retire_lock(layout& l) noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,4 +1,4 @@
-#include "other_locks.hpp"
+#include "interpose/other_locks.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -6,13 +6,13 @@
 #include <readmost/bravo.hpp>
 #include <readmost/shared_mutex.hpp>
 
-#include "../posix_results.hpp"
-#include "glibc_rwlock.hpp"
-#include "made_locks.hpp"
+#include "c_api/posix_results.hpp"
+#include "interpose/glibc_rwlock.hpp"
+#include "interpose/made_locks.hpp"
+#include "interpose/settings.hpp"
 #include "rivals/all.hpp"
-#include "settings.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -278,4 +278,4 @@ const rwlock_functions& others() noexcept {
   return all.of[static_cast<std::size_t>(current_settings().lock)];
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -5,13 +5,13 @@
 // algorithm can: docs/pthread-contract.md says what.
 #pragma once
 
-#include "../lock_names.hpp"
-#include "rwlock_functions.hpp"
+#include "interpose/rwlock_functions.hpp"
+#include "statistics/lock_names.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 // For locks that are not Readmost's own: those of the lock that READMOST_LOCK names, or glibc's
 // where it names Readmost's. All of them functions of this library.
 const rwlock_functions& others() noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

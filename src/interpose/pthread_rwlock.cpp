@@ -1,4 +1,5 @@
-// pthread_rwlock_* for a whole program: the contract of POSIX and glibc over readmost::rwlock.
+// pthread_rwlock_* for a whole program: the contract of POSIX and glibc over
+// readmost::detail::rwlock.
 //
 // A lock lives inside the program's pthread_rwlock_t: see layout.hpp. A process-shared lock is left
 // to glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero. So do
@@ -7,18 +8,18 @@
 
 #include <cerrno>
 
-#include "../lock_statistics.hpp"
-#include "../posix_results.hpp"
-#include "layout.hpp"
-#include "lock_memory.hpp"
-#include "made_locks.hpp"
-#include "other_locks.hpp"
-#include "redirection.hpp"
-#include "settings.hpp"
+#include "c_api/posix_results.hpp"
+#include "interpose/layout.hpp"
+#include "interpose/lock_memory.hpp"
+#include "interpose/made_locks.hpp"
+#include "interpose/other_locks.hpp"
+#include "interpose/redirection.hpp"
+#include "interpose/settings.hpp"
+#include "statistics/lock_statistics.hpp"
 
 #define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -135,10 +136,11 @@ int clock_wrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) no
 
 }  // namespace
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose
 
 using namespace readmost;
-using namespace readmost::interpose;
+using namespace readmost::detail;
+using namespace readmost::detail::interpose;
 
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
   layout& l = of(lock);
@@ -238,7 +240,7 @@ READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 namespace {
 
 // What these are called within the library, whoever else defines the public names.
@@ -267,4 +269,4 @@ __attribute__((constructor)) void leave_to_others() noexcept {
 }
 
 }  // namespace
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,4 +1,4 @@
-#include "redirection.hpp"
+#include "interpose/redirection.hpp"
 
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -64,4 +64,4 @@ bool redirect(void* from, const void* to) noexcept {
   return writable;
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

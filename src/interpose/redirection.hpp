@@ -2,7 +2,7 @@
 // first finding out on the paths of Readmost's own that this is none of them.
 #pragma once
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 // From now on a call of `from` is one of `to`, at the price of a jump. Both: functions of this
 // library, with the same arguments. For a process that has no second thread yet. False, and nothing
@@ -10,4 +10,4 @@ namespace readmost::interpose {
 // aarch64.
 bool redirect(void* from, const void* to) noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

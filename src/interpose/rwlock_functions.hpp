@@ -6,7 +6,7 @@
 
 #include <ctime>
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 struct rwlock_functions {
   int (*init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
@@ -22,4 +22,4 @@ struct rwlock_functions {
   int (*unlock)(pthread_rwlock_t*);
 };
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

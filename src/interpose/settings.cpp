@@ -1,12 +1,12 @@
-#include "settings.hpp"
+#include "interpose/settings.hpp"
 
 #include <array>
 #include <cstring>
 #include <string_view>
 
-#include "../report_text.hpp"
+#include "platform/text.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -71,4 +71,4 @@ const char* name_of(prefer_choice choice) noexcept {
   return prefer_names[static_cast<std::size_t>(choice)].data();
 }
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "../lock_names.hpp"
+#include "statistics/lock_names.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 // Whose functions serve locks that are not process-shared.
 enum class server : std::uint8_t { readmost, others };
@@ -26,4 +26,4 @@ const settings& current_settings() noexcept;
 
 const char* name_of(prefer_choice choice) noexcept;
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

@@ -1,15 +1,15 @@
 // Writes the statistics when the program ends, if the environment asks for them.
 #include <cerrno>
 #include <cstring>
-#include <readmost/domain.hpp>
+#include <readmost/detail/threads/domain.hpp>
 
-#include "../lock_statistics.hpp"
-#include "../report_text.hpp"
-#include "../statistics.hpp"
-#include "lock_report.hpp"
-#include "settings.hpp"
+#include "interpose/lock_report.hpp"
+#include "interpose/settings.hpp"
+#include "platform/text.hpp"
+#include "statistics/lock_statistics.hpp"
+#include "statistics/statistics.hpp"
 
-namespace readmost::interpose {
+namespace readmost::detail::interpose {
 
 namespace {
 
@@ -96,4 +96,4 @@ __attribute__((destructor)) void write_report() noexcept {
 
 }  // namespace
 
-}  // namespace readmost::interpose
+}  // namespace readmost::detail::interpose

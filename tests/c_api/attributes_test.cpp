@@ -11,7 +11,7 @@ namespace {
 
 using contract::helper_thread;
 using readmost::preference;
-using readmost::rwlock;
+using readmost::detail::rwlock;
 
 rwlock& core_of(readmost_rwlock_t& lock) {
   return reinterpret_cast<rwlock&>(lock);
@@ -79,10 +79,10 @@ TEST(attributes, a_lock_is_read_in_its_own_domain_only_and_passively_when_hot) {
       readmost_rwlock_rdunlock(&lock);
     }
     readmost_rwlock_rdlock(&lock);
-    return static_cast<int>(readmost::memberships);
+    return static_cast<int>(readmost::detail::memberships);
   }),
             1 << number);
-  EXPECT_EQ(readmost::rwlock::readers(core_of(lock).state), 0);
+  EXPECT_EQ(readmost::detail::rwlock::readers(core_of(lock).state), 0);
   EXPECT_EQ(readmost_rwlock_trywrlock(&lock), EBUSY);
   EXPECT_EQ(reader.call([&] { return readmost_rwlock_rdunlock(&lock); }), 0);
   EXPECT_EQ(readmost_rwlock_trywrlock(&lock), 0);
@@ -96,14 +96,14 @@ TEST(attributes, hints_go_to_the_domain_that_is_named) {
   ASSERT_EQ(readmost_domain_create(&domain), 0);
   readmost_rwlock_t lock = made_with(READMOST_PREFER_WRITER, domain);
   const auto is_online = [](unsigned number) {
-    return readmost::participation_of(readmost::my_record(number).mode) ==
-           readmost::participation::online;
+    return readmost::detail::participation_of(readmost::detail::my_record(number).mode) ==
+           readmost::detail::participation::online;
   };
   helper_thread thread;
   EXPECT_EQ(thread.call([&] {
     readmost_domain_online(domain);
     readmost_domain_offline(nullptr);  // not a member there: nothing to do
-    return static_cast<int>(readmost::memberships);
+    return static_cast<int>(readmost::detail::memberships);
   }),
             1 << core_of(lock).domain);
   EXPECT_EQ(thread.call([&] {

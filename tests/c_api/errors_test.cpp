@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <readmost/rwlock.hpp>
+#include <readmost/detail/lock/rwlock.hpp>
 #include <vector>
 
 #include "helper_thread.hpp"
@@ -13,7 +13,7 @@
 namespace {
 
 using contract::helper_thread;
-using readmost::rwlock;
+using readmost::detail::rwlock;
 
 constexpr timespec long_ago{1, 0};
 constexpr timespec end_of_time{std::int64_t{1} << 40, 0};
@@ -128,10 +128,10 @@ TEST(errors, a_domain_too_many_is_EAGAIN_until_one_is_destroyed) {
   int result = 0;
   while ((result = readmost_domain_create(&domain)) == 0) {
     made.push_back(domain);
-    ASSERT_LT(made.size(), readmost::max_domains);
+    ASSERT_LT(made.size(), readmost::detail::max_domains);
   }
   EXPECT_EQ(result, EAGAIN);
-  EXPECT_EQ(made.size(), readmost::max_domains - 1);
+  EXPECT_EQ(made.size(), readmost::detail::max_domains - 1);
   EXPECT_EQ(readmost_domain_destroy(made.back()), 0);
   EXPECT_EQ(readmost_domain_create(&made.back()), 0);
   EXPECT_EQ(readmost_domain_create(&domain), EAGAIN);

@@ -90,10 +90,10 @@ TEST(rcu_errors, a_domain_too_many_is_EAGAIN_until_one_is_destroyed) {
   int result = 0;
   while ((result = readmost_rcu_domain_create(&domain)) == 0) {
     made.push_back(domain);
-    ASSERT_LT(made.size(), readmost::max_domains);
+    ASSERT_LT(made.size(), readmost::detail::max_domains);
   }
   EXPECT_EQ(result, EAGAIN);
-  EXPECT_EQ(made.size(), readmost::max_domains - 1);
+  EXPECT_EQ(made.size(), readmost::detail::max_domains - 1);
   EXPECT_EQ(readmost_rcu_domain_destroy(made.back()), 0);
   EXPECT_EQ(readmost_rcu_domain_create(&made.back()), 0);
   EXPECT_EQ(readmost_rcu_domain_create(&domain), EAGAIN);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch.hpp"
-#include "lock_names.hpp"
+#include "statistics/lock_names.hpp"
 
 namespace readmost::command_test {
 namespace {

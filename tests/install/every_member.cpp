@@ -16,8 +16,8 @@
 
 template class readmost::bravo<std::mutex>;
 template class readmost::bravo<std::mutex, readmost::bravo_consensus_policy>;
-template class readmost::basic_shared_timed_mutex<readmost::in_default_domain>;
-template class readmost::basic_shared_timed_mutex<readmost::in_own_domain>;
+template class readmost::detail::basic_shared_timed_mutex<readmost::detail::in_default_domain>;
+template class readmost::detail::basic_shared_timed_mutex<readmost::detail::in_own_domain>;
 template class readmost::rcu_hash_map<int, int>;
 template class readmost::rcu_list<readmost::rcu_list_hook>;
 template class readmost::rcu_pointer<int>;

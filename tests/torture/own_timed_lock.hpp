@@ -2,7 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <readmost/basic_shared_timed_mutex.hpp>
+#include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
 
 namespace torture {
 

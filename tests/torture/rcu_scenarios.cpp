@@ -457,7 +457,7 @@ class interrupted_sections {
         while (run.running()) {
           if (i == 0 && me.random.one_in(10)) writer.write_anyhow();
           read_nested(me, data, me.random.between(1, 3));
-          if (me.random.one_in(10)) readmost::go_offline();
+          if (me.random.one_in(10)) readmost::detail::go_offline();
         }
         while (!stopped.load()) std::this_thread::yield();
         me_ = nullptr;

@@ -1,5 +1,5 @@
-// When a lock is biased: the account in src/bias.hpp, and what the lock makes of it.
-#include "bias.hpp"
+// When a lock is biased: the account in src/lock/bias.hpp, and what the lock makes of it.
+#include "lock/bias.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -13,10 +13,10 @@
 namespace {
 
 using contract::helper_thread;
-using readmost::my_record;
-using readmost::rules;
-using readmost::rwlock;
-namespace bias = readmost::bias;
+using readmost::detail::my_record;
+using readmost::detail::rules;
+using readmost::detail::rwlock;
+namespace bias = readmost::detail::bias;
 
 // So that what this thread read before does not count.
 void forget_uncredited_reads(rwlock& lock) {
@@ -90,9 +90,9 @@ TEST(bias, charges_each_revocation_to_the_account) {
   ASSERT_TRUE(unit::earn_bias(lock));
   ASSERT_EQ(other.call([&] {
     unit::read(lock, 1);
-    return static_cast<int>(readmost::participation_of(my_record().mode.load()));
+    return static_cast<int>(readmost::detail::participation_of(my_record().mode.load()));
   }),
-            static_cast<int>(readmost::participation::online));
+            static_cast<int>(readmost::detail::participation::online));
   forget_uncredited_reads(lock);
   lock.balance.store(bias::enough_for_bias);
   unit::lock(lock);  // the other thread is silent, so this takes a membarrier
@@ -184,14 +184,14 @@ TEST(bias, account_is_credited_by_the_revoking_writer) {
   forget_uncredited_reads(lock);
   unit::read(lock, 4'000);
   unit::lock(lock);
-  EXPECT_EQ(my_record().credited[readmost::home_slot(&lock)],
-            my_record().reads[readmost::home_slot(&lock)].load());
+  EXPECT_EQ(my_record().credited[readmost::detail::home_slot(&lock)],
+            my_record().reads[readmost::detail::home_slot(&lock)].load());
   EXPECT_GT(lock.balance.load(), 0);
   unit::unlock(lock);
 }
 
 TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {
-  auto& cost = readmost::default_domain.round_cost;
+  auto& cost = readmost::detail::default_domain.round_cost;
   cost.store(20'000);
   rwlock lock;
   lock.traits.store(rwlock::never_biased);

@@ -53,10 +53,10 @@ struct scalar_policy : bravo_policy {
   static constexpr bool vector_scan = false;
 };
 struct large_table_policy : bravo_policy {
-  using table = readmost::shared_table_of_4096;
+  using table = readmost::detail::shared_table_of_4096;
 };
 struct private_policy : bravo_policy {
-  using table = readmost::private_table<64>;
+  using table = readmost::detail::private_table<64>;
 };
 
 // --- Each lock, each policy ---------------------------------------------------------------------
@@ -223,7 +223,8 @@ TYPED_TEST(bravo_lock, many_are_held_and_released_in_any_order) {
               1)
         << "lock " << i;
   }
-  EXPECT_TRUE(readmost::known_reader() == nullptr || readmost::known_reader()->holds == 0);
+  EXPECT_TRUE(readmost::detail::known_reader() == nullptr ||
+              readmost::detail::known_reader()->holds == 0);
 }
 
 TYPED_TEST(bravo_lock, trying_does_not_wait) {

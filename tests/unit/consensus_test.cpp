@@ -12,27 +12,27 @@
 #include <vector>
 
 #include "helper_thread.hpp"
-#include "statistics.hpp"
+#include "statistics/statistics.hpp"
 #include "surface.hpp"
 
 namespace {
 
 using contract::helper_thread;
-using readmost::collect_statistics;
-using readmost::default_domain;
-using readmost::enlist;
-using readmost::my_record;
-using readmost::participation;
-using readmost::rules;
-using readmost::rwlock;
-using readmost::statistics;
-using readmost::thread_record;
+using readmost::detail::collect_statistics;
+using readmost::detail::default_domain;
+using readmost::detail::enlist;
+using readmost::detail::my_record;
+using readmost::detail::participation;
+using readmost::detail::rules;
+using readmost::detail::rwlock;
+using readmost::detail::statistics;
+using readmost::detail::thread_record;
 
 // Far more rounds than an idle record stays in the index.
 constexpr int many_rounds = 64;
 
 participation mode_of(const thread_record& record) {
-  return readmost::participation_of(record.mode.load());
+  return readmost::detail::participation_of(record.mode.load());
 }
 
 bool is_present(const thread_record& record) {
@@ -84,7 +84,7 @@ class member {
 // A round by the calling thread which some online thread gives reason for.
 std::uint64_t round_for(member& silent) {
   silent.come_online();
-  return readmost::reach_consensus(default_domain, enlist()).version;
+  return readmost::detail::reach_consensus(default_domain, enlist()).version;
 }
 
 // A record may come from an exited thread, dormant still: makes all those offline.
@@ -118,8 +118,8 @@ TEST(consensus, a_thread_takes_part_from_its_first_passive_read_until_it_says_ot
   ASSERT_TRUE(m.lock_shared(lock));
   ASSERT_TRUE(m.unlock_shared(lock));
   EXPECT_EQ(mode_of(m.record()), participation::online);
-  EXPECT_NE(m.record().mode.load() / readmost::participation_period,
-            before / readmost::participation_period)
+  EXPECT_NE(m.record().mode.load() / readmost::detail::participation_period,
+            before / readmost::detail::participation_period)
       << "one period online must not be mistaken for another";
 }
 
@@ -148,7 +148,7 @@ TEST(consensus, the_hint_offline_does_not_register_a_thread) {
   bool registered = true;
   std::thread([&] {
     readmost::offline();
-    registered = &my_record() != &readmost::unregistered;
+    registered = &my_record() != &readmost::detail::unregistered;
   }).join();
   EXPECT_FALSE(registered);
 }
@@ -168,13 +168,13 @@ TEST(consensus, the_hint_offline_keeps_what_the_thread_holds) {
 TEST(consensus, needs_no_round_when_nobody_else_takes_part) {
   member m;
   const std::uint64_t version = default_domain.version.load();
-  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U);
+  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
   m.come_online();
   m.go_offline();
-  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U);
+  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
   EXPECT_EQ(default_domain.version.load(), version);
   m.come_online();
-  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, version + 2);
+  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, version + 2);
 }
 
 TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
@@ -185,7 +185,7 @@ TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier + 1);
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports);
-  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U)
+  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U)
       << "no second membarrier for it";
 }
 
@@ -199,7 +199,7 @@ TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) 
     return 0;
   });
   const statistics before = collect_statistics();
-  EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, next);
+  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, next);
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports + 1);
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier);
@@ -230,7 +230,7 @@ TEST(consensus, drops_idle_threads_from_the_index_also_where_no_round_is_needed)
   idle.come_online();
   idle.go_offline();
   for (int i = 0; i < many_rounds; ++i) {
-    EXPECT_EQ(readmost::reach_consensus(default_domain, enlist()).version, 0U);
+    EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
   }
   EXPECT_EQ(mode_of(idle.record()), participation::offline);
 }
@@ -254,7 +254,7 @@ TEST(consensus, a_report_tells_whether_the_thread_holds_anything_passively) {
   member m, other;
   const auto report = [&] {
     m.thread().call([] {
-      readmost::report(my_record());
+      readmost::detail::report(my_record());
       return 0;
     });
     return m.record().seen.load();
@@ -397,7 +397,7 @@ TEST(consensus, a_writer_that_gives_up_lets_readers_and_writers_in_again) {
   member reader;
   ASSERT_TRUE(reader.lock_shared(lock));
   EXPECT_EQ(unit::lock(lock, unit::hasty_rules({}, 1'000'000)),
-            static_cast<int>(readmost::outcome::timed_out));
+            static_cast<int>(readmost::detail::outcome::timed_out));
   EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, 0U);
   EXPECT_EQ(unit::try_lock_shared(lock), unit::acquired);
   EXPECT_TRUE(unit::unlock_shared(lock));
@@ -442,7 +442,7 @@ TEST(consensus, is_reached_by_several_threads_at_once_on_different_locks) {
 
 TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   constexpr std::ptrdiff_t threads = 200;
-  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(readmost::chunk::capacity));
+  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(readmost::detail::chunk::capacity));
   rwlock lock;
   ASSERT_TRUE(unit::earn_bias(lock));
   std::latch all_hold(threads + 1), leave(1), all_left(threads + 1), end(1);
@@ -461,19 +461,19 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   }
   all_hold.arrive_and_wait();
   std::set<const thread_record*> distinct;
-  std::set<const readmost::chunk*> chunks;
+  std::set<const readmost::detail::chunk*> chunks;
   for (const thread_record* record : records) {
     distinct.insert(record);
     chunks.insert(record->home);
   }
   EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
-  EXPECT_EQ(distinct.count(&readmost::unregistered), 0U);
+  EXPECT_EQ(distinct.count(&readmost::detail::unregistered), 0U);
   EXPECT_GE(chunks.size(), 4U);
-  EXPECT_EQ(readmost::passive_holds(default_domain, &lock, &my_record(), 0), threads);
+  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, &my_record(), 0), threads);
   EXPECT_EQ(unit::try_lock(lock), unit::busy);
 
   // They are silent, and one round puts at most 64 threads to rest.
-  for (int i = 0; i < 4; ++i) readmost::reach_consensus(default_domain, enlist());
+  for (int i = 0; i < 4; ++i) readmost::detail::reach_consensus(default_domain, enlist());
   for (const thread_record* record : records) {
     EXPECT_EQ(mode_of(*record), participation::dormant);
   }
@@ -481,7 +481,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
 
   leave.count_down();
   all_left.arrive_and_wait();
-  EXPECT_EQ(readmost::passive_holds(default_domain, &lock, &my_record(), 0), 0);
+  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, &my_record(), 0), 0);
   EXPECT_EQ(unit::try_lock(lock), unit::acquired);
   unit::unlock(lock);
   end.count_down();
@@ -508,7 +508,7 @@ bool late_reads_on_record = false;
 
 void read_late(void*) {
   unit::lock_shared(*lock_of_late_reads);
-  late_reads_on_record = late_reads_on_record && &my_record() != &readmost::unregistered;
+  late_reads_on_record = late_reads_on_record && &my_record() != &readmost::detail::unregistered;
   unit::unlock_shared(*lock_of_late_reads);
 }
 

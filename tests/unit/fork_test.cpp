@@ -9,18 +9,18 @@
 #include "helper_thread.hpp"
 #include "processes.hpp"
 #include "sorts.hpp"
-#include "statistics.hpp"
+#include "statistics/statistics.hpp"
 
 namespace {
 
 using contract::helper_thread;
 using contract::in_a_child;
-using readmost::collect_statistics;
-using readmost::my_record;
 using readmost::preference;
-using readmost::rules;
-using readmost::rwlock;
-using readmost::statistics;
+using readmost::detail::collect_statistics;
+using readmost::detail::my_record;
+using readmost::detail::rules;
+using readmost::detail::rwlock;
+using readmost::detail::statistics;
 
 TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
   rwlock lock;
@@ -29,7 +29,8 @@ TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
   const auto enter = [&] { return unit::lock_shared(lock); };
   ASSERT_EQ(one.call(enter), unit::acquired);
   ASSERT_EQ(two.call(enter), unit::acquired);
-  ASSERT_EQ(readmost::passive_holds(readmost::default_domain, &lock, nullptr, 0), 2);
+  ASSERT_EQ(readmost::detail::passive_holds(readmost::detail::default_domain, &lock, nullptr, 0),
+            2);
   in_a_child([&] {
     EXPECT_EQ(unit::try_lock(lock), unit::busy);
     EXPECT_TRUE(unit::unlock_shared(lock));
@@ -98,9 +99,11 @@ TEST(fork, a_thread_of_the_parent_takes_no_part_in_the_child) {
     readmost::online();
     return 0;
   });
-  readmost::enlist();
+  readmost::detail::enlist();
   in_a_child([] {
-    EXPECT_EQ(readmost::reach_consensus(readmost::default_domain, &readmost::my_record()).version,
+    EXPECT_EQ(readmost::detail::reach_consensus(readmost::detail::default_domain,
+                                                &readmost::detail::my_record())
+                  .version,
               0U);
   });
 }
@@ -162,7 +165,7 @@ TEST(fork, a_writer_that_had_not_decided_yet_is_not_inside_in_the_child) {
   unit::write(lock);
   helper_thread writer;
   writer.call([&] {
-    readmost::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&lock));
+    readmost::detail::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&lock));
     return 0;
   });
   lock.grant.store(rwlock::not_granted);
@@ -183,7 +186,7 @@ TEST(fork, a_writer_of_a_lock_in_shared_memory_goes_on_deciding_in_the_parent) {
   contract::shared_object<rwlock> lock;
   helper_thread writer;
   writer.call([&] {
-    readmost::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(lock.operator->()));
+    readmost::detail::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(lock.operator->()));
     return 0;
   });
   lock->grant.store(rwlock::not_granted);
@@ -220,7 +223,7 @@ void expect_free_for_all(rwlock& lock, preference prefers) {
   const rules how = in_time;
   ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
   ASSERT_EQ(unit::upgrade(lock, how), unit::acquired);
-  readmost::downgrade(lock, how);
+  readmost::detail::downgrade(lock, how);
   ASSERT_TRUE(unit::unlock_shared(lock));
   ASSERT_EQ(unit::lock(lock, how), unit::acquired);
   unit::unlock(lock, how);

@@ -15,12 +15,12 @@ namespace {
 
 using contract::helper_thread;
 using contract::in_a_child;
-using readmost::default_domain;
-using readmost::held_before;
-using readmost::held_passively;
-using readmost::home_slot;
-using readmost::my_record;
-using readmost::rwlock;
+using readmost::detail::default_domain;
+using readmost::detail::held_before;
+using readmost::detail::held_passively;
+using readmost::detail::home_slot;
+using readmost::detail::my_record;
+using readmost::detail::rwlock;
 
 std::uintptr_t slot_of(const rwlock& lock) {
   return my_record(lock.domain).held[home_slot(&lock)];
@@ -48,12 +48,12 @@ TEST(held_slots, say_which_lock_was_held_last_and_that_it_is_no_more) {
   ASSERT_TRUE(unit::earn_bias(passive));
   for (rwlock* lock : {&passive, &active}) {
     ASSERT_EQ(unit::lock_shared(*lock), unit::acquired);
-    EXPECT_FALSE(readmost::is_free(slot_of(*lock)));
-    EXPECT_EQ(readmost::is_passive_hold(slot_of(*lock)), lock == &passive);
+    EXPECT_FALSE(readmost::detail::is_free(slot_of(*lock)));
+    EXPECT_EQ(readmost::detail::is_passive_hold(slot_of(*lock)), lock == &passive);
     EXPECT_TRUE(unit::unlock_shared(*lock));
     EXPECT_EQ(slot_of(*lock), held_before(*lock));
-    EXPECT_TRUE(readmost::is_free(slot_of(*lock)));
-    EXPECT_FALSE(readmost::is_passive_hold(slot_of(*lock)));
+    EXPECT_TRUE(readmost::detail::is_free(slot_of(*lock)));
+    EXPECT_FALSE(readmost::detail::is_passive_hold(slot_of(*lock)));
   }
 }
 
@@ -62,8 +62,8 @@ TEST(held_slots, that_are_free_count_as_no_hold) {
   ASSERT_TRUE(unit::earn_bias(lock));
   unit::read(lock, 1);
   ASSERT_EQ(slot_of(lock), held_before(lock));
-  EXPECT_EQ(readmost::passive_holds(default_domain, &lock, nullptr, 0), 0);
-  readmost::report(my_record());
+  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, nullptr, 0), 0);
+  readmost::detail::report(my_record());
   EXPECT_EQ(my_record().seen.load() & 1, 0U) << "reported as holding nothing";
 }
 
@@ -109,7 +109,7 @@ TEST(held_slots, are_left_alone_by_the_erasure_of_holds_when_they_are_free) {
   helper_thread holder;
   ASSERT_EQ(holder.call([&] { return unit::lock_shared(lock); }), unit::acquired);
   unit::read(lock, 1);
-  readmost::erase_passive_holds(default_domain, &lock);
+  readmost::detail::erase_passive_holds(default_domain, &lock);
   EXPECT_EQ(slot_of(lock), held_before(lock));
   EXPECT_EQ(holder.call([&] { return slot_of(lock) == 0; }), 1);
   EXPECT_EQ(unit::try_lock(lock), unit::acquired);
@@ -120,14 +120,14 @@ TEST(held_slots, are_empty_when_the_thread_has_exited) {
   rwlock passive, active;
   unit::keep_without_bias(active);
   ASSERT_TRUE(unit::earn_bias(passive));
-  const readmost::thread_record* record = nullptr;
+  const readmost::detail::thread_record* record = nullptr;
   std::thread([&] {
     unit::read(passive, 1);
     unit::read(active, 1);
     record = &my_record();
   }).join();
-  ASSERT_NE(record, &readmost::unregistered);
-  for (const auto& slot : record->held) EXPECT_TRUE(readmost::is_free(slot.load()));
+  ASSERT_NE(record, &readmost::detail::unregistered);
+  for (const auto& slot : record->held) EXPECT_TRUE(readmost::detail::is_free(slot.load()));
   EXPECT_EQ(unit::try_lock(passive), unit::acquired) << "what was released is not held again";
   EXPECT_EQ(unit::try_lock(active), unit::acquired);
   unit::unlock(passive);
@@ -157,7 +157,7 @@ TEST(held_slots, of_other_threads_count_for_nothing_in_a_child_when_they_are_fre
   rwlock lock;
   ASSERT_TRUE(unit::earn_bias(lock));
   helper_thread other;
-  const readmost::thread_record* record = nullptr;
+  const readmost::detail::thread_record* record = nullptr;
   ASSERT_EQ(other.call([&] {
     unit::read(lock, 1);
     record = &my_record();
@@ -181,7 +181,7 @@ TEST(held_slots, are_free_when_another_thread_has_released_the_hold) {
     ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
     EXPECT_TRUE(unit::unlock_shared(lock));
   }
-  EXPECT_EQ(reader.call([&] { return readmost::is_free(slot_of(lock)) ? 1 : 0; }), 1);
+  EXPECT_EQ(reader.call([&] { return readmost::detail::is_free(slot_of(lock)) ? 1 : 0; }), 1);
   EXPECT_EQ(reader.call([] { return static_cast<int>(my_record().elsewhere.load()); }), 0);
   // The holds that are gone are not taken for the caller's.
   EXPECT_EQ(reader.call([&] {
@@ -194,9 +194,9 @@ TEST(held_slots, are_free_when_another_thread_has_released_the_hold) {
 }
 
 TEST(held_slots, are_never_free_without_a_record) {
-  for (const auto& slot : readmost::unregistered.held) {
-    EXPECT_FALSE(readmost::is_free(slot.load()));
-    EXPECT_FALSE(readmost::is_passive_hold(slot.load()));
+  for (const auto& slot : readmost::detail::unregistered.held) {
+    EXPECT_FALSE(readmost::detail::is_free(slot.load()));
+    EXPECT_FALSE(readmost::detail::is_passive_hold(slot.load()));
   }
 }
 

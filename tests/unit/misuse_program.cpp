@@ -175,9 +175,9 @@ int unlock_without_lock() {
   for (int i = 0; i < 3; ++i) unlock_here();
   {
     const readmost::rcu_reader section;
-    if (!readmost::is_in_section(0)) return 1;
+    if (!readmost::detail::is_in_section(0)) return 1;
   }
-  if (readmost::is_in_section(0)) return 2;
+  if (readmost::detail::is_in_section(0)) return 2;
   readmost::rcu_synchronize();
   return 0;
 }

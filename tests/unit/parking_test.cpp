@@ -1,4 +1,4 @@
-#include "parking.hpp"
+#include "lock/parking.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 namespace {
 
-namespace parking = readmost::parking;
-namespace platform = readmost::platform;
+namespace parking = readmost::detail::parking;
+namespace platform = readmost::detail::platform;
 
 // Puts the choice back that the machine asks for.
 class relay_chosen {

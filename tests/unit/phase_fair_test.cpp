@@ -14,8 +14,8 @@ namespace {
 using contract::helper_thread;
 using contract::wait_until;
 using readmost::preference;
-using readmost::rules;
-using readmost::rwlock;
+using readmost::detail::rules;
+using readmost::detail::rwlock;
 
 constexpr rules phase_fair{.prefers = preference::phase_fair};
 constexpr std::uint64_t millisecond = 1'000'000;
@@ -180,7 +180,7 @@ TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in)
   EXPECT_FALSE(w.is_inside());
   std::uint64_t state = lock.state.load();
   while (!lock.state.compare_exchange_weak(
-      state, rwlock::without_waiter(state, readmost::waits_as::reader))) {
+      state, rwlock::without_waiter(state, readmost::detail::waits_as::reader))) {
   }
   EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U);
   EXPECT_EQ(newcomer.call([&] { return unit::unlock_shared(lock); }), 1);
@@ -267,7 +267,7 @@ TEST(phase_fair, downgrade_gives_the_waiting_readers_their_turn) {
   ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
   w.arrive();
   r.arrive();
-  readmost::downgrade(lock, phase_fair);
+  readmost::detail::downgrade(lock, phase_fair);
   EXPECT_TRUE(r.enters());
   EXPECT_FALSE(w.is_inside());
   r.leave();

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <string>
 #include <thread>
 
@@ -22,7 +22,7 @@ namespace {
 
 using contract::helper_thread;
 using contract::wait_until;
-namespace platform = readmost::platform;
+namespace platform = readmost::detail::platform;
 using platform::deadline;
 using platform::mapping_kind;
 using platform::wake_reason;

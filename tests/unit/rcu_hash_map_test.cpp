@@ -290,7 +290,7 @@ TEST(rcu_hash_map, is_unchanged_when_a_function_throws) {
   EXPECT_THROW(map.update(1, spoil), std::runtime_error);
   EXPECT_THROW(map.erase_if([](const auto&) -> bool { throw std::runtime_error("erase_if"); }),
                std::runtime_error);
-  EXPECT_FALSE(readmost::is_in_section(0));
+  EXPECT_FALSE(readmost::detail::is_in_section(0));
   EXPECT_EQ(map.get(1), 1);
   EXPECT_TRUE(map.update(1, [](int& copy) { copy = 3; }));
 }

@@ -96,10 +96,12 @@ TEST(rcu_thread_exit, ends_the_section_that_was_left_open) {
 
 TEST(rcu_thread_exit, ends_a_counted_section_that_was_left_open) {
   std::thread([] {
-    readmost::enlist();
-    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::retiring));
+    readmost::detail::enlist();
+    readmost::detail::my_record().mode.store(
+        static_cast<std::uint32_t>(readmost::detail::participation::retiring));
     rcu_default_domain().lock();
-    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::offline));
+    readmost::detail::my_record().mode.store(
+        static_cast<std::uint32_t>(readmost::detail::participation::offline));
   }).join();
   for (const auto& sections : rcu_default_domain().core().counted_sections) EXPECT_EQ(sections, 0U);
 }
@@ -111,7 +113,7 @@ class late_destructor {
   explicit late_destructor(void (*in_last_round)()) {
     in_last_round_ = in_last_round;
     rounds_ = 0;
-    readmost::enlist();  // makes its key first
+    readmost::detail::enlist();  // makes its key first
     pthread_key_create(&key_, [](void* self) {
       if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS) {
         pthread_setspecific(key_, self);
@@ -134,7 +136,7 @@ TEST(rcu_thread_exit, is_followed_by_sections_that_count) {
   static std::atomic<int> step;
   step = 0;
   late_destructor last([] {
-    const bool departed = &readmost::my_record() == &readmost::unregistered;
+    const bool departed = &readmost::detail::my_record() == &readmost::detail::unregistered;
     rcu_reader section;
     rcu_reader nested;
     step = departed ? 1 : -1;
@@ -207,15 +209,16 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   reader.call([] { return rcu_default_domain().lock(), 0; });
   rcu_synchronize(*std::make_unique<separate_rcu_domain>());
   retire_counted(reclaimed);
-  EXPECT_TRUE(wait_until([] { return readmost::my_record().retired_latest.load() == nullptr; }));
+  EXPECT_TRUE(
+      wait_until([] { return readmost::detail::my_record().retired_latest.load() == nullptr; }));
   writer.call([&] { return retire_counted(reclaimed), 0; });
-  writer.call([&] { return readmost::my_record().home->retiring.store(0), 0; });
+  writer.call([&] { return readmost::detail::my_record().home->retiring.store(0), 0; });
   in_a_child([&] {
     rcu_barrier();
     EXPECT_EQ(*reclaimed.operator->(), 2);
   });
   writer.call([&] {
-    const readmost::thread_record& me = readmost::my_record();
+    const readmost::detail::thread_record& me = readmost::detail::my_record();
     return me.home->retiring.fetch_or(std::uint64_t{1} << me.number), 0;
   });
   reader.call([] { return rcu_default_domain().unlock(), 0; });
@@ -232,8 +235,9 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   helper_thread recorded, counted;
   recorded.call([] { return rcu_default_domain().lock(), 0; });
   counted.call([] {
-    readmost::enlist();
-    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::retiring));
+    readmost::detail::enlist();
+    readmost::detail::my_record().mode.store(
+        static_cast<std::uint32_t>(readmost::detail::participation::retiring));
     return rcu_default_domain().lock(), 0;
   });
   in_a_child([] { rcu_synchronize(); });
@@ -247,7 +251,8 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   EXPECT_TRUE(leader.falls_asleep());
   counted.call([] {
     rcu_default_domain().unlock();
-    readmost::my_record().mode.store(static_cast<std::uint32_t>(readmost::participation::offline));
+    readmost::detail::my_record().mode.store(
+        static_cast<std::uint32_t>(readmost::detail::participation::offline));
     return 0;
   });
   EXPECT_EQ(leader.end(), 1);
@@ -503,7 +508,7 @@ TEST(rcu_without_membarrier, readers_and_grace_periods_are_right) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   in_a_child([] {
     if (!forbid_membarrier()) return;
-    ASSERT_FALSE(readmost::platform::enable_heavy_fence());
+    ASSERT_FALSE(readmost::detail::platform::enable_heavy_fence());
     EXPECT_EQ(errors_under_load(rcu_default_domain()), 0);
     helper_thread reader, writer;
     reader.call([] { return rcu_default_domain().lock(), 0; });

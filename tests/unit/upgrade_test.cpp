@@ -12,8 +12,8 @@ namespace {
 
 using contract::helper_thread;
 using readmost::preference;
-using readmost::rules;
-using readmost::rwlock;
+using readmost::detail::rules;
+using readmost::detail::rwlock;
 using unit::hold;
 
 constexpr std::uint64_t millisecond = 1'000'000;
@@ -226,7 +226,7 @@ TEST(upgrade, all_that_waited_for_an_undecided_claim_hear_of_its_end) {
       });
     }
     for (helper_thread* upgrader : upgraders) ASSERT_TRUE(upgrader->falls_asleep());
-    readmost::unlock_exclusive(both.lock, both.how);
+    readmost::detail::unlock_exclusive(both.lock, both.how);
     int successes = 0;
     for (helper_thread* upgrader : upgraders) {
       const int result = upgrader->end();
@@ -318,7 +318,7 @@ TEST(upgrade, that_gives_up_lets_those_in_that_waited_behind_it) {
 
 TEST(upgrade, whose_deadline_has_passed_succeeds_where_it_need_not_wait) {
   for_each_hold([](rwlock& lock, rules how, hold) {
-    const readmost::platform::deadline until{CLOCK_MONOTONIC, {0, 0}};
+    const readmost::detail::platform::deadline until{CLOCK_MONOTONIC, {0, 0}};
     how.until = &until;
     ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
     EXPECT_EQ(unit::upgrade(lock, how), unit::acquired);
@@ -343,7 +343,7 @@ TEST(upgrade, is_refused_to_who_holds_the_lock_twice) {
 
 // No slot is left for the hold, or only one that is not its home.
 TEST(upgrade, takes_the_right_hold_of_a_thread_that_holds_many_locks) {
-  constexpr std::size_t most = readmost::held_slots + 2;
+  constexpr std::size_t most = readmost::detail::held_slots + 2;
   for (std::size_t others = 1; others <= most; ++others) {
     SCOPED_TRACE(others);
     for_each_hold([&](rwlock& lock, rules how, hold h) {
@@ -351,11 +351,12 @@ TEST(upgrade, takes_the_right_hold_of_a_thread_that_holds_many_locks) {
       for (std::size_t i = 0; i < others; ++i)
         ASSERT_EQ(unit::lock_shared(more[i]), unit::acquired);
       ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
-      EXPECT_EQ(unit::holds_passively(lock), h == hold::passive && others < readmost::held_slots);
+      EXPECT_EQ(unit::holds_passively(lock),
+                h == hold::passive && others < readmost::detail::held_slots);
       EXPECT_EQ(unit::upgrade(lock, how), unit::acquired);
       expect_held_alone(lock, how);
       for (std::size_t i = 0; i < others; ++i) EXPECT_FALSE(others_can_write(more[i]));
-      readmost::downgrade(lock, how);
+      readmost::detail::downgrade(lock, how);
       expect_held_shared(lock, how);
       for (std::size_t i = 0; i < others; ++i) EXPECT_TRUE(unit::unlock_shared(more[i]));
       expect_held_shared(lock, how);
@@ -370,18 +371,18 @@ TEST(upgrade, by_a_thread_that_took_the_lock_passively_counts_as_a_revocation_an
   rwlock lock;
   ASSERT_TRUE(unit::earn_bias(lock));
   ASSERT_EQ(unit::lock_shared(lock), unit::acquired);
-  const std::uint64_t writes = readmost::my_record().writes.load();
-  const std::uint64_t revocations = readmost::my_record().revocations.load();
+  const std::uint64_t writes = readmost::detail::my_record().writes.load();
+  const std::uint64_t revocations = readmost::detail::my_record().revocations.load();
   ASSERT_EQ(unit::upgrade(lock), unit::acquired);
-  EXPECT_EQ(readmost::my_record().writes.load(), writes + 1);
-  EXPECT_EQ(readmost::my_record().revocations.load(), revocations + 1);
+  EXPECT_EQ(readmost::detail::my_record().writes.load(), writes + 1);
+  EXPECT_EQ(readmost::detail::my_record().revocations.load(), revocations + 1);
   unit::unlock(lock);
 }
 
 TEST(downgrade, keeps_the_lock_for_reading) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     ASSERT_EQ(unit::lock(lock, how), unit::acquired);
-    readmost::downgrade(lock, how);
+    readmost::detail::downgrade(lock, how);
     expect_held_shared(lock, how);
     EXPECT_TRUE(unit::unlock_shared(lock));
     unit::expect_free(lock, how);
@@ -396,7 +397,7 @@ TEST(downgrade, lets_waiting_readers_in) {
       reader.begin([&] { return unit::lock_shared(lock, how); });
     }
     for (helper_thread& reader : readers) ASSERT_TRUE(reader.falls_asleep());
-    readmost::downgrade(lock, how);
+    readmost::detail::downgrade(lock, how);
     for (helper_thread& reader : readers) EXPECT_EQ(reader.end(), unit::acquired);
     EXPECT_TRUE(unit::unlock_shared(lock));
     for (helper_thread& reader : readers) {
@@ -416,7 +417,7 @@ TEST(downgrade, lets_no_writer_in) {
       return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
-    readmost::downgrade(lock, how);
+    readmost::detail::downgrade(lock, how);
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_FALSE(others_can_write(lock, how));
     EXPECT_EQ(others_can_read(lock, how), how.prefers == preference::reader);
@@ -430,11 +431,11 @@ TEST(downgrade, and_upgrade_may_follow_one_another) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     ASSERT_EQ(unit::lock(lock, how), unit::acquired);
     for (int i = 0; i < 100; ++i) {
-      readmost::downgrade(lock, how);
+      readmost::detail::downgrade(lock, how);
       ASSERT_EQ(unit::upgrade(lock, how), unit::acquired);
     }
     expect_held_alone(lock, how);
-    readmost::downgrade(lock, how);
+    readmost::detail::downgrade(lock, how);
     expect_held_shared(lock, how);
     EXPECT_TRUE(unit::unlock_shared(lock));
     unit::expect_free(lock, how);
@@ -446,7 +447,7 @@ TEST(downgrade, keeps_the_bias_that_is_worth_it_and_gives_what_was_earned) {
   ASSERT_TRUE(unit::earn_bias(lock));
   ASSERT_EQ(unit::lock(lock), unit::acquired);
   lock.balance.store(0);
-  readmost::downgrade(lock, {});
+  readmost::detail::downgrade(lock, {});
   EXPECT_TRUE(unit::is_biased(lock)) << "kept";
   expect_held_shared(lock);
   EXPECT_TRUE(unit::unlock_shared(lock));
@@ -455,7 +456,7 @@ TEST(downgrade, keeps_the_bias_that_is_worth_it_and_gives_what_was_earned) {
   rwlock other;
   ASSERT_EQ(unit::lock(other), unit::acquired);
   other.balance.store(20'000);
-  readmost::downgrade(other, {});
+  readmost::detail::downgrade(other, {});
   EXPECT_TRUE(unit::is_biased(other)) << "given";
   expect_held_shared(other);
   EXPECT_EQ(unit::upgrade(other), unit::acquired) << "from an active hold of a biased lock";
@@ -473,7 +474,7 @@ TEST(downgrade, may_be_followed_by_another_read_lock_while_a_writer_waits) {
       return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
-    readmost::downgrade(lock, how);
+    readmost::detail::downgrade(lock, how);
     EXPECT_EQ(unit::lock_shared(lock, how), unit::acquired);
     EXPECT_TRUE(unit::unlock_shared(lock));
     EXPECT_TRUE(writer.falls_asleep());

@@ -5,18 +5,18 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <readmost/detail/bravo/visible_readers.hpp>
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/rcu.hpp>
-#include <readmost/visible_readers.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "forks.hpp"
 #include "helper_thread.hpp"
 #include "processes.hpp"
-#include "reclamation.hpp"
-#include "registry.hpp"
+#include "rcu/reclamation.hpp"
+#include "threads/forks.hpp"
+#include "threads/registry.hpp"
 
 namespace {
 
@@ -27,14 +27,14 @@ using contract::in_a_child;
 // its process does. The first does not notice who alone calls watch_forks(): all parts do.
 
 TEST(early_fork, finds_the_domains_watched) {
-  auto& sleepers = readmost::default_domain.drain_sleepers;
+  auto& sleepers = readmost::detail::default_domain.drain_sleepers;
   sleepers = 1;
   in_a_child([&] { EXPECT_EQ(sleepers, 0U); });
   sleepers = 0;
 }
 
 TEST(early_fork, finds_what_has_been_retired_watched) {
-  auto& throttled = readmost::all_reclamation[0].throttled;
+  auto& throttled = readmost::detail::all_reclamation[0].throttled;
   throttled = 1;
   in_a_child([&] { EXPECT_EQ(throttled, 0U); });
   throttled = 0;
@@ -42,8 +42,8 @@ TEST(early_fork, finds_what_has_been_retired_watched) {
 
 TEST(early_fork, finds_hazard_pointers_watched) {
   contract::helper_thread other;
-  readmost::thread_record* record = nullptr;
-  other.call([&] { return record = readmost::enlist(), 0; });
+  readmost::detail::thread_record* record = nullptr;
+  other.call([&] { return record = readmost::detail::enlist(), 0; });
   auto& stopped_by = record->hazards.stopped_by;
   stopped_by = &stopped_by;
   in_a_child([&] { EXPECT_EQ(stopped_by, nullptr); });
@@ -51,8 +51,8 @@ TEST(early_fork, finds_hazard_pointers_watched) {
 }
 
 TEST(early_fork, finds_visible_readers_watched) {
-  auto& slot = readmost::paper_slots[0];
-  slot = readmost::highest_number << readmost::number_shift;
+  auto& slot = readmost::detail::paper_slots[0];
+  slot = readmost::detail::highest_number << readmost::detail::number_shift;
   in_a_child([&] { EXPECT_EQ(slot, 0U); });
   slot = 0;
 }
@@ -103,15 +103,15 @@ std::atomic<int> amid_forks{0};
 std::atomic<int> most_amid_forks{0};
 
 TEST(forks_at_once, come_one_after_the_other) {
-  static readmost::fork_part part{.before =
-                                      [] {
-                                        most_amid_forks =
-                                            std::max(++amid_forks, most_amid_forks.load());
-                                        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-                                      },
-                                  .in_parent = [] { --amid_forks; },
-                                  .in_child = [] { amid_forks = 0; }};
-  readmost::watch_forks(part);
+  static readmost::detail::fork_part part{
+      .before =
+          [] {
+            most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          },
+      .in_parent = [] { --amid_forks; },
+      .in_child = [] { amid_forks = 0; }};
+  readmost::detail::watch_forks(part);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([] {
@@ -137,8 +137,9 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
   };
   ends_amid_fork = new contract::helper_thread;
   ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
-  static readmost::fork_part part{.before = end_it, .in_parent = nullptr, .in_child = nullptr};
-  readmost::watch_forks(part);
+  static readmost::detail::fork_part part{
+      .before = end_it, .in_parent = nullptr, .in_child = nullptr};
+  readmost::detail::watch_forks(part);
   in_a_child([] {});
   EXPECT_EQ(ends_amid_fork, nullptr);
   contract::helper_thread next;
@@ -152,7 +153,8 @@ TEST(forks_at_once, leave_what_another_thread_retired_to_its_scans) {
   };
   struct told : readmost::hazard_pointer_obj_base<told, tell> {};
   static told one;
-  ASSERT_NE(readmost::enlist(), nullptr);  // the forking thread has a record, and retires nothing
+  ASSERT_NE(readmost::detail::enlist(),
+            nullptr);  // the forking thread has a record, and retires nothing
   contract::helper_thread other;
   ASSERT_EQ(other.call([] {
     one.retire();
@@ -182,8 +184,9 @@ TEST(forks_at_once, may_be_one_inside_the_other) {
   (new object)->hazard_pointer_obj_base::retire();
   (new object)->rcu_obj_base::retire();
   forks_inside = 0;
-  static readmost::fork_part part{.before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
-  readmost::watch_forks(part);
+  static readmost::detail::fork_part part{
+      .before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
+  readmost::detail::watch_forks(part);
   in_a_child([] {
     readmost::hazard_pointer_clean_up();
     readmost::rcu_barrier();

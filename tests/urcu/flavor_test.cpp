@@ -9,19 +9,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <readmost/domain.hpp>
+#include <readmost/detail/threads/domain.hpp>
 #include <string>
 
+#include "c_api/urcu_flavor.hpp"
 #include "helper_thread.hpp"
 #include "inline_sections.hpp"
 #include "processes.hpp"
-#include "urcu_flavor.hpp"
 
 namespace {
 
 using contract::helper_thread;
 using contract::in_a_child;
-using readmost::urcu::flavor;
+using readmost::detail::urcu::flavor;
 
 // Of the headers that are installed, whichever version they are.
 #define EXPECT_SAME_PLACE(member) \
@@ -44,13 +44,13 @@ static_assert(sizeof(flavor) == 16 * sizeof(void*));
 static_assert(sizeof(rcu_flavor_struct) == 14 * sizeof(void*) ||
               sizeof(rcu_flavor_struct) == sizeof(flavor));
 
-static_assert(sizeof(rcu_head) == sizeof(readmost::urcu::head));
-static_assert(offsetof(rcu_head, next) == offsetof(readmost::urcu::head, next));
-static_assert(offsetof(rcu_head, func) == offsetof(readmost::urcu::head, func));
+static_assert(sizeof(rcu_head) == sizeof(readmost::detail::urcu::head));
+static_assert(offsetof(rcu_head, next) == offsetof(readmost::detail::urcu::head, next));
+static_assert(offsetof(rcu_head, func) == offsetof(readmost::detail::urcu::head, func));
 
-static_assert(sizeof(urcu_atfork) == sizeof(readmost::urcu::atfork));
-static_assert(offsetof(urcu_atfork, priv) == offsetof(readmost::urcu::atfork, priv));
-static_assert(sizeof(urcu_gp_poll_state) == sizeof(readmost::urcu::poll_state));
+static_assert(sizeof(urcu_atfork) == sizeof(readmost::detail::urcu::atfork));
+static_assert(offsetof(urcu_atfork, priv) == offsetof(readmost::detail::urcu::atfork, priv));
+static_assert(sizeof(urcu_gp_poll_state) == sizeof(readmost::detail::urcu::poll_state));
 
 // The same object with the members of liburcu 0.14, whichever version is installed.
 extern "C" const flavor whole_flavor asm("urcu_readmost_flavor");
@@ -115,13 +115,13 @@ TEST(flavor, read_members_open_and_close_sections) {
 
 TEST(flavor, thread_members_tell_whether_the_thread_is_online) {
   const auto is_online = [] {
-    return readmost::participation_of(readmost::my_record().mode) ==
-           readmost::participation::online;
+    return readmost::detail::participation_of(readmost::detail::my_record().mode) ==
+           readmost::detail::participation::online;
   };
   helper_thread thread;
   thread.call([&] {
     urcu_readmost_flavor.register_thread();
-    EXPECT_NE(&readmost::my_record(), &readmost::unregistered);
+    EXPECT_NE(&readmost::detail::my_record(), &readmost::detail::unregistered);
     urcu_readmost_flavor.thread_online();
     EXPECT_TRUE(is_online());
     urcu_readmost_flavor.thread_offline();
@@ -158,7 +158,7 @@ TEST(flavor, a_grace_period_waits_for_the_readers_of_other_threads) {
 }
 
 TEST(flavor, the_last_members_are_those_of_current_versions) {
-  readmost::urcu::poll_state state{};
+  readmost::detail::urcu::poll_state state{};
   {
     const section_elsewhere reader;
     state = whole_flavor.update_start_poll_synchronize_rcu();

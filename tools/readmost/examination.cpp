@@ -8,7 +8,7 @@
 #include <optional>
 #include <system_error>
 
-#include "bias.hpp"
+#include "lock/bias.hpp"
 
 namespace readmost::command {
 namespace {
@@ -176,13 +176,14 @@ void tell_writes(const examination& all, std::vector<finding>& findings) {
           : fmt::format(" while {} other thread{} run{}", dearest.running,
                         dearest.running == 1 ? "" : "s", dearest.running == 1 ? "s" : "");
   // A writer asks the kernel when the readers have had as long to answer.
-  const double at_worst = std::max<double>(2 * membarrier, bias::least_cost);
+  const double at_worst = std::max<double>(2 * membarrier, detail::bias::least_cost);
   const auto reads_per_write = [](double cost) {
-    return about(static_cast<double>(bias::cost_of_revocation(static_cast<std::uint64_t>(cost))) /
-                 bias::saved_among_others);
+    return about(
+        static_cast<double>(detail::bias::cost_of_revocation(static_cast<std::uint64_t>(cost))) /
+        detail::bias::saved_among_others);
   };
   const std::string worst = reads_per_write(at_worst);
-  const std::string least = reads_per_write(bias::least_cost);
+  const std::string least = reads_per_write(detail::bias::least_cost);
   findings.push_back(
       {false,
        fmt::format("A write lock on a lock with passive readers waits until it has heard from "

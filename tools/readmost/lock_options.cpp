@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lock_names.hpp"
+#include "statistics/lock_names.hpp"
 
 namespace readmost::command {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view every_lock = "all";
 
 bool is_lock(const std::string& name) {
-  return std::ranges::find(lock_names, name) != lock_names.end();
+  return std::ranges::find(detail::lock_names, name) != detail::lock_names.end();
 }
 
 }  // namespace
@@ -37,13 +37,14 @@ A program that asks of them what they have not may hang: see docs/pthread-contra
 
 std::string check_lock(const std::string& name) {
   if (is_lock(name)) return "";
-  return fmt::format("there is no lock '{}'; the locks are {}", name, fmt::join(lock_names, ", "));
+  return fmt::format("there is no lock '{}'; the locks are {}", name,
+                     fmt::join(detail::lock_names, ", "));
 }
 
 std::string check_compared_lock(const std::string& name) {
   if (name == without_library || name == every_lock || is_lock(name)) return "";
   return fmt::format("there is no lock '{}'; the locks are {}, {}, or {}", name, without_library,
-                     fmt::join(lock_names, ", "), every_lock);
+                     fmt::join(detail::lock_names, ", "), every_lock);
 }
 
 std::vector<std::string> all_spelled_out(const std::vector<std::string>& locks) {
@@ -51,7 +52,7 @@ std::vector<std::string> all_spelled_out(const std::vector<std::string>& locks) 
   for (const std::string& lock : locks) {
     if (lock == every_lock) {
       result.emplace_back(without_library);
-      result.insert(result.end(), lock_names.begin(), lock_names.end());
+      result.insert(result.end(), detail::lock_names.begin(), detail::lock_names.end());
     } else {
       result.push_back(lock);
     }

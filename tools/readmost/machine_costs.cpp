@@ -9,7 +9,7 @@
 namespace readmost::command {
 namespace {
 
-struct alignas(platform::cache_line) word {
+struct alignas(detail::platform::cache_line) word {
   std::atomic<std::uint32_t> value{0};
 };
 
@@ -89,7 +89,7 @@ std::vector<std::size_t> running_counts(std::size_t cpus) {
 }
 
 spread cost_of_fence(const effort& much, std::vector<clockid_t> others = {}) {
-  return cost_of(much, [] { platform::heavy_fence(); }, std::move(others));
+  return cost_of(much, [] { detail::platform::heavy_fence(); }, std::move(others));
 }
 
 spread cost_of_fence_beside_sleeper(const effort& much) {
@@ -97,13 +97,13 @@ spread cost_of_fence_beside_sleeper(const effort& much) {
   const company sleeper({cpus_of_this_thread().back()}, [&](const std::stop_token& stop) {
     const std::stop_callback on_stop(stop, [&] {
       bed.value.store(1);
-      platform::futex_wake(platform::futex_of(bed.value), 1, ~0U);
+      detail::platform::futex_wake(detail::platform::futex_of(bed.value), 1, ~0U);
     });
     while (!stop.stop_requested()) {
-      platform::futex_wait(platform::futex_of(bed.value), 0, ~0U, nullptr);
+      detail::platform::futex_wait(detail::platform::futex_of(bed.value), 0, ~0U, nullptr);
     }
   });
-  platform::sleep_for(1'000'000);  // it falls asleep
+  detail::platform::sleep_for(1'000'000);  // it falls asleep
   return cost_of_fence(much);
 }
 
@@ -116,12 +116,12 @@ std::optional<spread> measure_wake(const std::vector<int>& cpus, const effort& m
   const company there({cpus[1]}, [&](const std::stop_token& stop) {
     const std::stop_callback on_stop(stop, [&] {
       bell.value.fetch_add(1);
-      platform::futex_wake(platform::futex_of(bell.value), 1, ~0U);
+      detail::platform::futex_wake(detail::platform::futex_of(bell.value), 1, ~0U);
     });
     std::uint32_t heard = 0;
     while (!stop.stop_requested()) {
-      platform::futex_wait(platform::futex_of(bell.value), heard, ~0U, nullptr);
-      const std::uint64_t time = platform::now();
+      detail::platform::futex_wait(detail::platform::futex_of(bell.value), heard, ~0U, nullptr);
+      const std::uint64_t time = detail::platform::now();
       const std::uint32_t now = bell.value.load();
       if (now != heard) ran_at.store(time);
       heard = now;
@@ -129,13 +129,14 @@ std::optional<spread> measure_wake(const std::vector<int>& cpus, const effort& m
   });
   std::vector<double> samples;
   for (int i = 0; i < 3 * much.samples; ++i) {
-    platform::sleep_for(100'000);  // long enough for the other to fall asleep again
+    detail::platform::sleep_for(100'000);  // long enough for the other to fall asleep again
     ran_at.store(0);
-    const std::uint64_t start = platform::now();
+    const std::uint64_t start = detail::platform::now();
     bell.value.fetch_add(1);
-    const bool slept = platform::futex_wake(platform::futex_of(bell.value), 1, ~0U) == 1;
+    const bool slept =
+        detail::platform::futex_wake(detail::platform::futex_of(bell.value), 1, ~0U) == 1;
     std::uint64_t time = 0;
-    while ((time = ran_at.load()) == 0) platform::relax();
+    while ((time = ran_at.load()) == 0) detail::platform::relax();
     if (slept && time > start) samples.push_back(static_cast<double>(time - start));
   }
   return spread_of(samples);
@@ -144,8 +145,8 @@ std::optional<spread> measure_wake(const std::vector<int>& cpus, const effort& m
 // --- Locks ---------------------------------------------------------------------------------------
 
 lock_costs measure_shared_mutex(const std::vector<int>& cpus, const effort& much) {
-  alignas(platform::cache_line) shared_mutex read;
-  alignas(platform::cache_line) shared_mutex written;
+  alignas(detail::platform::cache_line) shared_mutex read;
+  alignas(detail::platform::cache_line) shared_mutex written;
   return costs_of(
       cpus, much,
       [&] {
@@ -172,14 +173,14 @@ machine_costs costs_of_this_machine(const machine_facts& machine, const effort& 
   word one;
   costs.store = cost_of_instruction(much, [&] {
     one.value.store(1, std::memory_order_relaxed);
-    platform::light_fence();
+    detail::platform::light_fence();
   });
   done();
   costs.fetch_add = cost_of_instruction(much, [&] { one.value.fetch_add(1); });
   done();
   costs.store_and_fence = cost_of_instruction(much, [&] {
     one.value.store(1, std::memory_order_relaxed);
-    platform::full_fence();
+    detail::platform::full_fence();
   });
   done();
 
@@ -191,12 +192,12 @@ machine_costs costs_of_this_machine(const machine_facts& machine, const effort& 
     costs.wake = measure_wake(cpus, much);
     done();
   }
-  if (machine.membarrier.offers_private() && platform::enable_heavy_fence()) {
+  if (machine.membarrier.offers_private() && detail::platform::enable_heavy_fence()) {
     for (const std::size_t running : running_counts(cpus.size())) {
       const stay_on here(cpus.front());
       company others({cpus.begin() + 1, cpus.begin() + 1 + static_cast<std::ptrdiff_t>(running)},
                      [](const std::stop_token& stop) {
-                       while (!stop.stop_requested()) platform::relax();
+                       while (!stop.stop_requested()) detail::platform::relax();
                      });
       costs.membarriers.push_back({running, 0, cost_of_fence(much, others.clocks())});
       done();

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -80,9 +80,9 @@ template <class Operation>
 std::vector<double> time_of(const effort& much, Operation operation,
                             std::vector<clockid_t> others = {}) {
   const auto batch = [&](std::uint64_t count) {
-    const std::uint64_t start = platform::now();
+    const std::uint64_t start = detail::platform::now();
     for (std::uint64_t i = 0; i < count; ++i) operation();
-    return std::max<std::uint64_t>(platform::now() - start, 1);
+    return std::max<std::uint64_t>(detail::platform::now() - start, 1);
   };
   // The least of three, lest one that was interrupted passes for a long operation.
   const auto least = [&](std::uint64_t count) {

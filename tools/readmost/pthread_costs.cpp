@@ -10,10 +10,10 @@
 #include "child.hpp"
 #include "environment.hpp"
 #include "failure.hpp"
-#include "introspection.hpp"
 #include "machine_facts.hpp"
 #include "preload.hpp"
 #include "signal_watch.hpp"
+#include "statistics/introspection.hpp"
 
 namespace readmost::command {
 namespace {
@@ -33,8 +33,9 @@ std::string describe_end(const child_result& run) {
 
 // What the library shows of itself, for `readmost top`.
 std::string version_of_library() {
-  const auto* shown = static_cast<const introspection*>(dlsym(RTLD_DEFAULT, introspection::symbol));
-  constexpr introspection ours("", nullptr, nullptr, 0);
+  const auto* shown =
+      static_cast<const detail::introspection*>(dlsym(RTLD_DEFAULT, detail::introspection::symbol));
+  constexpr detail::introspection ours("", nullptr, nullptr, 0);
   return shown != nullptr && shown->has_magic_of(ours) ? shown->version : "";
 }
 
@@ -80,8 +81,8 @@ pthread_costs measure_pthread_in_child(const std::string& library,
 void measure_pthread_here(const effort& much) {
   cpu_facts cpus = cpus_of_this_process();
   cpus.usable.resize(cpus.at_once());
-  alignas(platform::cache_line) pthread_rwlock_t read = PTHREAD_RWLOCK_INITIALIZER;
-  alignas(platform::cache_line) pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
+  alignas(detail::platform::cache_line) pthread_rwlock_t read = PTHREAD_RWLOCK_INITIALIZER;
+  alignas(detail::platform::cache_line) pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
   const lock_costs costs = costs_of(
       cpus.usable, much,
       [&] {

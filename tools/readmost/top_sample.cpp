@@ -34,7 +34,7 @@ void add_entries(const top_target& target, const lock_table& table, top_sample& 
 
   std::vector<std::size_t> waited;
   for (std::size_t i = 0; i < count; ++i) {
-    if (entries[i].has_waits.load(platform::relaxed)) waited.push_back(i);
+    if (entries[i].has_waits.load(detail::platform::relaxed)) waited.push_back(i);
   }
   std::vector<lock_waits> waits(waited.size());
   std::vector<top_target::piece> pieces;
@@ -44,18 +44,18 @@ void add_entries(const top_target& target, const lock_table& table, top_sample& 
   target.read(pieces);
 
   for (const lock_entry& entry : entries) {
-    const std::uintptr_t lock = entry.lock.load(platform::relaxed);
+    const std::uintptr_t lock = entry.lock.load(detail::platform::relaxed);
     if (lock == 0) continue;  // made in vain
     top_counts& counts = sample.locks[lock].counts;
-    counts.passive_reads += entry.passive_reads.load(platform::relaxed);
-    counts.active_reads += entry.active_reads.load(platform::relaxed);
-    counts.writes += entry.writes.load(platform::relaxed);
+    counts.passive_reads += entry.passive_reads.load(detail::platform::relaxed);
+    counts.active_reads += entry.active_reads.load(detail::platform::relaxed);
+    counts.writes += entry.writes.load(detail::platform::relaxed);
     for (const auto& of_kind : entry.revocations) {
-      counts.revocations += of_kind.load(platform::relaxed);
+      counts.revocations += of_kind.load(detail::platform::relaxed);
     }
   }
   for (std::size_t i = 0; i < waited.size(); ++i) {
-    const std::uintptr_t address = entries[waited[i]].lock.load(platform::relaxed);
+    const std::uintptr_t address = entries[waited[i]].lock.load(detail::platform::relaxed);
     if (address == 0) continue;
     top_lock& lock = sample.locks[address];
     lock.read_waits = copied(waits[i].readers);
@@ -79,27 +79,27 @@ void add_cells(const top_target& target, const tally_cells* first, top_sample& s
     for (const auto& set : cells->cells) {
       for (const auto& cell : set) visit_cell(cell, adding_to(sample));
     }
-    next = cells->next.load(platform::relaxed);
+    next = cells->next.load(detail::platform::relaxed);
   }
 }
 
 void add_records(const top_target& target, const domain& d, top_sample& sample) {
-  for (const chunk* next = d.chunks.load(platform::relaxed); next != nullptr;) {
+  for (const chunk* next = d.chunks.load(detail::platform::relaxed); next != nullptr;) {
     const auto records = copy_of(target, next);
     sample.threads +=
-        static_cast<std::size_t>(std::popcount(records->used.load(platform::relaxed)));
+        static_cast<std::size_t>(std::popcount(records->used.load(detail::platform::relaxed)));
     for (const thread_record& record : records->records) {
       for (std::size_t slot = 0; slot < held_slots; ++slot) {
-        sample.all.passive_reads += record.reads[slot].load(platform::relaxed);
-        sample.all.active_reads += record.active_reads[slot].load(platform::relaxed);
+        sample.all.passive_reads += record.reads[slot].load(detail::platform::relaxed);
+        sample.all.active_reads += record.active_reads[slot].load(detail::platform::relaxed);
       }
-      sample.all.passive_reads += record.reads_elsewhere.load(platform::relaxed);
-      sample.all.active_reads += record.active_elsewhere.load(platform::relaxed);
-      sample.all.writes += record.writes.load(platform::relaxed);
-      sample.all.revocations += record.revocations.load(platform::relaxed);
+      sample.all.passive_reads += record.reads_elsewhere.load(detail::platform::relaxed);
+      sample.all.active_reads += record.active_elsewhere.load(detail::platform::relaxed);
+      sample.all.writes += record.writes.load(detail::platform::relaxed);
+      sample.all.revocations += record.revocations.load(detail::platform::relaxed);
       if (sample.per_lock) visit_tallies(record, adding_to(sample));
     }
-    next = records->next.load(platform::relaxed);
+    next = records->next.load(detail::platform::relaxed);
   }
 }
 
@@ -123,21 +123,21 @@ top_sample take_sample(top_target& target, const top_sample* earlier) {
   lock_statistics_roots roots;
   target.read(shown.statistics, roots);
   sample.at = std::chrono::steady_clock::now();
-  sample.lock = shown.lock.load(platform::relaxed);
-  const lock_table* const table = roots.table.load(platform::relaxed);
+  sample.lock = shown.lock.load(detail::platform::relaxed);
+  const lock_table* const table = roots.table.load(detail::platform::relaxed);
   sample.per_lock = table != nullptr;
   // Entries, cells, records: the order in which nothing is found twice (lock_table.hpp).
   if (table != nullptr) {
     add_entries(target, *table, sample);
-    add_cells(target, roots.cells.load(platform::relaxed), sample);
+    add_cells(target, roots.cells.load(detail::platform::relaxed), sample);
   }
   const std::unique_ptr<domain[]> all = std::make_unique<domain[]>(max_domains);
   const top_target::piece domains{shown.domains, all.get(), max_domains * sizeof(domain)};
   target.read({&domains, 1});
   for (unsigned number = 0; number < max_domains; ++number) {
     add_records(target, all[number], sample);
-    sample.rounds_by_reports += all[number].rounds_by_reports.load(platform::relaxed);
-    sample.rounds_by_membarrier += all[number].rounds_by_membarrier.load(platform::relaxed);
+    sample.rounds_by_reports += all[number].rounds_by_reports.load(detail::platform::relaxed);
+    sample.rounds_by_membarrier += all[number].rounds_by_membarrier.load(detail::platform::relaxed);
   }
   if (earlier == nullptr) return sample;
   sample.all.raise_to(earlier->all);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "lock_figures.hpp"
+#include "statistics/lock_figures.hpp"
 #include "top_target.hpp"
 
 namespace readmost::command {

@@ -15,8 +15,8 @@
 #include <limits>
 #include <vector>
 
-#include "address_space.hpp"
 #include "failure.hpp"
+#include "platform/address_space.hpp"
 
 namespace readmost::command {
 namespace {

@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 
-#include "introspection.hpp"
+#include "statistics/introspection.hpp"
 
 namespace readmost::command {
+
+using namespace readmost::detail;
 
 // A running process with the preloaded library, looked at from outside: nothing in it is stopped or
 // changed. Everything throws failure when the process cannot be looked at, process_ended when it is

@@ -1,0 +1,112 @@
+// What all C++ lock classes share: the members of std::shared_mutex, upgrade and downgrade.
+#pragma once
+
+#include <readmost/detail/lock/rwlock.hpp>
+
+namespace readmost::detail {
+
+// Where a lock class has its domain.
+struct in_default_domain {
+  static constexpr unsigned number(const rwlock&) noexcept { return 0; }
+};
+struct in_own_domain {
+  static unsigned number(const rwlock& lock) noexcept { return lock.domain; }
+};
+
+// A reader-writer lock; see shared_mutex.hpp for what it promises and what it costs.
+template <class Membership>
+class basic_shared_mutex {
+ public:
+  basic_shared_mutex(const basic_shared_mutex&) = delete;
+  basic_shared_mutex& operator=(const basic_shared_mutex&) = delete;
+
+  // --- alone -----------------------------------------------------------------------------------
+
+  // Blocks until the calling thread holds the lock alone.
+  void lock() noexcept { lock_exclusive(core_, core_.own_rules()); }
+
+  // Takes the lock alone if nobody holds it; does not wait for anybody but a writer or reader that
+  // is just about to know whether it has the lock.
+  [[nodiscard]] bool try_lock() noexcept {
+    return lock_exclusive(core_, at_once(core_.own_rules())) == outcome::acquired;
+  }
+
+  // Precondition: the calling thread holds the lock alone.
+  void unlock() noexcept { unlock_exclusive(core_, core_.own_rules()); }
+
+  // --- shared ----------------------------------------------------------------------------------
+
+  // Blocks until the calling thread shares the lock with other readers.
+  void lock_shared() noexcept {
+    const passive_attempt attempt = lock_shared_passively(core_, me());
+    if (attempt != passive_attempt::acquired) [[unlikely]] {
+      lock_shared_otherwise(attempt);
+    }
+  }
+
+  // Shares the lock if no writer holds it and none is preferred.
+  [[nodiscard]] bool try_lock_shared() noexcept {
+    return try_lock_shared_fast() ||
+           lock_shared_slow(core_, at_once(core_.own_rules())) == outcome::acquired;
+  }
+
+  // Precondition: the calling thread holds the lock shared.
+  void unlock_shared() noexcept {
+    if (!try_unlock_shared_passive(core_, me(), mine())) [[unlikely]] {
+      unlock_shared_otherwise();
+    }
+  }
+
+  // --- from one to the other (FCP 7.2) -----------------------------------------------------------
+
+  // Precondition of both: the calling thread holds the lock shared, once, and took it itself. True:
+  // it now holds it alone, instead; nobody wrote in between. False: it holds it shared as before.
+  //
+  // upgrade() waits until all other readers have left, ahead of every writer that waits, and, but
+  // under reader preference, keeps new readers out meanwhile. It is false at once when another
+  // thread is upgrading: each would wait for the other's hold, so the second has to release its own
+  // and start again with lock(). Also false when the caller holds the lock more than once. Cost:
+  // about that of a write lock; without other readers one compare-and-swap, or, where the lock is
+  // biased, one consensus.
+  [[nodiscard]] bool upgrade() noexcept {
+    return readmost::detail::upgrade(core_, core_.own_rules()) == outcome::acquired;
+  }
+
+  // The same without waiting: false as well when other readers are inside.
+  [[nodiscard]] bool try_upgrade() noexcept {
+    return readmost::detail::upgrade(core_, at_once(core_.own_rules())) == outcome::acquired;
+  }
+
+  // Precondition: the calling thread holds the lock alone. Afterwards it holds it shared, and no
+  // other writer was inside in between. Never blocks.
+  void downgrade() noexcept { readmost::detail::downgrade(core_, core_.own_rules()); }
+
+ protected:
+  constexpr explicit basic_shared_mutex(preference prefers, unsigned domain = 0) noexcept
+      : core_{.domain = static_cast<std::uint8_t>(domain), .traits = rwlock::trait_of(prefers)} {}
+  ~basic_shared_mutex() = default;
+
+  bool try_lock_shared_fast() noexcept {
+    return try_lock_shared_passive(core_, me()) ||
+           try_lock_shared_active(core_, me(), mine(), core_.own_rules());
+  }
+
+  rwlock core_;
+
+ private:
+  thread_record& me() const noexcept { return my_record(Membership::number(core_)); }
+  const domain& mine() const noexcept { return domains[Membership::number(core_)]; }
+
+  // Out of line, so that the passive path has nothing to save.
+  [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
+    if (attempt == passive_attempt::published) retract_published(core_);
+    if (try_lock_shared_active(core_, me(), mine(), core_.own_rules())) return;
+    while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
+  }
+
+  [[gnu::noinline]] void unlock_shared_otherwise() noexcept {
+    if (!try_unlock_shared_active(core_, me())) unlock_shared_slow(core_);
+  }
+};
+
+}  // namespace readmost::detail

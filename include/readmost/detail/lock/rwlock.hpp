@@ -1,0 +1,331 @@
+// The lock itself, below the std, C and pthread surfaces: its word, the passive and active fast
+// paths, and the names of the slow ones (src/lock/rwlock.cpp).
+//
+// A read hold is in one of two places: in a slot of the reader's own record (passive: published by
+// a plain store, possible while the lock is biased), or in the count of the lock word (active: an
+// ordinary reader-writer lock). A writer first takes the bias away, reaches consensus with the
+// domain, and then sees every passive hold there is. (FCP 4.1; BRAVO 3)
+#pragma once
+
+#include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/threads/domain.hpp>
+#include <readmost/preference.hpp>
+
+namespace readmost::detail {
+
+// How one operation is to behave. Two registers: passed by value.
+struct rules {
+  preference prefers = preference::writer;
+  // A read lock by a thread that holds the lock already passes waiting writers.
+  bool recursive = true;
+  // Find out before the first bias whether another process can reach the lock's memory.
+  bool check_mapping = false;
+  // Fail rather than wait.
+  bool try_only = false;
+  // Until when to wait; for ever when null.
+  const platform::deadline* until = nullptr;
+};
+
+static_assert(sizeof(rules) == 16);
+
+// The same without waiting, and until a point in time.
+constexpr rules at_once(rules how) noexcept {
+  how.try_only = true;
+  return how;
+}
+constexpr rules before(rules how, const platform::deadline& until) noexcept {
+  how.until = &until;
+  return how;
+}
+
+enum class outcome {
+  acquired,
+  busy,       // try_only; upgrade: somebody else is ahead
+  timed_out,  // until
+  overflow,   // more read holds than a lock can count
+};
+
+struct rwlock {
+  // --- bits of `state` -------------------------------------------------------------------------
+  static constexpr std::uint64_t biased = 1;    // passive readers may enter
+  static constexpr std::uint64_t writing = 2;   // a writer is inside, or finding out if it may
+  static constexpr std::uint64_t draining = 4;  // not biased, but passive holds may remain
+  static constexpr std::uint64_t readers_parked = 8;
+  static constexpr std::uint64_t writers_parked = 16;
+  // Readers pass waiting writers, until all of waiting_readers are in.
+  static constexpr std::uint64_t readers_turn = 32;
+  static constexpr std::uint64_t upgrading = 64;  // a reader waits to be the only one
+  static constexpr std::uint64_t upgrader_parked = 128;
+  static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 23: writers that wait
+  static constexpr std::uint64_t waiting_writers = 0xFFFFU * one_writer;
+  // Bits 24 to 39: readers that wait and are to have a turn.
+  static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t waiting_readers = 0xFFFFU * one_waiting_reader;
+  static constexpr unsigned readers_shift = 40;  // 40 to 63: active holds
+  static constexpr std::uint64_t one_reader = std::uint64_t{1} << readers_shift;
+  static constexpr std::int64_t max_readers = (1 << 23) - 1;
+  static_assert(sizeof(std::uint64_t) == 8);
+
+  // Active read holds. Negative after somebody released a hold that is recorded as passive in
+  // another thread's slot ("a debt"): active and passive holds together are always right.
+  static constexpr std::int64_t readers(std::uint64_t state) noexcept {
+    return static_cast<std::int64_t>(state) >> readers_shift;
+  }
+
+  // The state when somebody who was counted as waiting waits no more.
+  static constexpr std::uint64_t without_waiter(std::uint64_t state, waits_as as) noexcept {
+    switch (as) {
+      case waits_as::writer:
+        return state - one_writer;
+      case waits_as::reader:
+        state -= one_waiting_reader;
+        return (state & waiting_readers) == 0 ? state & ~readers_turn : state;
+      case waits_as::counted_upgrader:
+        state -= one_writer;
+        [[fallthrough]];
+      case waits_as::upgrader:
+        return state & ~(upgrading | upgrader_parked);
+    }
+    return state;
+  }
+
+  // --- `grant`: whether the claim of a writer is decided; not_granted whenever the lock is biased
+  // or draining ---
+  static constexpr std::uint8_t not_granted = 0;
+  static constexpr std::uint8_t granted = 1;
+  static constexpr std::uint8_t granted_by_revocation = 2;
+
+  // --- bits of `traits` --------------------------------------------------------------------------
+  static constexpr std::uint8_t met = 1;             // counted in the statistics
+  static constexpr std::uint8_t private_memory = 2;  // checked: no other process can reach it
+  static constexpr std::uint8_t never_biased = 4;
+  // The preference, for surfaces that have nowhere else to keep it.
+  static constexpr std::uint8_t reader_preference = 8;
+  static constexpr std::uint8_t phase_fair_preference = 16;
+
+  static constexpr std::uint8_t trait_of(preference prefers) noexcept {
+    return prefers == preference::reader       ? reader_preference
+           : prefers == preference::phase_fair ? phase_fair_preference
+                                               : std::uint8_t{0};
+  }
+
+  // How this lock is used by surfaces that keep the preference in it.
+  rules own_rules() const noexcept {
+    const std::uint8_t kept = traits.load(platform::relaxed);
+    rules how;
+    if ((kept & reader_preference) != 0) how.prefers = preference::reader;
+    if ((kept & phase_fair_preference) != 0) how.prefers = preference::phase_fair;
+    return how;
+  }
+
+  platform::atomic<std::uint64_t> state{0};
+  // What bias would have brought and cost of late, in nanoseconds: see bias.hpp. A hint.
+  platform::atomic<std::int16_t> balance{0};
+  // Number of the domain; never changes.
+  std::uint8_t domain{0};
+  std::uint8_t unused{0};
+  platform::atomic<std::uint8_t> grant{not_granted};
+  platform::atomic<std::uint8_t> traits{0};
+  // Counts the writers that have left. Written by the writer alone.
+  platform::atomic<std::uint16_t> turn{0};
+};
+static_assert(sizeof(rwlock) == 16);
+
+// --- Slow paths --------------------------------------------------------------------------------
+
+outcome lock_shared_slow(rwlock& lock, rules how) noexcept;
+// Releases one read hold that is not in the caller's home slot; false if the lock has none.
+bool unlock_shared_slow(rwlock& lock) noexcept;
+outcome lock_exclusive(rwlock& lock, rules how) noexcept;
+void unlock_exclusive(rwlock& lock, rules how) noexcept;
+
+// Makes the caller's only read hold a write hold, ahead of all writers that wait. Busy, and the
+// hold as it was, when another thread is upgrading already, when the caller holds the lock more
+// than once, or with try_only when other readers are inside. (FCP 7.2)
+outcome upgrade(rwlock& lock, rules how) noexcept;
+
+// Makes the caller's write hold a read hold; no writer gets in between.
+void downgrade(rwlock& lock, rules how) noexcept;
+
+// Forgets passive holds that nobody will release any more, for instance because another thread did
+// it on behalf of the holder. To be called before a lock's memory is put to another use.
+void settle_before_reuse(rwlock& lock) noexcept;
+
+// --- Passive fast paths --------------------------------------------------------------------------
+
+// Whether there are statistics per lock (src/statistics/lock_statistics.hpp). The slow paths keep
+// them, and see to it that a slot's reads are its lock's.
+extern platform::atomic<bool> lock_statistics_on_;
+inline bool lock_statistics_on() noexcept {
+  return lock_statistics_on_.load(platform::relaxed);
+}
+
+inline std::uintptr_t address(const rwlock& lock) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&lock);
+}
+
+// What a slot says while the caller holds the lock, and afterwards.
+inline std::uintptr_t held_passively(const rwlock& lock) noexcept {
+  return address(lock);
+}
+inline std::uintptr_t held_actively(const rwlock& lock) noexcept {
+  return address(lock) | held_active;
+}
+inline std::uintptr_t held_before(const rwlock& lock) noexcept {
+  return address(lock) | held_free;
+}
+
+// Whether the caller's next hold of `lock` may be noted in this slot at once.
+inline bool is_at_hand(std::uintptr_t held, const rwlock& lock) noexcept {
+  return held == held_before(lock) || (is_free(held) && !lock_statistics_on());
+}
+
+enum class passive_attempt {
+  acquired,
+  unavailable,  // not biased, or the slot is taken
+  published,    // too late: retract_published() has to follow
+};
+
+// Takes back what lock_shared_passively() has published, which a writer may have taken for a hold.
+[[gnu::noinline]] void retract_published(const rwlock& lock) noexcept;
+
+// Publishes a passive hold of `lock` in `slot`, then decides: false when it came too late.
+inline bool publish_and_look(const rwlock& lock, const thread_record& me,
+                             platform::atomic<std::uintptr_t>& slot) noexcept {
+  if (yields_before_publishing()) platform::yield();
+  // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
+  // bias away first and looks into the slots afterwards. Release, so that a writer whose (L) reads
+  // this instead of the (D) before it is behind that section too.
+  slot.store(held_passively(lock), at(letter::A, platform::release));
+  // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
+  // the report (E1, E2) or by coming online (F), whichever the round relied on.
+  platform::light_fence(letter::B);
+  // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible.
+  // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
+  // that published after that fence must find out here, or a later round would not wait for it.
+  const bool open =
+      (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0 || publishes_late();
+  const bool online = is_online(me) || publishes_late() ||
+                      is_mutant(mutant::online_without_fence) ||
+                      is_mutant(mutant::mode_not_rechecked);
+  return open && online;
+}
+
+// Read-locks passively if that is possible at once. No atomic read-modify-write, no fence, no store
+// to a line that another thread writes. `me`: the caller's record in the lock's domain.
+inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) noexcept {
+  const std::size_t home = home_slot(&lock);
+  auto& slot = me.held[home];
+  if (!is_at_hand(slot.load(platform::relaxed), lock) ||
+      (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
+    return passive_attempt::unavailable;
+  }
+  if (!publish_and_look(lock, me, slot)) [[unlikely]]
+    return passive_attempt::published;
+  count_own(me.reads[home]);
+  return passive_attempt::acquired;
+}
+
+// The same for those who do not mind a call where the attempt fails.
+inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
+  const passive_attempt attempt = lock_shared_passively(lock, me);
+  if (attempt == passive_attempt::published) retract_published(lock);
+  return attempt == passive_attempt::acquired;
+}
+
+// Clears a slot of the caller that holds `lock` passively, and reports if a round has asked.
+// Touches no memory of the lock: once the slot is clear another thread may lock, unlock and free
+// it.
+inline void release_passive_hold(const rwlock& lock, thread_record& me, const domain& d,
+                                 platform::atomic<std::uintptr_t>& slot) noexcept {
+  // (D) Pairs with (L) in consensus.cpp: who sees the slot clear sees all that the reader did.
+  slot.store(held_before(lock), at(letter::D, platform::release));
+  // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep over the hold
+  // makes it a full one, by (O3) in consensus.cpp.
+  platform::light_fence(letter::D1);
+  if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) [[unlikely]] {
+    report_after_unlock(me);
+  }
+}
+
+// Releases the caller's passive hold if it is in its home slot.
+inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
+                                      const domain& d) noexcept {
+  auto& slot = me.held[home_slot(&lock)];
+  if (slot.load(platform::relaxed) != held_passively(lock) ||
+      me.elsewhere.load(platform::relaxed) != 0) [[unlikely]] {
+    return false;
+  }
+  release_passive_hold(lock, me, d, slot);
+  return true;
+}
+
+// --- Active fast paths ---------------------------------------------------------------------------
+
+inline constexpr std::uint64_t active_reads_per_account = 8;
+
+enum class active_attempt {
+  acquired,
+  account_due,  // acquired, and settle_account() has to follow
+  unavailable,
+};
+
+// Once in so many active reads: settles the account (src/lock/bias.hpp) for all of them, and gives
+// the lock its bias if that has been earned. The caller holds the lock for reading.
+[[gnu::noinline]] void settle_account(rwlock& lock, rules how) noexcept;
+
+// Read-locks actively if nothing is in the way: one compare-and-swap. Also unavailable for locks
+// that the slow path has not met yet. `me`: the caller's record in `d`, the lock's domain.
+[[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock, thread_record& me,
+                                                                  const domain& d) noexcept {
+  const std::size_t home = home_slot(&lock);
+  auto& slot = me.held[home];
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  const std::uint64_t reads = me.active_reads[home].load(platform::relaxed) + 1;
+  constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
+  // (J1) Pairs with (M). No store before it, which the read-modify-write would have to wait for.
+  if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
+      !is_at_hand(slot.load(platform::relaxed), lock) ||
+      (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
+      !lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
+                                          at(letter::J1, platform::acquire), platform::relaxed)) {
+    return active_attempt::unavailable;
+  }
+  // (A1) Release as (A): it may be read instead of the (D) before it.
+  slot.store(held_actively(lock), at(letter::A1, platform::release));
+  me.active_reads[home].store(reads, platform::relaxed);
+  if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) report(me);
+  return reads % active_reads_per_account == 0 ? active_attempt::account_due
+                                               : active_attempt::acquired;
+}
+
+// The same for those who do not mind a call where the account is due.
+inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain& d,
+                                   rules how) noexcept {
+  const active_attempt attempt = lock_shared_actively(lock, me, d);
+  if (attempt == active_attempt::account_due) settle_account(lock, how);
+  return attempt != active_attempt::unavailable;
+}
+
+// Releases the caller's active hold if it is noted in its home slot and nobody is to be woken.
+[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
+                                                            thread_record& me) noexcept {
+  auto& slot = me.held[home_slot(&lock)];
+  if (slot.load(platform::relaxed) != held_actively(lock) ||
+      me.elsewhere.load(platform::relaxed) != 0) {
+    return false;
+  }
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  // (P1) Release as (P) in rwlock.cpp.
+  if (rwlock::readers(state) <= 0 ||
+      (state & (rwlock::writers_parked | rwlock::upgrader_parked)) != 0 ||
+      !lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
+                                          at(letter::P1, platform::release), platform::relaxed)) {
+    return false;
+  }
+  // (A2) As (A1).
+  slot.store(held_before(lock), at(letter::A2, platform::release));
+  return true;
+}
+
+}  // namespace readmost::detail

@@ -1,0 +1,231 @@
+// The seam to the machine: atomics, fences, membarrier, futex, clock, thread identity, thread exit
+// and fork. No other file of the library names std::atomic or makes a system call, so the same
+// algorithm source can be compiled against another implementation of this header.
+//
+// Functions here never change errno.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <readmost/detail/platform/letters.hpp>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define READMOST_THREAD_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define READMOST_THREAD_SANITIZER
+#endif
+
+namespace readmost::detail::platform {
+
+template <class T>
+using atomic = std::atomic<T>;
+
+inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
+inline constexpr std::memory_order acquire = std::memory_order_acquire;
+inline constexpr std::memory_order release = std::memory_order_release;
+inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
+inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+// The order of the access with that letter.
+[[gnu::always_inline]] constexpr std::memory_order at(letter, std::memory_order order) noexcept {
+  return order;
+}
+
+// Plain data that several threads may reach in turn; the checker sees to it that they do not reach
+// it at once.
+template <class T>
+using variable = T;
+
+// Two threads that write different cache lines do not disturb one another.
+inline constexpr std::size_t cache_line = 64;
+
+// Thread-local variables of the library. Initial-exec: one load, no call, no allocation.
+#define READMOST_THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+
+// --- Fences ------------------------------------------------------------------------------------
+
+// Each with its letter. Those without one are for who measures what a fence costs.
+
+// Against a signal handler of the same thread: keeps the compiler from reordering.
+inline void signal_fence() noexcept {
+  std::atomic_signal_fence(seq_cst);
+}
+
+// The reader's half of an asymmetric fence: keeps the compiler from reordering and costs nothing.
+// Whoever runs heavy_fence() makes every light_fence() of every thread a full one.
+inline void light_fence() noexcept {
+  std::atomic_signal_fence(seq_cst);
+}
+inline void light_fence(letter) noexcept {
+  light_fence();
+}
+
+// A full fence of this thread alone.
+inline void full_fence() noexcept {
+#if defined(READMOST_THREAD_SANITIZER)
+  // ThreadSanitizer does not model fences; a read-modify-write of one shared word orders at least
+  // as much, in the hardware and in the tool.
+  extern atomic<int> fence_for_sanitizer;
+  fence_for_sanitizer.fetch_add(0, seq_cst);
+#else
+  std::atomic_thread_fence(seq_cst);
+#endif
+}
+inline void full_fence(letter) noexcept {
+  full_fence();
+}
+
+// A full fence right after a read-modify-write, where x86 has had one already.
+inline void full_fence_after_rmw(letter) noexcept {
+#if defined(__x86_64__)
+  light_fence();
+#else
+  full_fence();
+#endif
+}
+
+// Asks the kernel for expedited private membarriers in this process. False where there are none
+// (old kernel, seccomp): then heavy_fence() must not be relied on. Also called in a fork's child.
+bool enable_heavy_fence() noexcept;
+
+// The writer's half: every thread of the process has executed a full fence between the call and
+// the return (membarrier(2), PRIVATE_EXPEDITED). Cost: about 0.1 us when no other CPU runs this
+// process, about 2 us otherwise. False when the kernel refused, and then nothing is ordered.
+bool heavy_fence() noexcept;
+bool heavy_fence(letter) noexcept;
+
+// --- Waiting -----------------------------------------------------------------------------------
+
+// One turn of a spin loop.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+// How many turns a spin may take that has another way to go on. Under the checker one: what a spin
+// does in many turns it can do in one.
+constexpr std::uint32_t turns(std::uint32_t most) noexcept {
+  return most;
+}
+
+// Lets another runnable thread have this CPU.
+void yield() noexcept;
+
+void sleep_for(std::uint64_t nanoseconds) noexcept;
+
+// A point in time on a clock of clock_gettime(2): CLOCK_REALTIME or CLOCK_MONOTONIC.
+struct deadline {
+  clockid_t clock;
+  timespec at;
+};
+
+// Nanoseconds until then; 0 when it has passed.
+std::uint64_t time_left(const deadline& until) noexcept;
+
+// A point in time so many nanoseconds from now, CLOCK_MONOTONIC.
+deadline in(std::uint64_t nanoseconds) noexcept;
+
+// The address of 32 bits to sleep on.
+using futex_word = const void*;
+
+inline futex_word futex_of(const atomic<std::uint32_t>& word) noexcept {
+  return &word;
+}
+
+inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  return &word;
+}
+
+enum class wake_reason { woken, timed_out };
+
+// Sleeps while *word == expected, until a futex_wake with a common bit in `mask`, a signal that is
+// passed over, or `until` (never when null). Also returns when the value differs or for no reason
+// at all, so the caller looks again.
+wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
+                       const deadline* until) noexcept;
+
+// Wakes up to `count` sleepers; returns how many. Never reads or writes *word, so the word may
+// have been freed by then (its address is at worst somebody else's futex, which tolerates it).
+int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;
+
+// Starts to fetch a cache line that will be written.
+inline void prefetch_for_write(const void* address) noexcept {
+  __builtin_prefetch(address, 1);
+}
+
+// --- Clock -------------------------------------------------------------------------------------
+
+// Monotonic nanoseconds; about 20 ns a call.
+std::uint64_t now() noexcept;
+
+// CPUs that the calling thread may run on.
+unsigned usable_cpus() noexcept;
+
+// The CPU it ran on a moment ago; 0 where that is not to be known.
+unsigned current_cpu() noexcept;
+
+// --- Threads and processes ---------------------------------------------------------------------
+
+// Calls `on_exit` in every thread that called watch_thread_exit(), as late in its exit as the
+// system lets us: after C++ thread_local destructors, in the last round of pthread keys.
+void watch_thread_exit(void (*on_exit)()) noexcept;
+
+// Starts a detached thread of the library's own, in which no signal handler of the program runs.
+// False where no thread can be had.
+bool start_thread(void (*body)(void*), void* argument) noexcept;
+
+// The kernel's number of the calling thread.
+std::int32_t thread_id() noexcept;
+
+// Calls `at_exit` when the process ends by exit(3) or by the return of main(). False when it will
+// not.
+bool at_process_exit(void (*at_exit)()) noexcept;
+
+// Whether there are processes at all; the checker simulates none.
+inline constexpr bool forks = true;
+
+// At every fork(2) from now on: calls `before` and, in the parent, `in_parent`, each unless null,
+// and `in_child` in the child. Several may watch; in the child the first is called first.
+void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
+
+// Zeroed memory in pages of its own, or null.
+void* map_pages(std::size_t bytes) noexcept;
+
+// What the mapping that holds `address` is: memory that another process may write cannot be judged
+// by records of this process alone. Cost: 1 us (Linux 6.11) to 100 us (reads /proc/self/maps).
+enum class mapping_kind { private_memory, shared_memory, unknown };
+mapping_kind kind_of_mapping(const void* address) noexcept;
+
+int process_id() noexcept;
+
+// The value of an environment variable, cut to `size` - 1 characters, or false. Works before the C
+// library has found its environment, when getenv() knows nothing yet. There is none in a program
+// that runs with more rights than who started it (AT_SECURE).
+bool environment(const char* name, char* value, std::size_t size) noexcept;
+
+// Appends to a file, or writes to stderr when `path` is null. False when it could not.
+bool write_text(const char* path, const char* text, std::size_t length) noexcept;
+
+// The content of a file, also of one in /proc, until given back. Null where it cannot be had.
+struct file_content {
+  const char* data;
+  std::size_t size;
+};
+file_content content_of(const char* path) noexcept;
+void give_back(file_content content) noexcept;
+
+// Return addresses of the calling thread, innermost first; how many there are. Needs unwind tables,
+// which programs have unless they were built without.
+std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept;
+
+}  // namespace readmost::detail::platform

@@ -1,0 +1,38 @@
+// Grace periods of RCU: waiting until every read section that was open is over (FCP 5, Fig. 8).
+// See src/rcu/grace_period.cpp for how, rcu.hpp for the public names.
+#pragma once
+
+#include <readmost/detail/threads/domain.hpp>
+
+namespace readmost::detail {
+
+// --- domain::grace_periods: how many are over, times one_grace_period, and flags ---
+inline constexpr std::uint64_t one_grace_period = 8;
+inline constexpr std::uint64_t grace_period_begun = 1;    // one is in progress
+inline constexpr std::uint64_t grace_period_led = 2;      // a thread is working on it
+inline constexpr std::uint64_t grace_period_awaited = 4;  // threads sleep until the word changes
+inline constexpr std::uint64_t grace_period_flags = one_grace_period - 1;
+
+// How a grace period treats readers that do not report by themselves.
+enum class urgency : std::uint8_t {
+  normal,  // waits for their report about as long as a membarrier takes
+  hurry,   // sends the membarrier at once
+};
+
+// What domain::grace_periods will have reached when a full grace period from now is over. Orders
+// what the caller wrote before that grace period.
+std::uint64_t grace_period_from_now(domain& d) noexcept;
+
+bool is_over(const domain& d, std::uint64_t grace_period) noexcept;
+
+// Works towards it without waiting; whether it is over.
+bool try_advance(domain& d, std::uint64_t grace_period) noexcept;
+
+// Returns when it is over. Precondition: the caller is in no read section of the domain.
+[[gnu::noinline]] void await_grace_period(domain& d, std::uint64_t grace_period,
+                                          urgency how) noexcept;
+
+// The same for a full grace period from now.
+[[gnu::noinline]] void synchronize(domain& d, urgency how) noexcept;
+
+}  // namespace readmost::detail

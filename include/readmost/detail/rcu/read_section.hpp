@@ -1,0 +1,84 @@
+// Read sections of RCU: how a thread says that it is inside one, and that it has left.
+//
+// A section is published by a plain store to the thread's own record; no look at anything shared
+// follows, so nothing can send the reader away. A grace period first reaches consensus with the
+// domain, as a writer of a lock does, and then waits for the sections that it sees. Whoever leaves
+// its outermost section after that reports the grace period's version, so one that waits for a
+// thread need not catch it outside. With 64-bit versions one phase is enough.
+// (FCP 5, Fig. 7)
+#pragma once
+
+#include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/threads/domain.hpp>
+
+namespace readmost::detail {
+
+// The domain's threads and grace periods; see rcu.hpp for the classes.
+
+// --- Slow paths ----------------------------------------------------------------------------------
+
+// Enters where the record does not do: there is none, or its section is counted in the domain.
+[[gnu::noinline, gnu::cold]] void enter_section_slow(unsigned domain) noexcept;
+// A section of a thread that was not online when it published it: makes it visible to rounds.
+[[gnu::noinline, gnu::cold]] void confirm_section(thread_record& me) noexcept;
+// Leaves a section that is not noted in the record alone.
+[[gnu::noinline, gnu::cold]] void leave_section_slow(unsigned domain) noexcept;
+
+// Whether the calling thread is inside a read section of the domain.
+bool is_in_section(unsigned domain) noexcept;
+
+// Reports a protected pointer that is read outside of all read sections of the domain, where misuse
+// is looked for. Called from programs built with READMOST_RCU_CHECK.
+[[gnu::noinline]] void check_dereference(unsigned domain) noexcept;
+
+// --- Fast paths ----------------------------------------------------------------------------------
+
+// Enters a read section, or nests in the one the thread is in. No atomic read-modify-write, no
+// fence, no store to a line that another thread writes. `me`: the caller's record in the domain.
+inline void enter_section(thread_record& me, unsigned domain) noexcept {
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  const bool late = is_mutant(mutant::section_after_mode);
+  bool online = late && is_online(me);
+  if (section == 0) [[likely]] {
+    me.section.store(1, platform::relaxed);  // a constant: no wait for the load
+  } else if (section < section_nesting) {
+    me.section.store(section + 1, platform::relaxed);
+  } else {
+    enter_section_slow(domain);
+    return;
+  }
+  // (G1) Light fence: the section before all that is read inside, and before the look at the mode,
+  // as with (B) in rwlock.hpp. Made a full one by the heavy fence (H) in consensus.cpp, by a report
+  // (E1, E2) or by coming online (F), whichever the grace period relied on.
+  platform::light_fence(letter::G1);
+  if (!late) {
+    online = is_online(me);
+  }
+  // Also when it is nested: this may be a signal handler that interrupted the outer one just here.
+  if (!online) [[unlikely]] {
+    confirm_section(me);
+  }
+}
+
+// Leaves the section entered last. From the outermost one on, what was read inside may be
+// reclaimed; reports if a round has asked.
+inline void leave_section(thread_record& me, unsigned domain) noexcept {
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  if (section == 1) [[likely]] {
+    // (G2) Pairs with (G4) in grace_period.cpp: who sees the section over sees all that was done
+    // inside.
+    me.section.store(0, at(letter::G2, platform::release));
+    // (G3) Light fence: (G2) before the load of the version. As (D1) in rwlock.hpp.
+    platform::light_fence(letter::G3);
+    if (domains[domain].version.load(platform::relaxed) != me.seen.load(platform::relaxed))
+        [[unlikely]] {
+      report_after_unlock(me);
+    }
+  } else if (section - 2 < section_nesting - 2) {
+    me.section.store(is_mutant(mutant::forgets_nesting) ? 0 : section - 1, platform::relaxed);
+  } else {
+    leave_section_slow(domain);
+  }
+}
+
+}  // namespace readmost::detail

@@ -1,0 +1,274 @@
+// The seam to a simulated machine: what include/readmost/detail/platform/platform.hpp says, for the
+// checker. It comes first in the include path, so that the library's own sources compile against
+// it.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <readmost/detail/platform/letters.hpp>
+#include <source_location>
+#include <type_traits>
+
+namespace readmost::detail::platform {
+
+inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
+inline constexpr std::memory_order acquire = std::memory_order_acquire;
+inline constexpr std::memory_order release = std::memory_order_release;
+inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
+inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+inline constexpr std::size_t cache_line = 64;
+
+// Exchanged by the checker whenever another simulated thread runs.
+#define READMOST_THREAD_LOCAL __attribute__((section("readmost_own")))
+
+using place = std::source_location;
+
+// --- Into the checker ----------------------------------------------------------------------------
+
+namespace simulated {
+
+std::uint64_t load(const void* address, std::uint32_t size, std::memory_order order, place at);
+void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
+           place at);
+enum class arithmetic { exchange, add, subtract, bit_or, bit_and };
+std::uint64_t update(void* address, std::uint32_t size, arithmetic how, std::uint64_t operand,
+                     std::memory_order order, place at);
+bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::uint64_t desired,
+             std::memory_order success, std::memory_order failure, place at);
+void begin_life(void* address, std::uint32_t size, std::uint64_t value);
+void end_life(void* address, std::uint32_t size);
+std::uint64_t& plain(const void* address, std::uint32_t size);
+void read_plain(const void* address, place at);
+void write_plain(const void* address, place at);
+
+template <class T>
+constexpr std::uint64_t bits(T value) noexcept {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t made = 0;
+  std::memcpy(&made, &value, sizeof value);
+  return made;
+}
+template <class T>
+T value_of(std::uint64_t bits) noexcept {
+  T made;
+  std::memcpy(&made, &bits, sizeof made);
+  return made;
+}
+
+}  // namespace simulated
+
+// --- Variables -----------------------------------------------------------------------------------
+
+// As large as a T and laid out like one; its memory holds the value it had before the execution.
+template <class T>
+class atomic {
+ public:
+  using value_type = T;
+
+  constexpr atomic() noexcept : atomic(T{}) {}
+  constexpr atomic(T value) noexcept : initial_(value) {
+    if (!std::is_constant_evaluated()) {
+      simulated::begin_life(this, sizeof(T), simulated::bits(value));
+    }
+  }
+  constexpr ~atomic() {
+    if (!std::is_constant_evaluated()) simulated::end_life(this, sizeof(T));
+  }
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+
+  T load(std::memory_order order = seq_cst, place at = place::current()) const noexcept {
+    return simulated::value_of<T>(simulated::load(this, sizeof(T), order, at));
+  }
+  void store(T value, std::memory_order order = seq_cst, place at = place::current()) noexcept {
+    simulated::store(this, sizeof(T), simulated::bits(value), order, at);
+  }
+  T exchange(T value, std::memory_order order = seq_cst, place at = place::current()) noexcept {
+    return update(simulated::arithmetic::exchange, value, order, at);
+  }
+  T fetch_add(T value, std::memory_order order = seq_cst, place at = place::current()) noexcept {
+    return update(simulated::arithmetic::add, value, order, at);
+  }
+  T fetch_sub(T value, std::memory_order order = seq_cst, place at = place::current()) noexcept {
+    return update(simulated::arithmetic::subtract, value, order, at);
+  }
+  T fetch_or(T value, std::memory_order order = seq_cst, place at = place::current()) noexcept {
+    return update(simulated::arithmetic::bit_or, value, order, at);
+  }
+  T fetch_and(T value, std::memory_order order = seq_cst, place at = place::current()) noexcept {
+    return update(simulated::arithmetic::bit_and, value, order, at);
+  }
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure, place at = place::current()) noexcept {
+    std::uint64_t known = simulated::bits(expected);
+    const bool changed =
+        simulated::compare(this, sizeof(T), known, simulated::bits(desired), success, failure, at);
+    if (!changed) expected = simulated::value_of<T>(known);
+    return changed;
+  }
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order order = seq_cst,
+                               place at = place::current()) noexcept {
+    return compare_exchange_strong(expected, desired, order, weakest_failure(order), at);
+  }
+  // Does not fail without a reason: its callers try again, as if they had met a change.
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                             std::memory_order failure, place at = place::current()) noexcept {
+    return compare_exchange_strong(expected, desired, success, failure, at);
+  }
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order order = seq_cst,
+                             place at = place::current()) noexcept {
+    return compare_exchange_strong(expected, desired, order, weakest_failure(order), at);
+  }
+
+ private:
+  static constexpr std::memory_order weakest_failure(std::memory_order order) noexcept {
+    return order == acq_rel ? acquire : order == release ? relaxed : order;
+  }
+  T update(simulated::arithmetic how, T operand, std::memory_order order, place at) noexcept {
+    return simulated::value_of<T>(
+        simulated::update(this, sizeof(T), how, simulated::bits(operand), order, at));
+  }
+
+  T initial_;
+};
+
+// Plain data. Two threads that reach it at once, one of them to write, are found.
+template <class T>
+class variable {
+ public:
+  constexpr variable() noexcept : variable(T{}) {}
+  constexpr variable(T value) noexcept : initial_(value) {
+    if (!std::is_constant_evaluated()) write(value, place::current());
+  }
+  variable(const variable& other) noexcept : variable(static_cast<T>(other)) {}
+  variable& operator=(const variable& other) noexcept { return *this = static_cast<T>(other); }
+
+  operator T() const noexcept { return get(); }
+  variable& operator=(T value) noexcept {
+    write(value, place::current());
+    return *this;
+  }
+  T operator->() const noexcept
+    requires std::is_pointer_v<T>
+  {
+    return get();
+  }
+  variable& operator++() noexcept { return *this = static_cast<T>(get() + 1); }
+  variable& operator--() noexcept { return *this = static_cast<T>(get() - 1); }
+  variable& operator+=(T by) noexcept { return *this = static_cast<T>(get() + by); }
+  variable& operator-=(T by) noexcept { return *this = static_cast<T>(get() - by); }
+
+  T get(place at = place::current()) const noexcept {
+    simulated::read_plain(this, at);
+    return simulated::value_of<T>(simulated::plain(this, sizeof(T)));
+  }
+  void write(T value, place at = place::current()) noexcept {
+    simulated::write_plain(this, at);
+    simulated::plain(this, sizeof(T)) = simulated::bits(value);
+  }
+
+ private:
+  T initial_;
+};
+
+// --- Weakening -----------------------------------------------------------------------------------
+
+// The order of the access with that letter, unless the checker has weakened it.
+std::memory_order at(letter which, std::memory_order order, place in = place::current()) noexcept;
+
+// --- Fences --------------------------------------------------------------------------------------
+
+// What the compiler may not do the checker does not do.
+inline void signal_fence() noexcept {}
+void light_fence(letter which, place in = place::current()) noexcept;
+void full_fence(letter which, place in = place::current()) noexcept;
+// As on x86 or as elsewhere, by the memory model.
+void full_fence_after_rmw(letter which, place in = place::current()) noexcept;
+bool enable_heavy_fence() noexcept;
+bool heavy_fence(letter which, place in = place::current()) noexcept;
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+// In a spin that has another way to go on: a thread may stop between any two steps anyway.
+inline void relax() noexcept {}
+// In a loop that has not: goes on when something it has looked at has changed.
+void yield(place in = place::current()) noexcept;
+void sleep_for(std::uint64_t nanoseconds, place in = place::current()) noexcept;
+std::uint32_t turns(std::uint32_t most) noexcept;
+
+struct deadline {
+  clockid_t clock;
+  timespec at;
+};
+std::uint64_t time_left(const deadline& until) noexcept;
+deadline in(std::uint64_t nanoseconds) noexcept;
+
+using futex_word = const void*;
+inline futex_word futex_of(const atomic<std::uint32_t>& word) noexcept {
+  return &word;
+}
+inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept {
+  return &word;
+}
+enum class wake_reason { woken, timed_out };
+wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
+                       const deadline* until, place in = place::current()) noexcept;
+int futex_wake(futex_word word, int count, std::uint32_t mask,
+               place in = place::current()) noexcept;
+
+inline void prefetch_for_write(const void*) noexcept {}
+
+// --- Clock, threads, processes -------------------------------------------------------------------
+
+std::uint64_t now() noexcept;
+unsigned usable_cpus() noexcept;
+unsigned current_cpu() noexcept;
+void watch_thread_exit(void (*on_exit)()) noexcept;
+// Where a scenario lets the library have a thread, it says when that runs:
+// scenario::starts_thread().
+bool start_thread(void (*body)(void*), void* argument) noexcept;
+inline std::int32_t thread_id() noexcept {
+  return 1;
+}
+inline bool at_process_exit(void (*)()) noexcept {
+  return false;
+}
+inline constexpr bool forks = false;
+// Processes are not simulated.
+inline void watch_fork(void (*)(), void (*)(), void (*)()) noexcept {}
+void* map_pages(std::size_t bytes) noexcept;
+enum class mapping_kind { private_memory, shared_memory, unknown };
+inline mapping_kind kind_of_mapping(const void*) noexcept {
+  return mapping_kind::private_memory;
+}
+inline int process_id() noexcept {
+  return 1;
+}
+inline bool environment(const char*, char*, std::size_t) noexcept {
+  return false;
+}
+inline bool write_text(const char*, const char*, std::size_t) noexcept {
+  return false;
+}
+struct file_content {
+  const char* data;
+  std::size_t size;
+};
+inline file_content content_of(const char*) noexcept {
+  return {nullptr, 0};
+}
+inline void give_back(file_content) noexcept {}
+inline std::size_t backtrace(std::uintptr_t*, std::size_t) noexcept {
+  return 0;
+}
+
+}  // namespace readmost::detail::platform
+
+namespace readmost::model {
+using namespace readmost::detail;  // the checker looks inside the library
+}

@@ -1,0 +1,279 @@
+// readmost.h over readmost::detail::rwlock.
+#include <readmost.h>
+
+#include <cstddef>
+#include <new>
+#include <readmost/lock_domain.hpp>
+#include <readmost/shared_mutex.hpp>
+
+#include "c_api/posix_results.hpp"
+
+// A place for a domain. Where it lies is all that a program knows of it.
+struct readmost_domain {
+  readmost::detail::platform::atomic<bool> taken;
+  alignas(readmost::lock_domain) std::byte memory[sizeof(readmost::lock_domain)];
+
+  readmost::lock_domain& inside() noexcept {
+    return *std::launder(reinterpret_cast<readmost::lock_domain*>(memory));
+  }
+};
+
+namespace readmost::detail {
+
+namespace {
+
+static_assert(sizeof(readmost_rwlock_t) == sizeof(rwlock));
+static_assert(alignof(readmost_rwlock_t) == alignof(rwlock));
+static_assert(offsetof(readmost_rwlock_t, readmost_state) == offsetof(rwlock, state));
+static_assert(sizeof(readmost_rwlockattr_t) == 16);
+
+constexpr std::uint8_t traits_in(readmost_rwlock_t initialiser) noexcept {
+  return initialiser
+      .readmost_rest[offsetof(rwlock, traits) - offsetof(readmost_rwlock_t, readmost_rest)];
+}
+static_assert(traits_in(READMOST_RWLOCK_INITIALIZER) == rwlock::trait_of(preference::writer));
+static_assert(traits_in(READMOST_RWLOCK_INITIALIZER_READER) ==
+              rwlock::trait_of(preference::reader));
+static_assert(traits_in(READMOST_RWLOCK_INITIALIZER_PHASE_FAIR) ==
+              rwlock::trait_of(preference::phase_fair));
+
+static_assert(READMOST_PREFER_WRITER == static_cast<int>(preference::writer));
+static_assert(READMOST_PREFER_READER == static_cast<int>(preference::reader));
+static_assert(READMOST_PREFER_PHASE_FAIR == static_cast<int>(preference::phase_fair));
+
+// Of destroyed attributes.
+constexpr int no_preference = -1;
+
+constexpr bool is_preference(int value) noexcept {
+  return value >= READMOST_PREFER_WRITER && value <= READMOST_PREFER_PHASE_FAIR;
+}
+
+constinit readmost_domain places[max_domains] = {};
+
+rwlock& of(readmost_rwlock_t* lock) noexcept {
+  return *reinterpret_cast<rwlock*>(lock);
+}
+
+unsigned number_of(readmost_domain* domain) noexcept {
+  return domain != nullptr ? domain->inside().number() : 0;
+}
+
+thread_record& me(const rwlock& lock) noexcept {
+  return my_record(lock.domain);
+}
+
+// Somebody who finds the way barred by what will not go away.
+int as_errno_of_upgrade(outcome o) noexcept {
+  return o == outcome::busy ? EDEADLK : as_errno(o);
+}
+
+bool is_written(const rwlock& lock) noexcept {
+  return (lock.state.load(platform::relaxed) & rwlock::writing) != 0;
+}
+
+// Out of line, so that the passive path, which is all there is to most calls, has nothing to save.
+[[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
+                                          bool try_only) noexcept {
+  if (attempt == passive_attempt::published) retract_published(lock);
+  const rules how = lock.own_rules();
+  if (try_lock_shared_active(lock, me(lock), domains[lock.domain], how)) return 0;
+  return as_errno(lock_shared_slow(lock, try_only ? at_once(how) : how));
+}
+
+int read_lock(rwlock& lock, bool try_only) noexcept {
+  const passive_attempt attempt = lock_shared_passively(lock, me(lock));
+  if (attempt == passive_attempt::acquired) [[likely]]
+    return 0;
+  return read_lock_otherwise(lock, attempt, try_only);
+}
+
+[[gnu::noinline]] int read_unlock_otherwise(rwlock& lock) noexcept {
+  return try_unlock_shared_active(lock, me(lock)) || unlock_shared_slow(lock) ? 0 : EPERM;
+}
+
+}  // namespace
+
+}  // namespace readmost::detail
+
+using namespace readmost;
+using namespace readmost::detail;
+
+extern "C" {
+
+// --- Attributes ----------------------------------------------------------------------------------
+
+int readmost_rwlockattr_init(readmost_rwlockattr_t* attr) noexcept {
+  *attr = {nullptr, READMOST_PREFER_WRITER, 0};
+  return 0;
+}
+
+int readmost_rwlockattr_destroy(readmost_rwlockattr_t* attr) noexcept {
+  attr->readmost_preference = no_preference;
+  return 0;
+}
+
+int readmost_rwlockattr_setpreference(readmost_rwlockattr_t* attr, int preference) noexcept {
+  if (!is_preference(preference)) return EINVAL;
+  attr->readmost_preference = preference;
+  return 0;
+}
+
+int readmost_rwlockattr_getpreference(const readmost_rwlockattr_t* attr, int* preference) noexcept {
+  *preference = attr->readmost_preference;
+  return 0;
+}
+
+int readmost_rwlockattr_setdomain(readmost_rwlockattr_t* attr, readmost_domain_t* domain) noexcept {
+  attr->readmost_domain = domain;
+  return 0;
+}
+
+int readmost_rwlockattr_getdomain(const readmost_rwlockattr_t* attr,
+                                  readmost_domain_t** domain) noexcept {
+  *domain = attr->readmost_domain;
+  return 0;
+}
+
+// --- Making and ending a lock --------------------------------------------------------------------
+
+int readmost_rwlock_init(readmost_rwlock_t* lock, const readmost_rwlockattr_t* attr) noexcept {
+  const int prefers = attr != nullptr ? attr->readmost_preference : READMOST_PREFER_WRITER;
+  if (!is_preference(prefers)) return EINVAL;
+  const unsigned domain = attr != nullptr ? number_of(attr->readmost_domain) : 0;
+  new (lock) rwlock{.domain = static_cast<std::uint8_t>(domain),
+                    .traits = rwlock::trait_of(static_cast<preference>(prefers))};
+  return 0;
+}
+
+int readmost_rwlock_destroy(readmost_rwlock_t* lock) noexcept {
+  settle_before_reuse(of(lock));
+  return 0;
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+int readmost_rwlock_rdlock(readmost_rwlock_t* lock) noexcept {
+  return read_lock(of(lock), false);
+}
+
+int readmost_rwlock_tryrdlock(readmost_rwlock_t* lock) noexcept {
+  return read_lock(of(lock), true);
+}
+
+int readmost_rwlock_timedrdlock(readmost_rwlock_t* lock, const timespec* until) noexcept {
+  return readmost_rwlock_clockrdlock(lock, CLOCK_REALTIME, until);
+}
+
+int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
+                                const timespec* until) noexcept {
+  if (!is_valid(clock, until)) return EINVAL;
+  rwlock& l = of(lock);
+  if (try_lock_shared_passive(l, me(l)) ||
+      try_lock_shared_active(l, me(l), domains[l.domain], l.own_rules()))
+    return 0;
+  const platform::deadline end{clock, *until};
+  return as_errno(lock_shared_slow(l, before(l.own_rules(), end)));
+}
+
+int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
+  rwlock& l = of(lock);
+  if (try_unlock_shared_passive(l, me(l), domains[l.domain])) [[likely]]
+    return 0;
+  return read_unlock_otherwise(l);
+}
+
+// --- Writing -------------------------------------------------------------------------------------
+
+int readmost_rwlock_wrlock(readmost_rwlock_t* lock) noexcept {
+  return as_errno(lock_exclusive(of(lock), of(lock).own_rules()));
+}
+
+int readmost_rwlock_trywrlock(readmost_rwlock_t* lock) noexcept {
+  return as_errno(lock_exclusive(of(lock), at_once(of(lock).own_rules())));
+}
+
+int readmost_rwlock_timedwrlock(readmost_rwlock_t* lock, const timespec* until) noexcept {
+  return readmost_rwlock_clockwrlock(lock, CLOCK_REALTIME, until);
+}
+
+int readmost_rwlock_clockwrlock(readmost_rwlock_t* lock, clockid_t clock,
+                                const timespec* until) noexcept {
+  if (!is_valid(clock, until)) return EINVAL;
+  const platform::deadline end{clock, *until};
+  return as_errno(lock_exclusive(of(lock), before(of(lock).own_rules(), end)));
+}
+
+int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) noexcept {
+  if (!is_written(of(lock))) return EPERM;
+  unlock_exclusive(of(lock), of(lock).own_rules());
+  return 0;
+}
+
+// --- From one to the other -----------------------------------------------------------------------
+
+int readmost_rwlock_upgrade(readmost_rwlock_t* lock) noexcept {
+  return as_errno_of_upgrade(upgrade(of(lock), of(lock).own_rules()));
+}
+
+int readmost_rwlock_tryupgrade(readmost_rwlock_t* lock) noexcept {
+  return as_errno(upgrade(of(lock), at_once(of(lock).own_rules())));
+}
+
+int readmost_rwlock_clockupgrade(readmost_rwlock_t* lock, clockid_t clock,
+                                 const timespec* until) noexcept {
+  if (!is_valid(clock, until)) return EINVAL;
+  const platform::deadline end{clock, *until};
+  return as_errno_of_upgrade(upgrade(of(lock), before(of(lock).own_rules(), end)));
+}
+
+int readmost_rwlock_downgrade(readmost_rwlock_t* lock) noexcept {
+  if (!is_written(of(lock))) return EPERM;
+  downgrade(of(lock), of(lock).own_rules());
+  return 0;
+}
+
+// --- Hints and domains ---------------------------------------------------------------------------
+
+void readmost_online() noexcept {
+  online();
+}
+
+void readmost_offline() noexcept {
+  offline();
+}
+
+int readmost_domain_create(readmost_domain_t** domain) noexcept {
+  for (readmost_domain& place : places) {
+    // Acquire pairs with the release in readmost_domain_destroy().
+    if (place.taken.exchange(true, platform::acquire)) continue;
+    auto* made = new (place.memory) lock_domain;
+    if (made->is_separate()) {
+      *domain = &place;
+      return 0;
+    }
+    made->~lock_domain();
+    place.taken.store(false, platform::release);
+    return EAGAIN;
+  }
+  return EAGAIN;
+}
+
+int readmost_domain_destroy(readmost_domain_t* domain) noexcept {
+  if (domain == nullptr) return EINVAL;
+  domain->inside().~lock_domain();
+  domain->taken.store(false, platform::release);
+  return 0;
+}
+
+void readmost_domain_online(readmost_domain_t* domain) noexcept {
+  domain != nullptr ? domain->inside().online() : online();
+}
+
+void readmost_domain_offline(readmost_domain_t* domain) noexcept {
+  domain != nullptr ? domain->inside().offline() : offline();
+}
+
+const char* readmost_version() noexcept {
+  return READMOST_VERSION;
+}
+}

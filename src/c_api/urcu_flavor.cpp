@@ -1,0 +1,306 @@
+// The functions of <readmost/urcu_flavor.h>: liburcu's interface over the process's domain.
+#include "c_api/urcu_flavor.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <readmost/detail/rcu/retired.hpp>
+
+// All stand for the one reclaimer of the domain: liburcu lets programs have several, with threads
+// and CPUs of their own.
+struct call_rcu_data {
+  char nothing;
+};
+
+namespace readmost::detail::urcu {
+
+namespace {
+
+static_assert(sizeof(head) == sizeof(retired));
+static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
+
+constinit call_rcu_data the_worker{};
+
+READMOST_THREAD_LOCAL call_rcu_data* workers_of_thread;
+
+// The CPUs to which a worker has been given.
+constexpr int max_cpus = 4096;
+constinit platform::atomic<std::uint64_t> cpus_with_worker[max_cpus / 64] = {};
+
+std::uint64_t bit_of(int cpu) noexcept {
+  return std::uint64_t{1} << (cpu % 64);
+}
+
+bool is_cpu(int cpu) noexcept {
+  return cpu >= 0 && cpu < max_cpus && cpu < sysconf(_SC_NPROCESSORS_CONF);
+}
+
+// liburcu's errors are in errno and negative besides.
+int failed(int error) noexcept {
+  errno = error;
+  return -error;
+}
+
+// What defer_rcu() is given.
+struct deferred : retired {
+  deferred(void (*what)(void*), void* with) : function(what), argument(with) {}
+
+  void (*function)(void*);
+  void* argument;
+};
+
+void carry_out(retired* object) noexcept {
+  auto* const self = static_cast<deferred*>(object);
+  const deferred taken = *self;
+  std::free(self);
+  taken.function(taken.argument);
+}
+constexpr retired_kind deferred_kind{carry_out, sizeof(deferred)};
+
+// Finds out which thread reclaims.
+struct thread_question : retired {
+  pthread_t thread{};
+};
+constexpr retired_kind thread_question_kind{[](retired* object) noexcept {
+                                              static_cast<thread_question*>(object)->thread =
+                                                  pthread_self();
+                                            },
+                                            0};
+
+// liburcu-cds has a thread of its own, which its hook puts to rest before a fork. Every hash table
+// names the same hook; held from before_fork to after_fork, so that no child finds it taken.
+pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
+const atfork* hook;
+unsigned hook_users;
+
+}  // namespace
+
+}  // namespace readmost::detail::urcu
+
+using namespace readmost;
+using namespace readmost::detail;
+using namespace readmost::detail::urcu;
+
+// As READMOST_API does for what a header declares.
+#pragma GCC visibility push(default)
+
+extern "C" {
+
+// --- Read sections -------------------------------------------------------------------------------
+
+void urcu_readmost_read_lock() {
+  enter_section(my_record(), 0);
+}
+
+void urcu_readmost_read_unlock() {
+  leave_section(my_record(), 0);
+}
+
+int urcu_readmost_read_ongoing() {
+  return is_in_section(0) ? 1 : 0;
+}
+
+// --- Threads -------------------------------------------------------------------------------------
+
+void urcu_readmost_init() {
+  watch_forks();
+}
+
+void urcu_readmost_register_thread() {
+  enlist();
+}
+
+void urcu_readmost_thread_online() {
+  if (thread_record* const me = enlist()) come_online(*me);
+}
+
+void urcu_readmost_thread_offline() {
+  if (&my_record() != &unregistered) go_offline(my_record());
+}
+
+void urcu_readmost_unregister_thread() {
+  urcu_readmost_thread_offline();
+}
+
+void urcu_readmost_quiescent_state() {
+  report_if_asked();
+}
+
+// --- Grace periods -------------------------------------------------------------------------------
+
+void urcu_readmost_synchronize_rcu() {
+  synchronize(default_domain, urgency::normal);
+}
+
+poll_state urcu_readmost_start_poll_synchronize_rcu() {
+  const std::uint64_t grace_period = grace_period_from_now(default_domain);
+  try_advance(default_domain, grace_period);
+  return {grace_period};
+}
+
+bool urcu_readmost_poll_state_synchronize_rcu(poll_state state) {
+  return try_advance(default_domain, state.grace_period_id);
+}
+
+// --- call_rcu ------------------------------------------------------------------------------------
+
+void urcu_readmost_call_rcu(rcu_head* head, void (*function)(rcu_head*)) {
+  schedule_call(default_domain, *reinterpret_cast<retired*>(head),
+                reinterpret_cast<retired_call>(function), 0);
+}
+
+void urcu_readmost_barrier() {
+  barrier(default_domain);
+}
+
+call_rcu_data* urcu_readmost_create_call_rcu_data(unsigned long, int) {
+  return &the_worker;
+}
+
+void urcu_readmost_call_rcu_data_free(call_rcu_data*) {}
+
+call_rcu_data* urcu_readmost_get_default_call_rcu_data() {
+  return &the_worker;
+}
+
+call_rcu_data* urcu_readmost_get_call_rcu_data() {
+  return &the_worker;
+}
+
+call_rcu_data* urcu_readmost_get_thread_call_rcu_data() {
+  return workers_of_thread;
+}
+
+void urcu_readmost_set_thread_call_rcu_data(call_rcu_data* worker) {
+  workers_of_thread = worker;
+}
+
+call_rcu_data* urcu_readmost_get_cpu_call_rcu_data(int cpu) {
+  if (!is_cpu(cpu)) return nullptr;
+  const std::uint64_t cpus = cpus_with_worker[cpu / 64].load(platform::relaxed);
+  return (cpus & bit_of(cpu)) != 0 ? &the_worker : nullptr;
+}
+
+int urcu_readmost_set_cpu_call_rcu_data(int cpu, call_rcu_data* worker) {
+  if (!is_cpu(cpu)) return failed(EINVAL);
+  auto& cpus = cpus_with_worker[cpu / 64];
+  if (worker == nullptr) {
+    cpus.fetch_and(~bit_of(cpu), platform::relaxed);
+    return 0;
+  }
+  const bool given = (cpus.fetch_or(bit_of(cpu), platform::relaxed) & bit_of(cpu)) != 0;
+  return given ? failed(EEXIST) : 0;
+}
+
+int urcu_readmost_create_all_cpu_call_rcu_data(unsigned long) {
+  for (int cpu = 0; is_cpu(cpu); ++cpu) {
+    cpus_with_worker[cpu / 64].fetch_or(bit_of(cpu), platform::relaxed);
+  }
+  return 0;
+}
+
+void urcu_readmost_free_all_cpu_call_rcu_data() {
+  for (auto& cpus : cpus_with_worker) cpus.store(0, platform::relaxed);
+}
+
+pthread_t urcu_readmost_get_call_rcu_thread(call_rcu_data*) {
+  thread_question question;
+  // In a section the answer could not be waited for.
+  if (is_in_section(0)) return question.thread;
+  schedule(default_domain, question, thread_question_kind);
+  barrier(default_domain);
+  return question.thread;
+}
+
+// --- defer_rcu -----------------------------------------------------------------------------------
+
+void urcu_readmost_defer_rcu(void (*function)(void*), void* argument) {
+  void* const memory = std::malloc(sizeof(deferred));
+  if (memory == nullptr) {
+    urcu_readmost_synchronize_rcu();
+    function(argument);
+    return;
+  }
+  schedule(default_domain, *new (memory) deferred(function, argument), deferred_kind);
+}
+
+int urcu_readmost_defer_register_thread() {
+  enlist();
+  return 0;
+}
+
+void urcu_readmost_defer_barrier() {
+  barrier(default_domain);
+}
+
+void urcu_readmost_defer_barrier_thread() {
+  barrier(default_domain);
+}
+
+void urcu_readmost_defer_unregister_thread() {
+  barrier(default_domain);
+}
+
+void urcu_readmost_defer_exit() {
+  barrier(default_domain);
+}
+
+// --- Forks ---------------------------------------------------------------------------------------
+
+void urcu_readmost_register_rculfhash_atfork(urcu_atfork* given) {
+  pthread_mutex_lock(&hook_lock);
+  if (hook_users++ == 0) hook = reinterpret_cast<const atfork*>(given);
+  pthread_mutex_unlock(&hook_lock);
+}
+
+void urcu_readmost_unregister_rculfhash_atfork(urcu_atfork*) {
+  pthread_mutex_lock(&hook_lock);
+  if (--hook_users == 0) hook = nullptr;
+  pthread_mutex_unlock(&hook_lock);
+}
+
+// What waits and who reads the library takes through a fork by itself (src/threads/registry.cpp).
+
+void urcu_readmost_call_rcu_before_fork() {
+  watch_forks();
+  pthread_mutex_lock(&hook_lock);
+  if (hook != nullptr) hook->before_fork(hook->priv);
+}
+
+void urcu_readmost_call_rcu_after_fork_parent() {
+  if (hook != nullptr) hook->after_fork_parent(hook->priv);
+  pthread_mutex_unlock(&hook_lock);
+}
+
+void urcu_readmost_call_rcu_after_fork_child() {
+  if (hook != nullptr) hook->after_fork_child(hook->priv);
+  pthread_mutex_unlock(&hook_lock);
+}
+
+// --- The flavor ----------------------------------------------------------------------------------
+
+extern const flavor urcu_readmost_flavor;
+constinit const flavor urcu_readmost_flavor{
+    .read_lock = urcu_readmost_read_lock,
+    .read_unlock = urcu_readmost_read_unlock,
+    .read_ongoing = urcu_readmost_read_ongoing,
+    .read_quiescent_state = urcu_readmost_quiescent_state,
+    .update_call_rcu = urcu_readmost_call_rcu,
+    .update_synchronize_rcu = urcu_readmost_synchronize_rcu,
+    .update_defer_rcu = urcu_readmost_defer_rcu,
+    .thread_offline = urcu_readmost_thread_offline,
+    .thread_online = urcu_readmost_thread_online,
+    .register_thread = urcu_readmost_register_thread,
+    .unregister_thread = urcu_readmost_unregister_thread,
+    .barrier = urcu_readmost_barrier,
+    .register_rculfhash_atfork = urcu_readmost_register_rculfhash_atfork,
+    .unregister_rculfhash_atfork = urcu_readmost_unregister_rculfhash_atfork,
+    .update_start_poll_synchronize_rcu = urcu_readmost_start_poll_synchronize_rcu,
+    .update_poll_state_synchronize_rcu = urcu_readmost_poll_state_synchronize_rcu,
+};
+}
+
+#pragma GCC visibility pop

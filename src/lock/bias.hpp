@@ -1,0 +1,114 @@
+// Whether a lock shall be biased: an account in nanoseconds, kept in the lock.
+//
+// Being biased saves something at every read and costs a revocation at every write. The account is
+// credited what each read saved, or would have saved, and debited what each write paid, or would
+// have paid. Bias is given when the balance is well above nothing and taken when it falls below; so
+// what revocations cost never exceeds, by more than the bound of the account, what readers saved.
+// BRAVO (section 3) bounds the harm without weighing the benefit: after each revocation it does
+// without bias for nine times its cost, which is far too timid where a revocation is cheap.
+//
+// Passive reads leave no trace in the lock. They are counted in the reader's record, by home slot,
+// and credited when that thread next finds the lock's bias revoked, or revokes it itself.
+//
+// Every access is relaxed and may lose an update to a race: the balance is a hint.
+#pragma once
+
+#include "threads/registry.hpp"
+
+namespace readmost::detail::bias {
+
+// What a passive read saves over an active one: two read-modify-writes of a line that is ours, or,
+// when several threads read, of one that has to come from another core.
+inline constexpr std::int32_t saved_alone = 8;
+inline constexpr std::int32_t saved_among_others = 20;
+
+inline constexpr std::int32_t enough_for_bias = 2'000;
+inline constexpr std::int32_t highest = 20'000;
+inline constexpr std::int32_t lowest = -6'000;
+
+inline constexpr std::uint32_t least_cost = 300;
+
+// A passive stretch longer than this is credited as if it had ended here.
+inline constexpr std::uint64_t reads_credited_at_once = 4'096;
+
+inline void add(rwlock& lock, std::int32_t amount) noexcept {
+  const std::int32_t old = lock.balance.load(platform::relaxed);
+  std::int32_t balance = old + amount;
+  balance = balance > highest ? highest : balance < lowest ? lowest : balance;
+  if (balance != old) lock.balance.store(static_cast<std::int16_t>(balance), platform::relaxed);
+}
+
+// For the last few active reads of a thread.
+inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
+  add(lock, static_cast<std::int32_t>(active_reads_per_account) *
+                (among_others ? saved_among_others : saved_alone));
+}
+
+// To be called only while the lock's bias is being, or has just been, revoked: then the reads of
+// this thread since its last credit are, but for locks that share the slot, reads of this lock.
+inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
+  const std::size_t home = home_slot(&lock);
+  const std::uint64_t reads = me.reads[home].load(platform::relaxed);
+  std::uint64_t uncredited = reads - me.credited[home];
+  if (uncredited == 0) return;
+  me.credited[home] = reads;
+  if (uncredited > reads_credited_at_once) uncredited = reads_credited_at_once;
+  add(lock,
+      static_cast<std::int32_t>(uncredited) * (among_others ? saved_among_others : saved_alone));
+}
+
+// What the writer waited, and as much again for readers that found the lock closed meanwhile. A
+// revocation that need not wait for anybody takes a look at the index and the slots.
+inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
+  constexpr std::int32_t of_a_look = 50;
+  if (waited == 0) return of_a_look;
+  return 2 * static_cast<std::int32_t>(waited < 10'000 ? waited : 10'000);
+}
+
+inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
+  add(lock, -cost_of_revocation(waited));
+}
+
+// Remembers what a round cost, for the writes of all locks that do without one.
+inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
+  auto& remembered = d.round_cost;
+  const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
+  const std::uint64_t old = remembered.load(platform::relaxed);
+  remembered.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
+}
+
+// A write that revoked nothing: debits what a revocation has cost of late. That figure ages, or one
+// bad spell would keep a lock without bias for ever.
+inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
+  auto& cost = domains[lock.domain].round_cost;
+  const std::uint32_t estimate = cost.load(platform::relaxed);
+  constexpr std::uint64_t writes_between_ageing = 64;
+  if (me.writes.load(platform::relaxed) % writes_between_ageing == 0 && estimate > least_cost) {
+    cost.store(estimate - estimate / 16, platform::relaxed);
+  }
+  if (lock.balance.load(platform::relaxed) != lowest) {
+    add(lock, -cost_of_revocation(estimate));
+  }
+}
+
+inline bool is_earned(const rwlock& lock) noexcept {
+  return lock.balance.load(platform::relaxed) >= enough_for_bias;
+}
+
+inline bool is_worth_keeping(const rwlock& lock) noexcept {
+  return lock.balance.load(platform::relaxed) >= 0;
+}
+
+// Whether this lock may be biased at all; asks the kernel about its memory once.
+inline bool is_allowed(rwlock& lock, rules how) noexcept {
+  const std::uint8_t traits = lock.traits.load(platform::relaxed);
+  if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;
+  if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;
+  const bool is_private =
+      platform::kind_of_mapping(&lock) == platform::mapping_kind::private_memory;
+  lock.traits.fetch_or(is_private ? rwlock::private_memory : rwlock::never_biased,
+                       platform::relaxed);
+  return is_private;
+}
+
+}  // namespace readmost::detail::bias

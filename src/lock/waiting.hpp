@@ -1,0 +1,140 @@
+// How long to spin before sleeping, and how long the wait was.
+#pragma once
+
+#include "platform/probes.hpp"
+#include "statistics/lock_statistics.hpp"
+
+namespace readmost::detail {
+
+// The wait of one operation. In the first few microseconds it looks rarely where looking does harm:
+// when a thread has to wait for the same lock again right after it got it, the lock is so dense
+// with work that two threads at it do less than one, for its line is on the way between them all
+// the time. Such a thread leaves it to the others for some ten microseconds, and for a hundred if
+// hardly any time has passed.
+class spinner {
+ public:
+  spinner(thread_record* me, const void* lock) noexcept
+      : me_(me), lock_(reinterpret_cast<std::uintptr_t>(lock)) {}
+  ~spinner() {
+    if (!waited_ || me_ == nullptr) return;
+    me_->waited_for = lock_;
+    me_->waited_until = platform::now();
+  }
+  spinner(const spinner&) = delete;
+  spinner& operator=(const spinner&) = delete;
+
+  // One turn, during which rounds of others get their report; false when it is time to sleep.
+  // Brief: what is waited for is a revocation, which takes less than a microsecond.
+  bool turn(bool brief) noexcept {
+    if (spent_ >= platform::turns(budget)) return false;
+    if (!brief && !waited_) {
+      waited_ = true;
+      const std::uint64_t since = since_last_wait();
+      if (since < at_once) {
+        pass(leave);
+      } else if (since < right_after) {
+        pause_ = longest;
+      }
+    }
+    pause_ = pause_ == 0 ? 1 : 2 * pause_;
+    if (!brief && pause_ < first) pause_ = first;
+    const std::uint32_t most = brief ? longest_brief : longest;
+    if (pause_ > most) pause_ = most;
+    pass(pause_);
+    spent_ += pause_;
+    return true;
+  }
+
+  // A turn of a wait that is bounded by somebody's next few instructions. False after two
+  // seconds: then that somebody is off its CPU, or a signal handler of its thread waits for us.
+  bool short_turn() noexcept {
+    report_if_asked();
+    if (spent_ < platform::turns(short_turns)) {
+      ++spent_;
+      platform::relax();
+      return true;
+    }
+    spent_ = 0;
+    platform::yield();
+    if (started_ == 0) started_ = platform::now();
+    return platform::now() - started_ < 2'000'000'000;
+  }
+
+  // Longer than somebody who is on a CPU and inside a short section takes to leave.
+  bool has_been_long() const noexcept { return spent_ >= platform::turns(long_wait); }
+
+  // After a sleep.
+  void restart() noexcept { spent_ = pause_ = 0; }
+
+ private:
+  // In pauses of the processor, some 20 ns each.
+  static constexpr std::uint32_t first = 32;
+  static constexpr std::uint32_t longest = 512;
+  static constexpr std::uint32_t longest_brief = 16;
+  static constexpr std::uint32_t budget = 600;
+  static constexpr std::uint32_t long_wait = 64;
+  static constexpr std::uint32_t leave = 4096;
+
+  // Short turns between two that let others have the CPU.
+  static constexpr std::uint32_t short_turns = 64;
+
+  // In nanoseconds.
+  static constexpr std::uint64_t at_once = 150;
+  static constexpr std::uint64_t right_after = 400;
+
+  std::uint64_t since_last_wait() const noexcept {
+    if (me_ == nullptr || me_->waited_for != lock_) return right_after;
+    return platform::now() - me_->waited_until;
+  }
+
+  static void pass(std::uint32_t pauses) noexcept {
+    for (std::uint32_t i = 0; i < platform::turns(pauses); ++i) {
+      report_if_asked();
+      platform::relax();
+    }
+  }
+
+  thread_record* me_;
+  std::uintptr_t lock_;
+  bool waited_ = false;
+  std::uint32_t spent_ = 0;
+  std::uint32_t pause_ = 0;
+  std::uint64_t started_ = 0;
+};
+
+// Tells the statistics and the probes of one operation's wait.
+class wait_watch {
+ public:
+  wait_watch(const rwlock& lock, bool writer) noexcept : lock_(lock), writer_(writer) {}
+  ~wait_watch() {
+    if (waiting_) [[unlikely]]
+      stop();
+  }
+  wait_watch(const wait_watch&) = delete;
+  wait_watch& operator=(const wait_watch&) = delete;
+
+  void start() noexcept {
+    if (waiting_) return;
+    waiting_ = true;
+    if (writer_) {
+      READMOST_PROBE(write_contention, &lock_);
+    } else {
+      READMOST_PROBE(read_contention, &lock_);
+    }
+    if (lock_statistics_on()) since_ = platform::now();
+  }
+
+ private:
+  void stop() const noexcept {
+    const std::uint64_t waited = since_ != 0 ? platform::now() - since_ : 0;
+    if (since_ != 0) note_wait(lock_, writer_, waited);
+    READMOST_PROBE(wait_end, &lock_, static_cast<int>(writer_), waited);
+  }
+
+  const rwlock& lock_;
+  std::uint64_t since_ = 0;
+  bool writer_;
+  bool waiting_ = false;
+};
+
+}  // namespace readmost::detail

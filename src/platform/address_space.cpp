@@ -1,0 +1,266 @@
+#include "platform/address_space.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace readmost::detail {
+
+namespace {
+
+using platform::file_content;
+
+// One line of /proc/PID/maps.
+struct mapping {
+  std::uintptr_t start = 0;
+  std::uintptr_t end = 0;
+  const char* name = nullptr;
+  std::size_t name_length = 0;
+  std::uint64_t file_offset = 0;
+
+  bool is_file() const noexcept { return name_length != 0 && *name == '/'; }
+  bool has_same_name(const mapping& other) const noexcept {
+    return name_length == other.name_length && std::memcmp(name, other.name, name_length) == 0;
+  }
+};
+
+class maps_reader {
+ public:
+  explicit maps_reader(file_content maps) noexcept : at_(maps.data), end_(maps.data + maps.size) {}
+
+  // start-end permissions offset device inode   name
+  bool next(mapping& m) noexcept {
+    if (at_ == nullptr || at_ >= end_) return false;
+    m.start = hexadecimal();
+    ++at_;
+    m.end = hexadecimal();
+    skip_word();
+    skip_word();
+    m.file_offset = hexadecimal();
+    skip_word();
+    skip_word();
+    skip_blanks();
+    m.name = at_;
+    while (at_ < end_ && *at_ != '\n') ++at_;
+    m.name_length = static_cast<std::size_t>(at_ - m.name);
+    if (at_ < end_) ++at_;
+    return true;
+  }
+
+ private:
+  std::uintptr_t hexadecimal() noexcept {
+    std::uintptr_t value = 0;
+    for (; at_ < end_; ++at_) {
+      const char c = *at_;
+      if (c >= '0' && c <= '9') {
+        value = value << 4 | static_cast<std::uintptr_t>(c - '0');
+      } else if (c >= 'a' && c <= 'f') {
+        value = value << 4 | static_cast<std::uintptr_t>(c - 'a' + 10);
+      } else {
+        break;
+      }
+    }
+    return value;
+  }
+  void skip_blanks() noexcept {
+    while (at_ < end_ && *at_ == ' ') ++at_;
+  }
+  void skip_word() noexcept {
+    skip_blanks();
+    while (at_ < end_ && *at_ != ' ' && *at_ != '\n') ++at_;
+    skip_blanks();
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
+// An ELF file of this machine's kind. Nothing in it is trusted.
+class elf_file {
+ public:
+  explicit elf_file(file_content file) noexcept : file_(file), header_(at<Elf64_Ehdr>(0, 1)) {
+    if (header_ != nullptr && (std::memcmp(header_->e_ident, ELFMAG, SELFMAG) != 0 ||
+                               header_->e_ident[EI_CLASS] != ELFCLASS64)) {
+      header_ = nullptr;
+    }
+  }
+
+  // What was added to the file's addresses when its first segment came to lie at `start`.
+  std::uintptr_t bias(std::uintptr_t start) const noexcept {
+    constexpr std::uintptr_t page = 4096;
+    const Elf64_Phdr* const segments = program_headers();
+    for (std::size_t i = 0; segments != nullptr && i < header_->e_phnum; ++i) {
+      if (segments[i].p_type == PT_LOAD) return start - segments[i].p_vaddr / page * page;
+    }
+    return start;
+  }
+
+  bool covers(std::uintptr_t address) const noexcept {
+    const Elf64_Phdr* const segments = program_headers();
+    for (std::size_t i = 0; segments != nullptr && i < header_->e_phnum; ++i) {
+      const Elf64_Phdr& segment = segments[i];
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+          address - segment.p_vaddr < segment.p_memsz) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The name of what lies there: of the full table if the file has one, else of the dynamic one.
+  const char* symbol_at(std::uintptr_t address, std::uint64_t& offset) const noexcept {
+    for (const std::uint32_t type : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}}) {
+      if (const char* found = symbol_in(type, address, offset)) return found;
+    }
+    return nullptr;
+  }
+
+ private:
+  template <class T>
+  const T* at(std::uint64_t offset, std::uint64_t count) const noexcept {
+    if (file_.data == nullptr || offset > file_.size || offset % alignof(T) != 0 ||
+        count > (file_.size - offset) / sizeof(T)) {
+      return nullptr;
+    }
+    return reinterpret_cast<const T*>(file_.data + offset);
+  }
+
+  const Elf64_Phdr* program_headers() const noexcept {
+    return header_ == nullptr ? nullptr : at<Elf64_Phdr>(header_->e_phoff, header_->e_phnum);
+  }
+
+  const char* symbol_in(std::uint32_t type, std::uintptr_t address,
+                        std::uint64_t& offset) const noexcept {
+    const Elf64_Shdr* const sections =
+        header_ == nullptr ? nullptr : at<Elf64_Shdr>(header_->e_shoff, header_->e_shnum);
+    for (std::size_t i = 0; sections != nullptr && i < header_->e_shnum; ++i) {
+      if (sections[i].sh_type != type || sections[i].sh_link >= header_->e_shnum) continue;
+      const std::uint64_t count = sections[i].sh_size / sizeof(Elf64_Sym);
+      const auto* symbols = at<Elf64_Sym>(sections[i].sh_offset, count);
+      const Elf64_Shdr& strings = sections[sections[i].sh_link];
+      const char* names = at<char>(strings.sh_offset, strings.sh_size);
+      if (symbols == nullptr || names == nullptr || strings.sh_size == 0 ||
+          names[strings.sh_size - 1] != '\0') {
+        continue;
+      }
+      for (std::uint64_t s = 0; s < count; ++s) {
+        const Elf64_Sym& symbol = symbols[s];
+        const unsigned kind = ELF64_ST_TYPE(symbol.st_info);
+        if ((kind != STT_OBJECT && kind != STT_FUNC) || symbol.st_shndx == SHN_UNDEF ||
+            address < symbol.st_value || address - symbol.st_value >= symbol.st_size ||
+            symbol.st_name >= strings.sh_size) {
+          continue;
+        }
+        offset = address - symbol.st_value;
+        return names + symbol.st_name;
+      }
+    }
+    return nullptr;
+  }
+
+  file_content file_;
+  const Elf64_Ehdr* header_;
+};
+
+// Demangled with the C++ library's own function where the program has one.
+void spell(const char* name, symbol_names how, char* text, std::size_t size) noexcept {
+  using demangler = char* (*)(const char*, char*, std::size_t*, int*);
+  char* readable = nullptr;
+  if (how == symbol_names::demangled && std::strncmp(name, "_Z", 2) == 0) {
+    if (const auto call = reinterpret_cast<demangler>(dlsym(RTLD_DEFAULT, "__cxa_demangle"))) {
+      int status = 0;
+      readable = call(name, nullptr, nullptr, &status);
+    }
+  }
+  std::snprintf(text, size, "%s", readable != nullptr ? readable : name);
+  std::free(readable);
+}
+
+// Looks into the module's file; false when the address does not belong to the module.
+bool look_into(const char* proc, symbol_names names, const mapping& module, std::uintptr_t address,
+               bool certainly, place& where) noexcept {
+  char path[1024];
+  // Through the process's own root, which may be another one than ours.
+  std::snprintf(path, sizeof path, "%s/root%.*s", proc, static_cast<int>(module.name_length),
+                module.name);
+  const file_content content = platform::content_of(path);
+  const elf_file file(content);
+  const std::uintptr_t bias = file.bias(module.start);
+  const bool inside = file.covers(address - bias);
+  if (inside || certainly) {
+    where.offset = address - (inside ? bias : module.start);
+    if (inside) {
+      const char* symbol = file.symbol_at(address - bias, where.symbol_offset);
+      if (symbol != nullptr) spell(symbol, names, where.symbol, sizeof where.symbol);
+    }
+  }
+  platform::give_back(content);
+  return inside || certainly;
+}
+
+void set_name(place& where, const mapping& m) noexcept {
+  std::snprintf(where.mapping, sizeof where.mapping, "%.*s", static_cast<int>(m.name_length),
+                m.name);
+}
+
+}  // namespace
+
+address_space::address_space(const char* proc, symbol_names names) noexcept
+    : proc_(proc), names_(names), maps_{nullptr, 0} {
+  char path[64];
+  std::snprintf(path, sizeof path, "%s/maps", proc);
+  maps_ = platform::content_of(path);
+}
+
+address_space::~address_space() {
+  platform::give_back(maps_);
+}
+
+place address_space::place_of(std::uintptr_t address) const noexcept {
+  place where{};
+  mapping m;
+  mapping module;                    // the first mapping of the file mapped last
+  std::uintptr_t end_of_module = 0;  // with what follows it without a gap
+  for (maps_reader lines(maps_); lines.next(m);) {
+    if (m.is_file()) {
+      if (!module.has_same_name(m)) module = m;
+      end_of_module = m.end;
+    } else if (m.name_length == 0 && m.start == end_of_module) {
+      end_of_module = m.end;  // perhaps its .bss
+    }
+    if (address < m.start || address >= m.end) continue;
+    where.offset = address - m.start;
+    if (m.is_file()) {
+      set_name(where, m);
+      look_into(proc_, names_, module, address, true, where);
+    } else if (m.end == end_of_module && look_into(proc_, names_, module, address, false, where)) {
+      set_name(where, module);
+    } else if (m.name_length == 0) {
+      std::snprintf(where.mapping, sizeof where.mapping, "anonymous");
+    } else {
+      set_name(where, m);
+    }
+    break;
+  }
+  return where;
+}
+
+void describe(const place& where, char* text, std::size_t size) noexcept {
+  const char* slash = std::strrchr(where.mapping, '/');
+  const char* file = slash != nullptr ? slash + 1 : where.mapping;
+  const auto hex = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  if (*where.mapping == '\0') {
+    std::snprintf(text, size, "not mapped any more");
+  } else if (*where.symbol == '\0') {
+    std::snprintf(text, size, "%s+0x%llx", file, hex(where.offset));
+  } else if (where.symbol_offset == 0) {
+    std::snprintf(text, size, "%s (%s)", where.symbol, file);
+  } else {
+    std::snprintf(text, size, "%s+0x%llx (%s)", where.symbol, hex(where.symbol_offset), file);
+  }
+}
+
+}  // namespace readmost::detail

@@ -1,0 +1,510 @@
+// The seam on Linux.
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <readmost/detail/platform/platform.hpp>
+
+namespace readmost::detail::platform {
+
+namespace {
+
+class errno_kept {
+ public:
+  errno_kept() noexcept : saved_(errno) {}
+  ~errno_kept() { errno = saved_; }
+  errno_kept(const errno_kept&) = delete;
+  errno_kept& operator=(const errno_kept&) = delete;
+
+ private:
+  int saved_;
+};
+
+// open(), read(), write() and close() are cancellation points; what is called here is none.
+class not_cancelled {
+ public:
+  not_cancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~not_cancelled() { pthread_setcancelstate(before_, nullptr); }
+  not_cancelled(const not_cancelled&) = delete;
+  not_cancelled& operator=(const not_cancelled&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+long membarrier(int command) noexcept {
+  return syscall(SYS_membarrier, command, 0, 0);
+}
+
+}  // namespace
+
+#if defined(READMOST_THREAD_SANITIZER)
+atomic<int> fence_for_sanitizer{0};
+#endif
+
+bool enable_heavy_fence() noexcept {
+  errno_kept kept;
+  const long offered = membarrier(MEMBARRIER_CMD_QUERY);
+  if (offered < 0 || (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return false;
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+bool heavy_fence() noexcept {
+  errno_kept kept;
+  return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+}
+
+bool heavy_fence(letter) noexcept {
+  return heavy_fence();
+}
+
+void yield() noexcept {
+  errno_kept kept;
+  sched_yield();
+}
+
+void sleep_for(std::uint64_t nanoseconds) noexcept {
+  errno_kept kept;
+  timespec left{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                static_cast<long>(nanoseconds % 1'000'000'000)};
+  // The raw call: nanosleep() of the C library is a cancellation point.
+  while (syscall(SYS_nanosleep, &left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+std::uint64_t time_left(const deadline& until) noexcept {
+  errno_kept kept;
+  timespec t{};
+  clock_gettime(until.clock, &t);
+  if (until.at.tv_sec < t.tv_sec) return 0;
+  const std::int64_t seconds = until.at.tv_sec - t.tv_sec;
+  if (seconds > 3'000'000'000) return UINT64_MAX;  // a century; more would overflow
+  const std::int64_t left = seconds * 1'000'000'000 + (until.at.tv_nsec - t.tv_nsec);
+  return left < 0 ? 0 : static_cast<std::uint64_t>(left);
+}
+
+deadline in(std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t at = now() + nanoseconds;
+  return {CLOCK_MONOTONIC,
+          {static_cast<time_t>(at / 1'000'000'000), static_cast<long>(at % 1'000'000'000)}};
+}
+
+wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
+                       const deadline* until) noexcept {
+  errno_kept kept;
+  int operation = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
+  if (until != nullptr) {
+    if (until->at.tv_sec < 0) return wake_reason::timed_out;  // the kernel answers EINVAL
+    if (until->clock == CLOCK_REALTIME) operation |= FUTEX_CLOCK_REALTIME;
+  }
+  const long result = syscall(SYS_futex, word, operation, expected,
+                              until != nullptr ? &until->at : nullptr, nullptr, mask);
+  return result == -1 && errno == ETIMEDOUT ? wake_reason::timed_out : wake_reason::woken;
+}
+
+int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept {
+  errno_kept kept;
+  const long woken = syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, count,
+                             nullptr, nullptr, mask);
+  return woken < 0 ? 0 : static_cast<int>(woken);
+}
+
+std::uint64_t now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+unsigned usable_cpus() noexcept {
+  errno_kept kept;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 2;  // more than 1024 CPUs
+  return static_cast<unsigned>(CPU_COUNT(&set));
+}
+
+unsigned current_cpu() noexcept {
+  errno_kept kept;
+  const int cpu = sched_getcpu();
+  return cpu < 0 ? 0 : static_cast<unsigned>(cpu);
+}
+
+// --- Thread exit -------------------------------------------------------------------------------
+
+namespace {
+
+pthread_key_t exit_key;
+pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
+bool exit_key_made = false;
+atomic<void (*)()> exit_function{nullptr};
+
+#if defined(READMOST_THREAD_SANITIZER)
+// The tool finishes with a thread in the last round, and code that runs after it crashes.
+constexpr std::uintptr_t last_round = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#else
+constexpr std::uintptr_t last_round = PTHREAD_DESTRUCTOR_ITERATIONS;
+#endif
+
+// Other keys' destructors may still take locks, so this one asks to be called again until the
+// last round that POSIX promises; the value counts the rounds.
+void count_rounds_then_exit(void* value) {
+  const auto round = reinterpret_cast<std::uintptr_t>(value);
+  if (round < last_round) {
+    pthread_setspecific(exit_key, reinterpret_cast<void*>(round + 1));
+  } else {
+    exit_function.load(acquire)();
+  }
+}
+
+void make_exit_key() {
+  exit_key_made = pthread_key_create(&exit_key, count_rounds_then_exit) == 0;
+}
+
+}  // namespace
+
+void watch_thread_exit(void (*on_exit)()) noexcept {
+  errno_kept kept;
+  exit_function.store(on_exit, release);
+  pthread_once(&exit_key_once, make_exit_key);
+  if (exit_key_made) pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+}
+
+namespace {
+
+struct thread_start {
+  void (*body)(void*);
+  void* argument;
+};
+
+void* run_thread(void* start) {
+  const thread_start taken = *static_cast<thread_start*>(start);
+  std::free(start);
+  taken.body(taken.argument);
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_thread(void (*body)(void*), void* argument) noexcept {
+  errno_kept kept;
+  auto* start = static_cast<thread_start*>(std::malloc(sizeof(thread_start)));
+  if (start == nullptr) return false;
+  *start = {body, argument};
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int failure = pthread_create(&thread, nullptr, run_thread, start);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failure != 0) {
+    std::free(start);
+    return false;
+  }
+  pthread_detach(thread);
+  return true;
+}
+
+std::int32_t thread_id() noexcept {
+  return gettid();
+}
+
+bool at_process_exit(void (*at_exit)()) noexcept {
+  return std::atexit(at_exit) == 0;
+}
+
+void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+  errno_kept kept;
+  pthread_atfork(before, in_parent, in_child);
+}
+
+void* map_pages(std::size_t bytes) noexcept {
+  errno_kept kept;
+  constexpr int readable = PROT_READ | PROT_WRITE;
+  constexpr int zeroed = MAP_PRIVATE | MAP_ANONYMOUS;
+#if defined(READMOST_THREAD_SANITIZER)
+  // By its own name it would be taken for a write to all of it, which nobody has to see.
+  void* pages = reinterpret_cast<void*>(syscall(SYS_mmap, nullptr, bytes, readable, zeroed, -1, 0));
+#else
+  void* pages = mmap(nullptr, bytes, readable, zeroed, -1, 0);
+#endif
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+int process_id() noexcept {
+  return static_cast<int>(getpid());
+}
+
+// --- Mappings ----------------------------------------------------------------------------------
+
+namespace {
+
+// PROCMAP_QUERY of Linux 6.11, spelled out because Debian 12's headers are older.
+struct procmap_query {
+  std::uint64_t size;
+  std::uint64_t query_flags;
+  std::uint64_t query_addr;
+  std::uint64_t vma_start;
+  std::uint64_t vma_end;
+  std::uint64_t vma_flags;
+  std::uint64_t vma_page_size;
+  std::uint64_t vma_offset;
+  std::uint64_t inode;
+  std::uint32_t dev_major;
+  std::uint32_t dev_minor;
+  std::uint32_t vma_name_size;
+  std::uint32_t build_id_size;
+  std::uint64_t vma_name_addr;
+  std::uint64_t build_id_addr;
+};
+static_assert(sizeof(procmap_query) == 104);
+constexpr std::uint64_t procmap_vma_shared = 0x08;
+
+mapping_kind ask_kernel(int maps, std::uintptr_t address) noexcept {
+  procmap_query query{};
+  query.size = sizeof query;
+  query.query_addr = address;
+  if (ioctl(maps, _IOWR('f', 17, procmap_query), &query) != 0) return mapping_kind::unknown;
+  return (query.vma_flags & procmap_vma_shared) != 0 ? mapping_kind::shared_memory
+                                                     : mapping_kind::private_memory;
+}
+
+// A file of /proc as a stream of characters, without memory of its own.
+class proc_file {
+ public:
+  explicit proc_file(const char* path) noexcept : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~proc_file() {
+    if (file_ >= 0) close(file_);
+  }
+  proc_file(const proc_file&) = delete;
+  proc_file& operator=(const proc_file&) = delete;
+
+  int descriptor() const noexcept { return file_; }
+
+  // -1 at the end, and where there is no file.
+  int next() noexcept {
+    if (position_ == filled_) {
+      const ssize_t got = file_ >= 0 ? read(file_, buffer_, sizeof buffer_) : 0;
+      if (got <= 0) return -1;
+      filled_ = static_cast<std::size_t>(got);
+      position_ = 0;
+    }
+    return static_cast<unsigned char>(buffer_[position_++]);
+  }
+
+ private:
+  not_cancelled kept_;  // first, so that it covers the others
+  int file_;
+  std::size_t position_ = 0;
+  std::size_t filled_ = 0;
+  char buffer_[1024];
+};
+
+bool hexadecimal(proc_file& file, char terminator, std::uintptr_t& value) noexcept {
+  for (;;) {
+    const int c = file.next();
+    if (c == terminator) return true;
+    if (c >= '0' && c <= '9') {
+      value = value << 4 | static_cast<std::uintptr_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value << 4 | static_cast<std::uintptr_t>(c - 'a' + 10);
+    } else {
+      return false;
+    }
+  }
+}
+
+// Lines "start-end perms ...".
+mapping_kind search(proc_file& maps, std::uintptr_t address) noexcept {
+  for (;;) {
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    if (!hexadecimal(maps, '-', start) || !hexadecimal(maps, ' ', end)) {
+      return mapping_kind::unknown;
+    }
+    char permissions[4];
+    for (char& p : permissions) p = static_cast<char>(maps.next());
+    if (address >= start && address < end) {
+      return permissions[3] == 's' ? mapping_kind::shared_memory : mapping_kind::private_memory;
+    }
+    int c = 0;
+    while ((c = maps.next()) != '\n') {
+      if (c < 0) return mapping_kind::unknown;
+    }
+  }
+}
+
+}  // namespace
+
+mapping_kind kind_of_mapping(const void* address) noexcept {
+  errno_kept kept;
+  proc_file maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  const mapping_kind kind = ask_kernel(maps.descriptor(), wanted);
+  return kind != mapping_kind::unknown ? kind : search(maps, wanted);
+}
+
+namespace {
+
+// Whether this process runs under a filter of system calls, which might kill it for one that is not
+// needed yet: the line "Seccomp: 0" of /proc/self/status is missing or says otherwise.
+bool may_be_filtered() noexcept {
+  proc_file status("/proc/self/status");
+  constexpr char wanted[] = "\nSeccomp:\t";
+  std::size_t matched = 0;
+  for (int c = status.next(); c >= 0; c = status.next()) {
+    matched = c == wanted[matched] ? matched + 1 : c == wanted[0] ? 1 : 0;
+    if (matched == sizeof wanted - 1) return status.next() != '0';
+  }
+  return true;
+}
+
+// The kernel registers a process in some 20 us while it has one thread, and in 10 ms once it has
+// several, during which all its readers would wait: so it is done before main().
+__attribute__((constructor)) void enable_heavy_fence_early() noexcept {
+  errno_kept kept;
+  if (!may_be_filtered()) enable_heavy_fence();
+}
+
+}  // namespace
+
+bool environment(const char* name, char* value, std::size_t size) noexcept {
+  errno_kept kept;
+  // Whoever starts a program with more rights than their own does not choose what it writes where.
+  if (getauxval(AT_SECURE) != 0) return false;
+  if (environ != nullptr) {
+    const char* found = getenv(name);
+    if (found == nullptr) return false;
+    std::snprintf(value, size, "%s", found);
+    return true;
+  }
+  // Entries "name=value", each ended by a zero.
+  proc_file entries("/proc/self/environ");
+  for (int c = entries.next(); c >= 0; c = entries.next()) {
+    const char* expected = name;
+    while (*expected != '\0' && c == *expected) {
+      ++expected;
+      c = entries.next();
+    }
+    if (*expected == '\0' && c == '=') {
+      std::size_t length = 0;
+      while ((c = entries.next()) > 0) {
+        if (length + 1 < size) value[length++] = static_cast<char>(c);
+      }
+      value[length] = '\0';
+      return true;
+    }
+    while (c > 0) c = entries.next();
+  }
+  return false;
+}
+
+bool write_text(const char* path, const char* text, std::size_t length) noexcept {
+  errno_kept kept;
+  not_cancelled whole;
+  int file = STDERR_FILENO;
+  if (path != nullptr) file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool complete = write(file, text, length) == static_cast<ssize_t>(length);
+  if (path != nullptr) close(file);
+  return complete;
+}
+
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) noexcept {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+// Files of /proc have no size and cannot be mapped. Only munmap(2) gives anything back here: of
+// what mremap(2) frees ThreadSanitizer learns nothing, and takes the next owner's accesses for
+// races.
+file_content read_to_the_end(int file) noexcept {
+  std::size_t room = 64 * 1024;
+  auto* pages = static_cast<char*>(map_pages(room));
+  std::size_t size = 0;
+  while (pages != nullptr) {
+    const ssize_t got = read(file, pages + size, room - size);
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size < room) continue;
+    auto* const larger = static_cast<char*>(map_pages(2 * room));
+    if (larger == nullptr) break;
+    std::memcpy(larger, pages, size);
+    munmap(pages, room);
+    pages = larger;
+    room *= 2;
+  }
+  if (pages == nullptr) return {nullptr, 0};
+  const std::size_t used = whole_pages(size);
+  if (used < room) munmap(pages + used, room - used);
+  return {size != 0 ? pages : nullptr, size};
+}
+
+}  // namespace
+
+file_content content_of(const char* path) noexcept {
+  errno_kept kept;
+  not_cancelled whole;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {nullptr, 0};
+  struct stat facts{};
+  file_content content{nullptr, 0};
+  if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
+    content.size = static_cast<std::size_t>(facts.st_size);
+    void* pages = mmap(nullptr, content.size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (pages != MAP_FAILED) content.data = static_cast<const char*>(pages);
+  } else {
+    content = read_to_the_end(file);
+  }
+  close(file);
+  return content;
+}
+
+void give_back(file_content content) noexcept {
+  errno_kept kept;
+  if (content.data == nullptr) return;
+  munmap(const_cast<char*>(content.data), whole_pages(content.size));
+}
+
+namespace {
+
+struct frame_list {
+  std::uintptr_t* frames;
+  std::size_t most;
+  std::size_t count;
+};
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
+  auto& list = *static_cast<frame_list*>(data);
+  if (list.count == list.most) return _URC_END_OF_STACK;
+  list.frames[list.count++] = _Unwind_GetIP(context);
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+// Not backtrace(3): its first call loads a library, which is too early for that before main().
+std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept {
+  errno_kept kept;
+  frame_list list{frames, most, 0};
+  _Unwind_Backtrace(add_frame, &list);
+  return list.count;
+}
+
+}  // namespace readmost::detail::platform

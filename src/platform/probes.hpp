@@ -1,0 +1,14 @@
+// USDT probes: places where bpftrace, perf or SystemTap can listen in. A probe nobody listens to is
+// one `nop`. docs/statistics.md lists them; with no <sys/sdt.h> at build time there are none.
+#pragma once
+
+#if __has_include(<sys/sdt.h>)
+#define SDT_USE_VARIADIC
+#include <sys/sdt.h>
+#define READMOST_PROBE(name, ...) STAP_PROBEV(readmost, name __VA_OPT__(, ) __VA_ARGS__)
+#else
+namespace readmost::detail {
+constexpr void ignore_probe(const auto&...) noexcept {}
+}  // namespace readmost::detail
+#define READMOST_PROBE(name, ...) readmost::detail::ignore_probe(__VA_ARGS__)
+#endif

@@ -1,0 +1,319 @@
+// Grace periods.
+//
+// Problem. What has been unlinked may be reclaimed when every read section that was open then is
+// over. Readers tell nothing but whether they are inside.
+//
+// Solution. Whoever leads a grace period reaches consensus with the domain first (consensus.cpp):
+// afterwards every section that began without seeing what was unlinked is visible in its thread's
+// record. Of each thread one of three things then holds.
+//   It has reported the grace period's version (or a later one) outside of all sections (G5): the
+//     section it may be in began after that.
+//   It is in no section (G4).
+//   It is in one that may be older: the leader waits, first spinning, then asleep (drain_sleep),
+//     and is woken by the thread that leaves. When that happens it reports, so it need not be
+//     caught outside.
+// Grace periods are numbered and shared: one thread leads at a time, and whoever needs one that
+// begins after a certain point waits for its number. Rounds of lock writers make readers report
+// just as well, and membarriers are shared with them.
+#include <readmost/detail/rcu/grace_period.hpp>
+#include <readmost/detail/rcu/read_section.hpp>
+
+#include "rcu/misuse.hpp"
+#include "threads/registry.hpp"
+
+namespace readmost::detail {
+
+namespace {
+
+constexpr std::uint64_t count_of(std::uint64_t word) noexcept {
+  return word & ~grace_period_flags;
+}
+
+constexpr bool has_reached(std::uint64_t word, std::uint64_t grace_period) noexcept {
+  return static_cast<std::int64_t>(count_of(word) - grace_period) >= 0;
+}
+
+// Whether the thread may still be inside a section that began before the version was raised.
+bool is_inside_since(const thread_record& record, std::uint64_t version) noexcept {
+  // (G5) Pairs with (E2): behind a report that was made outside.
+  const std::uint64_t seen = record.seen.load(at(letter::G5, platform::acquire));
+  if (version != 0 && (seen & 1) == 0 && static_cast<std::int64_t>(seen - version) >= 0) {
+    return false;
+  }
+  // (G4) Pairs with (G2): behind a section that is over.
+  const std::uint64_t section = record.section.load(at(letter::G4, platform::acquire));
+  if (is_mutant(mutant::counted_is_enough) && counted_at(section) != 0) return false;
+  return is_noted(section);
+}
+
+const thread_record* somebody_inside(domain& d, std::uint64_t version) noexcept {
+  const thread_record* found = nullptr;
+  for_each_present(d, [&](const thread_record& record) {
+    if (is_inside_since(record, version)) found = &record;
+    return found == nullptr;
+  });
+  return found;
+}
+
+bool is_counted_section_left(const domain& d, std::uint32_t phase) noexcept {
+  // (G9) Pairs with (G8): behind the sections that were counted.
+  return d.counted_sections[phase].load(at(letter::G9, platform::acquire)) != 0;
+}
+
+// Each phase has to be found empty once since the consensus. New sections are counted in the other
+// one than that which is waited for; so first the idle phase, then, after a change, the other.
+bool counted_sections_are_over(domain& d) noexcept {
+  auto& empty = d.progress.empty_phases;
+  if (is_mutant(mutant::one_phase)) {
+    return !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1);
+  }
+  for (int step = 0; step < 2 && empty != 3; ++step) {
+    const std::uint32_t current = d.counting_phase.load(platform::relaxed) & 1;
+    for (const std::uint32_t phase : {1 - current, current}) {
+      if (!is_counted_section_left(d, phase)) empty = empty | 1U << phase;
+    }
+    if ((empty & 1U << (1 - current)) == 0) return false;
+    if (empty != 3) d.counting_phase.store(1 - current, platform::relaxed);
+  }
+  return empty == 3;
+}
+
+// What follows is for the thread that leads.
+
+void begin(domain& d, const thread_record* me) noexcept {
+  // The read-modify-write before (K1) is that of try_lead().
+  d.progress.version = begin_round(d, me);
+  d.progress.begun = 0;
+  d.progress.consensus = false;
+  d.progress.empty_phases = 0;
+}
+
+// Since when it has been in progress, as far as anybody needed to know: the clock costs as much as
+// half a grace period without readers.
+std::uint64_t begun_at(domain& d) noexcept {
+  if (d.progress.begun == 0) d.progress.begun = platform::now();
+  return d.progress.begun;
+}
+std::uint64_t nanoseconds_in_progress(domain& d) noexcept {
+  const std::uint64_t begun = begun_at(d);
+  return platform::now() - begun;
+}
+
+void reach_consensus_for(domain& d, thread_record* me, bool patient) noexcept {
+  if (d.progress.consensus) return;
+  if (end_round(d, me, d.progress.version, patient) == round_kind::membarrier) {
+    count_own(d.grace_periods_by_membarrier);
+  }
+  d.progress.consensus = true;
+}
+
+// After the consensus: whether every section that counts is over.
+bool sections_are_over(domain& d) noexcept {
+  const thread_record* const inside = somebody_inside(d, d.progress.version);
+  if (inside == nullptr) return counted_sections_are_over(d);
+  // From now on, who leaves shall report.
+  if (d.progress.version == 0) d.progress.version = d.version.fetch_add(2, platform::relaxed) + 2;
+  const std::int32_t thread = inside->thread.load(platform::relaxed);
+  if (d.waits_for.load(platform::relaxed) != thread) {
+    d.waits_for.store(thread, platform::relaxed);
+    d.waits_since.store(begun_at(d), platform::relaxed);
+  }
+  return false;
+}
+
+// A section is mostly over before a sleeper would be woken; where there are more threads than CPUs
+// its thread may want ours.
+constexpr std::uint64_t spin_for_sections = 20'000;
+constexpr std::uint32_t spins_between_yields = 64;
+
+bool are_over_soon(domain& d) noexcept {
+  const std::uint32_t turns_without_clock = platform::turns(16);
+  const std::uint64_t longest = platform::turns(1) * spin_for_sections;
+  std::uint64_t start = 0;
+  for (std::uint32_t turn = 0;; ++turn) {
+    if (sections_are_over(d)) return true;
+    if (turn == turns_without_clock) {
+      start = platform::now();
+    } else if (turn > turns_without_clock && platform::now() - start > longest) {
+      return false;
+    }
+    report_if_asked();
+    platform::relax();
+    if (turn % spins_between_yields == spins_between_yields - 1) platform::yield();
+  }
+}
+
+void tell_of_long_sections(domain& d) noexcept {
+  for_each_present(d, [&](const thread_record& record) {
+    if (is_inside_since(record, d.progress.version)) report_if_long(record);
+    return true;
+  });
+}
+
+void await_sections(domain& d) noexcept {
+  if (are_over_soon(d)) return;
+  count_own(d.grace_periods_asleep);
+  const std::uint64_t limit = section_limit();
+  platform::deadline until{};
+  if (limit != 0) until = platform::in(limit);
+  drain_sleep sleep(d);
+  for (;;) {
+    const std::uint32_t epoch = sleep.epoch();
+    if (sections_are_over(d)) return;
+    sleep.wait(epoch, limit != 0 ? &until : nullptr);
+    if (limit != 0 && platform::time_left(until) == 0) {
+      tell_of_long_sections(d);
+      until = platform::in(limit);
+    }
+  }
+}
+
+// True: the caller leads, and a grace period is in progress.
+bool try_lead(domain& d, std::uint64_t word) noexcept {
+  if ((word & grace_period_led) != 0) return false;
+  // (W2) Pairs with (W3), (W4): the progress is as the last leader left it.
+  return d.grace_periods.compare_exchange_strong(word, word | grace_period_led | grace_period_begun,
+                                                 at(letter::W2, platform::acquire),
+                                                 platform::relaxed);
+}
+
+void wake_those_who_wait(domain& d) noexcept {
+  if (is_mutant(mutant::silent_leader)) return;
+  platform::futex_wake(platform::futex_of_low_half(d.grace_periods), INT32_MAX, ~0U);
+}
+
+void end_grace_period(domain& d) noexcept {
+  d.waits_for.store(0, platform::relaxed);
+  const std::uint64_t done = count_of(d.grace_periods.load(platform::relaxed)) + one_grace_period;
+  // (W3) Pairs with (W5), (W2): the sections that are over happen before what follows.
+  const std::uint64_t before = d.grace_periods.exchange(done, at(letter::W3, platform::release));
+  if ((before & grace_period_awaited) != 0) wake_those_who_wait(d);
+}
+
+void stop_leading(domain& d) noexcept {
+  // (W4) Pairs with (W2).
+  const std::uint64_t before = d.grace_periods.fetch_and(~(grace_period_led | grace_period_awaited),
+                                                         at(letter::W4, platform::release));
+  if ((before & grace_period_awaited) != 0) wake_those_who_wait(d);
+}
+
+void run(domain& d, thread_record* me, bool begun, urgency how) noexcept {
+  if (!begun) begin(d, me);
+  reach_consensus_for(d, me, how == urgency::normal);
+  await_sections(d);
+  end_grace_period(d);
+}
+
+// Sleeps until another thread stops leading; spins first, for grace periods are short.
+void await_leader(domain& d, std::uint64_t word) noexcept {
+  const std::uint32_t turns = platform::turns(256);
+  for (std::uint32_t turn = 0; turn < turns; ++turn) {
+    report_if_asked();
+    platform::relax();
+    if (d.grace_periods.load(platform::relaxed) != word) return;
+  }
+  if ((word & grace_period_awaited) == 0) {
+    const std::uint64_t awaited = word | grace_period_awaited;
+    if (!d.grace_periods.compare_exchange_strong(word, awaited, platform::relaxed,
+                                                 platform::relaxed)) {
+      return;
+    }
+    word = awaited;
+  }
+  go_offline();
+  platform::futex_wait(platform::futex_of_low_half(d.grace_periods),
+                       static_cast<std::uint32_t>(word), ~0U, nullptr);
+}
+
+thread_record* own_record(const domain& d) noexcept {
+  thread_record& mine = my_record(number_of(d));
+  return &mine != &unregistered ? &mine : nullptr;
+}
+
+// Until it is over.
+void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
+  thread_record* const me = own_record(d);
+  while (!is_over(d, grace_period)) {
+    const std::uint64_t word = d.grace_periods.load(platform::relaxed);
+    if ((word & grace_period_led) != 0) {
+      await_leader(d, word);
+    } else if (try_lead(d, word)) {
+      run(d, me, (word & grace_period_begun) != 0, how);
+    }
+  }
+}
+
+}  // namespace
+
+void forget_grace_periods(domain& d) noexcept {
+  // One that was in progress has not been: its number is still to come.
+  d.grace_periods.store(count_of(d.grace_periods.load(platform::relaxed)), platform::relaxed);
+  d.waits_for.store(0, platform::relaxed);
+}
+
+std::uint64_t grace_period_from_now(domain& d) noexcept {
+  // (W1) What the caller unlinked before the look: a grace period that has not begun by then begins
+  // after it, and (K1) of who leads it makes it visible.
+  platform::full_fence(letter::W1);
+  const std::uint64_t word = d.grace_periods.load(platform::relaxed);
+  const bool begun = (word & grace_period_begun) != 0 && !is_mutant(mutant::grace_period_of_past);
+  return count_of(word) + (begun ? 2 : 1) * one_grace_period;
+}
+
+bool is_over(const domain& d, std::uint64_t grace_period) noexcept {
+  // (W5) Pairs with (W3).
+  return has_reached(d.grace_periods.load(at(letter::W5, platform::acquire)), grace_period);
+}
+
+bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
+  thread_record* const me = own_record(d);
+  // Twice: the one in progress, and the one that may be needed after it.
+  for (int i = 0; i < 2; ++i) {
+    if (is_over(d, grace_period)) return true;
+    const std::uint64_t word = d.grace_periods.load(platform::relaxed);
+    if (!try_lead(d, word)) return false;
+    if ((word & grace_period_begun) == 0) begin(d, me);
+    auto& progress = d.progress;
+    if (!progress.consensus && progress.version != 0 &&
+        !has_been_reported(d, me, progress.version) &&
+        nanoseconds_in_progress(d) < patience_for_reports()) {
+      stop_leading(d);
+      return false;
+    }
+    if ((word & grace_period_begun) == 0 || !is_mutant(mutant::taken_for_reached)) {
+      reach_consensus_for(d, me, false);
+    }
+    if (!sections_are_over(d)) {
+      const std::uint64_t limit = section_limit();
+      if (limit != 0 && nanoseconds_in_progress(d) >= limit) tell_of_long_sections(d);
+      stop_leading(d);
+      return false;
+    }
+    end_grace_period(d);
+  }
+  return is_over(d, grace_period);
+}
+
+void await_grace_period(domain& d, std::uint64_t grace_period, urgency how) noexcept {
+  if (is_over(d, grace_period)) return;
+  if (is_in_section(number_of(d))) {
+    report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
+  }
+  lead_or_wait(d, grace_period, how);
+}
+
+void synchronize(domain& d, urgency how) noexcept {
+  if (is_in_section(number_of(d))) {
+    report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
+  }
+  if (is_mutant(mutant::no_grace_period)) return;
+  // Alone: this grace period begins now, so there is no need to find out which one will do.
+  const std::uint64_t word = d.grace_periods.load(platform::relaxed);
+  if ((word & grace_period_flags) == 0 && try_lead(d, word)) {
+    run(d, own_record(d), false, how);
+    return;
+  }
+  lead_or_wait(d, grace_period_from_now(d), how);
+}
+
+}  // namespace readmost::detail

@@ -1,0 +1,451 @@
+// Hazard pointers (Michael, IEEE TPDS 2004), the reader's fence taken over by who scans.
+//
+// Problem. Who protects stores a pointer in its slot and then looks whether the object is still
+// there; who reclaims unlinks the object and then looks into the slots. Each must not miss the
+// other.
+//
+// Solution. The scan reaches consensus (consensus.cpp) between the two. Of the thread that stored a
+// pointer in a slot one of these then holds.
+//   It reports after that store: the scan sees the slot (HP6). Or it reports before the store, and
+//     then sees the object unlinked.
+//   It is covered by a membarrier: as the same two cases. If that comes between the store and the
+//     look at the mode, or later, the slot is visible from then on. If it comes before the store,
+//     the thread finds that it is no longer online, and comes online.
+//   It comes online after the store, or cannot come online: it executes a full fence (F, HP3)
+//     before it looks at the object, and the scan one after the unlinking (K1). One of the two is
+//     first.
+// A slot that moves to another thread says what it said; whoever protected by it did one of these.
+//
+// Slots are never unmapped, so a scan may look into each at any time. What a thread retires is on a
+// list in its record; a scan takes the lists of its own thread, of threads that have exited and of
+// those without a record.
+#include <readmost/detail/rcu/hazard_slot.hpp>
+
+#include "threads/forks.hpp"
+#include "threads/registry.hpp"
+
+namespace readmost::detail {
+
+struct hazard_block {
+  static constexpr std::uint32_t capacity = 64;
+
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> taken{};
+  platform::variable<hazard_block*> next{};  // added before
+  hazard_slot slots[capacity]{};
+};
+
+namespace {
+
+// --- Slots ---------------------------------------------------------------------------------------
+
+// Enough for most programs without mapping memory.
+constinit hazard_block first_block;
+platform::atomic<hazard_block*> last_added{&first_block};
+// In all blocks.
+platform::atomic<std::uint32_t> slots_taken{0};
+
+hazard_block* newest_block() noexcept {
+  // (HP11) Pairs with (HP12).
+  return last_added.load(at(letter::HP11, platform::acquire));
+}
+
+hazard_slot* take_from(hazard_block& block) noexcept {
+  std::uint64_t taken = block.taken.load(platform::relaxed);
+  while (taken != ~std::uint64_t{0}) {
+    const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~taken));
+    // (HP9) Pairs with (HP10): the slot is clear before it says anything new.
+    if (!block.taken.compare_exchange_weak(taken, taken | std::uint64_t{1} << free,
+                                           at(letter::HP9, platform::acquire), platform::relaxed)) {
+      continue;
+    }
+    slots_taken.fetch_add(1, platform::relaxed);
+    block.slots[free].home = &block;
+    return &block.slots[free];
+  }
+  return nullptr;
+}
+
+hazard_slot* add_block() noexcept {
+  auto* const fresh = static_cast<hazard_block*>(platform::map_pages(sizeof(hazard_block)));
+  if (fresh == nullptr) return nullptr;
+  fresh->taken.store(1, platform::relaxed);
+  fresh->slots[0].home = fresh;
+  slots_taken.fetch_add(1, platform::relaxed);
+  hazard_block* newest = last_added.load(platform::relaxed);
+  do {
+    fresh->next = newest;
+    // (HP12) Pairs with (HP11): the block is filled, and so are those before it.
+  } while (!last_added.compare_exchange_weak(newest, fresh, at(letter::HP12, platform::release),
+                                             platform::relaxed));
+  return &fresh->slots[0];
+}
+
+void free_slot(hazard_slot& slot) noexcept {
+  hazard_block& block = *slot.home;
+  const auto number = static_cast<std::uint32_t>(&slot - block.slots);
+  slots_taken.fetch_sub(1, platform::relaxed);
+  // (HP10) Pairs with (HP9), and with (HP8): who finds the slot free is behind its protection.
+  block.taken.fetch_and(~(std::uint64_t{1} << number), at(letter::HP10, platform::release));
+}
+
+// Calls visit(object) for everything that is protected.
+template <class Visit>
+void for_each_protected(Visit visit) noexcept {
+  for (hazard_block* block = newest_block(); block != nullptr; block = block->next) {
+    // (HP8) Pairs with (HP10).
+    for (std::uint64_t left = block->taken.load(at(letter::HP8, platform::acquire)); left != 0;
+         left &= left - 1) {
+      // (HP7) Pairs with (HP4), (HP1): behind all that was done under a protection that is over.
+      const retired* const object =
+          block->slots[__builtin_ctzll(left)].object.load(at(letter::HP7, platform::acquire));
+      if (object != nullptr) visit(object);
+    }
+  }
+}
+
+// The slots that a thread keeps, for one user at a time: a signal handler that interrupts it goes
+// without.
+class spare_slots {
+ public:
+  explicit spare_slots(thread_record* owner) noexcept
+      : store_(owner != nullptr && !owner->hazards.in_use ? &owner->hazards : nullptr) {
+    if (store_ != nullptr) store_->in_use = true;
+    platform::signal_fence();
+  }
+  ~spare_slots() {
+    platform::signal_fence();
+    if (store_ != nullptr) store_->in_use = false;
+  }
+  spare_slots(const spare_slots&) = delete;
+  spare_slots& operator=(const spare_slots&) = delete;
+
+  hazard_slot* take() noexcept {
+    if (store_ == nullptr || store_->spares == 0) return nullptr;
+    --store_->spares;
+    return store_->spare[store_->spares];
+  }
+  bool keep(hazard_slot& slot) noexcept {
+    if (store_ == nullptr || store_->spares == hazard_store::most_spares) return false;
+    store_->spare[store_->spares] = &slot;
+    ++store_->spares;
+    return true;
+  }
+
+ private:
+  hazard_store* store_;
+};
+
+thread_record* own_record() noexcept {
+  thread_record& mine = my_record();
+  return &mine != &unregistered ? &mine : nullptr;
+}
+
+// --- What is retired -----------------------------------------------------------------------------
+
+// Of threads without a record.
+platform::atomic<retired*> unrecorded{};
+platform::atomic<std::uint32_t> unrecorded_since{};
+
+constexpr std::uint32_t shortest_list_to_scan = 64;
+
+// So many objects a thread lets wait: twice of what can be protected, so that a scan frees half.
+std::uint32_t list_to_scan() noexcept {
+  const std::uint32_t slots = slots_taken.load(platform::relaxed);
+  return slots > shortest_list_to_scan / 2 ? 2 * slots : shortest_list_to_scan;
+}
+
+void push(platform::atomic<retired*>& latest, retired& object) noexcept {
+  retired* before = latest.load(platform::relaxed);
+  do {
+    object.next = before;
+    // (HP13) Pairs with (HP14): who takes the object finds it filled in and unlinked.
+  } while (!latest.compare_exchange_weak(before, &object, at(letter::HP13, platform::release),
+                                         platform::relaxed));
+}
+
+// How many now wait there.
+std::uint32_t keep(thread_record* me, retired& object) noexcept {
+  if (me == nullptr) {
+    push(unrecorded, object);
+    return unrecorded_since.fetch_add(1, platform::relaxed) + 1;
+  }
+  push(me->hazards.latest, object);
+  ++me->hazards.retired_since;
+  return me->hazards.retired_since;
+}
+
+// `from` before `rest`; the whole list.
+retired* joined(retired* from, retired* rest) noexcept {
+  if (from == nullptr) return rest;
+  retired* last = from;
+  while (retired* const next = last->next) last = next;
+  last->next = rest;
+  return from;
+}
+
+retired* take_list(platform::atomic<retired*>& latest, retired* rest) noexcept {
+  if (latest.load(platform::relaxed) == nullptr) return rest;
+  // (HP14) Pairs with (HP13).
+  return joined(latest.exchange(nullptr, at(letter::HP14, platform::acquire)), rest);
+}
+
+// The own list and those that nobody else would scan; or everybody's.
+retired* take_lists(thread_record* me, bool of_everybody) noexcept {
+  retired* all = nullptr;
+  if (me != nullptr) {
+    me->hazards.retired_since = 0;
+    all = take_list(me->hazards.latest, all);
+  }
+  if (unrecorded.load(platform::relaxed) != nullptr) {
+    unrecorded_since.store(0, platform::relaxed);
+    all = take_list(unrecorded, all);
+  }
+  for_each_chunk(default_domain, [&](chunk& c) {
+    std::uint64_t left = c.hazardous.load(platform::relaxed);
+    if (!of_everybody) left &= ~c.used.load(platform::relaxed);
+    for (; left != 0; left &= left - 1) {
+      all = take_list(c.records[__builtin_ctzll(left)].hazards.latest, all);
+    }
+    return true;
+  });
+  return all;
+}
+
+// --- Forks ---------------------------------------------------------------------------------------
+
+// While a child's memory is copied, other threads may go on retiring, and the copies of a list and
+// of its objects would not be of the same moment. So who forks takes the lists before; and scans,
+// which do not give up theirs, stand still.
+
+// What the calling thread took before its fork; its address stands in the stores that it stopped.
+READMOST_THREAD_LOCAL retired* taken_for_fork = nullptr;
+
+void stop_scans() noexcept {
+  for_each_record(default_domain, [](thread_record& record, bool is_used) {
+    // Who is none scans nothing.
+    if (!is_used || &record == &my_record()) return;
+    hazard_store& store = record.hazards;
+    if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
+  });
+  taken_for_fork = take_lists(own_record(), true);
+}
+
+bool is_stopped_by_me(const hazard_store& store) noexcept {
+  return store.stopped_by.load(platform::relaxed) == &taken_for_fork;
+}
+
+// Where all scans look, also those of the threads that retired it.
+void put_back_what_was_taken() noexcept {
+  retired* left = taken_for_fork;
+  // None is put back twice where a signal handler forks meanwhile.
+  taken_for_fork = nullptr;
+  while (left != nullptr) {
+    retired& object = *left;
+    left = object.next;
+    keep(nullptr, object);
+  }
+}
+
+void go_on_scanning() noexcept {
+  // Also those of threads that have ended meanwhile: others come to have their records.
+  for_each_record(default_domain, [](thread_record& record, bool) {
+    hazard_store& store = record.hazards;
+    if (!is_stopped_by_me(store)) return;
+    store.stopped_by.store(nullptr, platform::relaxed);
+    store.moving.open();
+  });
+  put_back_what_was_taken();
+}
+
+// The threads that had the other records are no more, and the records are nobody's already. What
+// was not stopped may be torn.
+void go_on_in_child() noexcept {
+  for_each_record(default_domain, [](thread_record& record, bool) {
+    hazard_store& store = record.hazards;
+    if (&record != &my_record()) {
+      if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
+      if (store.examined != nullptr) store.examined = nullptr;
+      clear_where_set(store.latest);
+    }
+    clear_where_set(store.stopped_by);
+    store.moving.open_in_child();
+  });
+  unrecorded.store(nullptr, platform::relaxed);
+  put_back_what_was_taken();
+}
+
+constinit fork_part lists_at_fork{
+    .before = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
+
+READMOST_EARLY void watch_forks_of_lists() noexcept {
+  if constexpr (platform::forks) watch_forks(lists_at_fork);
+}
+
+// --- The scan ------------------------------------------------------------------------------------
+
+// Afterwards every slot in which somebody protects what the caller has taken is visible. The
+// read-modify-write before (K1) is that of take_list().
+void make_protected_visible(thread_record* me) noexcept {
+  if (is_mutant(mutant::scan_without_consensus)) return;
+  reach_consensus(default_domain, me);
+  for_each_present(default_domain, [](const thread_record& record) {
+    // (HP6) Pairs with (E2): behind what its thread published before the report.
+    static_cast<void>(record.seen.load(at(letter::HP6, platform::acquire)));
+    return true;
+  });
+}
+
+// The objects that are protected, as a hash table in memory that the thread keeps. Where there is
+// none, or too little because slots have been taken meanwhile, each question looks at all slots.
+class protected_objects {
+ public:
+  explicit protected_objects(thread_record* me) noexcept {
+    const std::size_t wanted =
+        std::bit_ceil(std::size_t{4} * (slots_taken.load(platform::relaxed) + 4));
+    if (!provide_table(me, wanted)) return;
+    for (std::size_t i = 0; i < wanted; ++i) table_[i] = 0;
+    shift_ = 64U - static_cast<unsigned>(std::countr_zero(wanted));
+    mask_ = wanted - 1;
+    std::size_t noted = 0;
+    for_each_protected([&](const retired* object) {
+      if (++noted <= wanted / 2) entry_of(object) = address_of(object);
+    });
+    if (noted > wanted / 2) table_ = nullptr;
+  }
+
+  bool contains(const retired* object) noexcept {
+    if (is_mutant(mutant::hazards_forgotten)) return false;
+    if (table_ != nullptr) return entry_of(object) != 0;
+    bool found = false;
+    for_each_protected([&](const retired* each) { found = found || each == object; });
+    return found;
+  }
+
+ private:
+  static std::uintptr_t address_of(const retired* object) noexcept {
+    return reinterpret_cast<std::uintptr_t>(object);
+  }
+
+  bool provide_table(thread_record* me, std::size_t entries) noexcept {
+    if (me == nullptr) return false;
+    hazard_store& store = me->hazards;
+    if (store.table_entries < entries) {
+      const std::size_t more = entries < smallest_table ? smallest_table : entries;
+      void* const pages = platform::map_pages(more * sizeof(std::uintptr_t));
+      if (pages == nullptr) return false;
+      store.table = static_cast<std::uintptr_t*>(pages);
+      store.table_entries = more;
+    }
+    table_ = store.table;
+    return true;
+  }
+
+  // The object's own, or the free one where it would be.
+  std::uintptr_t& entry_of(const retired* object) noexcept {
+    const std::uintptr_t address = address_of(object);
+    std::size_t i = static_cast<std::size_t>(scattered(object) >> shift_);
+    while (table_[i] != 0 && table_[i] != address) i = (i + 1) & mask_;
+    return table_[i];
+  }
+
+  // A page of them.
+  static constexpr std::size_t smallest_table = 512;
+
+  std::uintptr_t* table_ = nullptr;
+  unsigned shift_ = 0;
+  std::size_t mask_ = 0;
+};
+
+// In a scan. Deleters retire without scanning, so they do not recurse.
+READMOST_THREAD_LOCAL bool scanning = false;
+
+// Calls move() while no thread forks.
+template <class Move>
+auto move_lists(thread_record* me, Move move) noexcept {
+  if constexpr (platform::forks) {
+    if (me != nullptr) {
+      const closed_gate moving(me->hazards.moving);
+      return move();
+    }
+  }
+  return move();
+}
+
+void scan(thread_record* me, bool of_everybody) noexcept {
+  if (scanning) return;
+  scanning = true;
+  const bool early = is_mutant(mutant::consensus_before_lists);
+  if (early) make_protected_visible(me);
+  // In the record, where a fork's child finds it.
+  platform::variable<retired*> own{};
+  platform::variable<retired*>& left = me != nullptr ? me->hazards.examined : own;
+  move_lists(me, [&] { left = take_lists(me, of_everybody); });
+  if (left != nullptr) {
+    if (!early) make_protected_visible(me);
+    protected_objects is_protected(me);
+    const auto next = [&] {
+      retired* const object = left;
+      if (object != nullptr) left = object->next;
+      return object;
+    };
+    while (retired* const object = move_lists(me, next)) {
+      if (is_protected.contains(object)) {
+        keep(me, *object);
+      } else {
+        const retired_kind* const kind = object->kind;
+        kind->reclaim(object);
+      }
+    }
+  }
+  scanning = false;
+}
+
+// So that others find its list.
+void mark(thread_record& me) noexcept {
+  const std::uint64_t mine = std::uint64_t{1} << me.number;
+  auto& hazardous = me.home->hazardous;
+  if ((hazardous.load(platform::relaxed) & mine) == 0) {
+    hazardous.fetch_or(mine, platform::relaxed);
+  }
+}
+
+}  // namespace
+
+hazard_slot* take_hazard_slot() noexcept {
+  if (hazard_slot* const spare = spare_slots(enlist()).take()) return spare;
+  for (hazard_block* block = newest_block(); block != nullptr; block = block->next) {
+    if (hazard_slot* const slot = take_from(*block)) return slot;
+  }
+  return add_block();
+}
+
+void give_back_hazard_slot(hazard_slot& slot) noexcept {
+  if (!spare_slots(own_record()).keep(slot)) free_slot(slot);
+}
+
+void confirm_protection() noexcept {
+  thread_record* const me = enlist();
+  if (me != nullptr && come_online(*me)) {
+    if (default_domain.version.load(platform::relaxed) != me->seen.load(platform::relaxed)) {
+      report(*me);
+    }
+    return;
+  }
+  if (is_mutant(mutant::hazard_without_fence)) return;
+  // (HP3) The slot before the caller's look at the source. Pairs with (K1).
+  platform::full_fence(letter::HP3);
+}
+
+void retire_hazardous(retired& object, const retired_kind& kind) noexcept {
+  object.kind = &kind;
+  thread_record* const me = enlist();
+  watch_forks_of_lists();
+  if (me != nullptr) mark(*me);
+  if (keep(me, object) >= list_to_scan()) scan(me, false);
+}
+
+void hazard_pointer_clean_up() noexcept {
+  scan(enlist(), true);
+}
+
+}  // namespace readmost::detail

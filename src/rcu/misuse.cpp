@@ -1,0 +1,386 @@
+// Looking for misuse of RCU: settings, who entered which section where, and the reports.
+//
+// A report is made whole before it is written by one write(2), so those of several threads do not
+// mix. It is cut below what a pipe takes at once.
+#include "rcu/misuse.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <readmost/detail/rcu/read_section.hpp>
+
+#include "platform/address_space.hpp"
+#include "platform/text.hpp"
+#include "threads/forks.hpp"
+
+namespace readmost::detail {
+
+namespace {
+
+// --- Settings ------------------------------------------------------------------------------------
+
+#if defined(READMOST_RCU_CHECK)
+constexpr bool checks_by_default = true;
+#else
+constexpr bool checks_by_default = false;
+#endif
+
+constexpr std::uint64_t default_limit = 1'000;  // milliseconds
+constexpr std::uint64_t most_limit = 1'000'000'000;
+
+struct check_settings {
+  bool checks = checks_by_default;
+  bool aborts = false;
+  std::uint64_t limit = 0;  // nanoseconds
+  char file[4096] = "";     // empty: stderr
+};
+
+enum : std::uint32_t { unread, being_read, read };
+
+constinit platform::atomic<std::uint32_t> progress{unread};
+constinit check_settings in_force;
+// This thread is reading them: what asks in a signal handler now must not wait for it.
+READMOST_THREAD_LOCAL bool reading;
+
+std::uint64_t limit_in_milliseconds() noexcept {
+  char value[32];
+  if (!platform::environment("READMOST_RCU_SECTION_LIMIT", value, sizeof value) || *value == '\0') {
+    return default_limit;
+  }
+  std::uint64_t limit = 0;
+  for (const char* c = value; *c != '\0'; ++c) {
+    if (*c < '0' || *c > '9' || limit > most_limit) {
+      report_text complaint;
+      complaint.add(
+          "readmost: READMOST_RCU_SECTION_LIMIT=%s is no number of milliseconds. Using %llu.\n",
+          value, static_cast<unsigned long long>(default_limit));
+      platform::write_text(nullptr, complaint.data(), complaint.length());
+      return default_limit;
+    }
+    limit = limit * 10 + static_cast<std::uint64_t>(*c - '0');
+  }
+  return limit;
+}
+
+void read_settings() noexcept {
+  char value[8];
+  if (platform::environment("READMOST_RCU_CHECK", value, sizeof value) && *value != '\0') {
+    in_force.checks = std::strcmp(value, "0") != 0;
+    in_force.aborts = std::strcmp(value, "abort") == 0;
+  }
+  if (!in_force.checks) return;
+  in_force.limit = limit_in_milliseconds() * 1'000'000;
+  if (!platform::environment("READMOST_RCU_CHECK_FILE", in_force.file, sizeof in_force.file)) {
+    in_force.file[0] = '\0';
+  }
+}
+
+const check_settings& settings() noexcept {
+  static constexpr check_settings none{.checks = false};
+  while (progress.load(platform::acquire) != read) [[unlikely]] {
+    if (reading) return none;
+    reading = true;
+    platform::signal_fence();
+    std::uint32_t expected = unread;
+    if (progress.compare_exchange_strong(expected, being_read, platform::acquire)) {
+      read_settings();
+      progress.store(read, platform::release);
+    } else {
+      platform::yield();
+    }
+    platform::signal_fence();
+    reading = false;
+  }
+  return in_force;
+}
+
+// Before there are threads, which would have to wait for one another, or a fork amid it.
+READMOST_EARLY void read_settings_early() noexcept {
+  settings();
+}
+
+// --- Where something happens ---------------------------------------------------------------------
+
+constexpr std::size_t most_frames = 16;
+
+// Return addresses, the program's innermost first.
+struct trace {
+  std::uintptr_t frames[most_frames]{};
+  std::size_t count = 0;
+};
+
+// From the library's caller on.
+trace trace_from(const void* caller) noexcept {
+  trace found;
+  if (caller == nullptr) return found;
+  constexpr std::size_t most_own_frames = 8;
+  std::uintptr_t all[most_own_frames + most_frames];
+  const std::size_t count = platform::backtrace(all, most_own_frames + most_frames);
+  const auto wanted = reinterpret_cast<std::uintptr_t>(caller);
+  for (std::size_t i = 0; i < count && found.count < most_frames; ++i) {
+    if (all[i] != 0 && (found.count != 0 || all[i] == wanted)) {
+      found.frames[found.count++] = all[i];
+    }
+  }
+  // No unwind tables.
+  if (found.count == 0) found.frames[found.count++] = wanted;
+  return found;
+}
+
+}  // namespace
+
+// Of the outermost section of one record's owner. Never given back, as the record. The owner writes
+// the frames while `entered` is 0; who finds the same `entered` before and after reading them has
+// read those of one section.
+struct section_notes {
+  platform::atomic<std::uint64_t> entered{};  // nanoseconds of platform::now(); 0: in none
+  platform::atomic<std::uint64_t> told{};     // `entered` of the section that was reported last
+  platform::atomic<std::uintptr_t> frames[most_frames]{};
+};
+
+namespace {
+
+struct noted_section {
+  std::uint64_t entered = 0;
+  trace where;
+};
+
+// What is noted about a record's section; `entered` is 0 where nothing is.
+noted_section section_of(const thread_record& record) noexcept {
+  noted_section noted;
+  const section_notes* const notes = record.notes.load(platform::acquire);
+  if (notes == nullptr) return noted;
+  const std::uint64_t entered = notes->entered.load(platform::acquire);
+  for (const auto& frame : notes->frames) {
+    const std::uintptr_t address = frame.load(platform::acquire);
+    if (address == 0) break;
+    noted.where.frames[noted.where.count++] = address;
+  }
+  if (notes->entered.load(platform::relaxed) == entered) noted.entered = entered;
+  return noted;
+}
+
+// --- Once for each kind and place ----------------------------------------------------------------
+
+constexpr std::size_t most_known = 1024;
+constinit platform::atomic<std::uint64_t> known[most_known];
+
+// Whether this is new. Nothing is once there is no room: that many reports nobody reads.
+bool is_new(std::uint64_t what) noexcept {
+  if (what == 0) what = 1;
+  for (std::size_t i = 0; i < most_known; ++i) {
+    auto& entry = known[(what + i) % most_known];
+    std::uint64_t found = entry.load(platform::relaxed);
+    if (found == 0 &&
+        entry.compare_exchange_strong(found, what, platform::relaxed, platform::relaxed)) {
+      return true;
+    }
+    if (found == what) return false;
+  }
+  return false;
+}
+
+std::uint64_t mixed(std::uint64_t so_far, std::uintptr_t more) noexcept {
+  const std::uint64_t both = scattered(reinterpret_cast<const void*>(so_far ^ more));
+  return both ^ both >> 29;
+}
+
+// Functions that pass the program's call on to the library, where they are not inlined.
+bool passes_on(const char* symbol) noexcept {
+  const auto starts_with = [symbol](const char* what) {
+    return std::strncmp(symbol, what, std::strlen(what)) == 0;
+  };
+  // Into this one the compiler may have inlined a deleter.
+  if (starts_with("_ZN8readmost10rcu_detail15retired_pointer")) return false;
+  for (const char* known : {"_ZN8readmost", "_ZNK8readmost", "_ZNSt11scoped_lock",
+                            "_ZNSt11unique_lock", "_ZNSt10lock_guard", "_ZNSt3__111scoped_lock",
+                            "_ZNSt3__111unique_lock", "_ZNSt3__110lock_guard"}) {
+    if (starts_with(known)) return true;
+  }
+  return false;
+}
+
+// The place where the program is at fault.
+std::uintptr_t place_in(const trace& where, const address_space& space) noexcept {
+  for (std::size_t i = 0; i < where.count; ++i) {
+    if (!passes_on(space.place_of(where.frames[i] - 1).symbol)) return where.frames[i];
+  }
+  return where.frames[0];
+}
+
+// So many frames tell whether it can be a place that has not been looked up yet.
+constexpr std::size_t frames_to_compare = 4;
+
+bool is_new_way(std::uint64_t what, const trace& where) noexcept {
+  for (std::size_t i = 0; i < frames_to_compare && i < where.count; ++i) {
+    what = mixed(what, where.frames[i]);
+  }
+  return is_new(what);
+}
+
+// --- The report ----------------------------------------------------------------------------------
+
+// A pipe takes this much at once (PIPE_BUF is 4096).
+constexpr std::size_t most_text = 4000;
+constexpr std::size_t most_of_a_frame = 320;
+
+const char* title_of(misuse what) noexcept {
+  switch (what) {
+    case misuse::synchronize_inside:
+      return "waiting for a grace period inside a read section of the same domain: a thread cannot "
+             "wait for itself";
+    case misuse::barrier_inside:
+      return "rcu_barrier inside a read section of the same domain: it waits for itself if a "
+             "deleter has to run";
+    case misuse::unlock_without_lock:
+      return "a read section is closed that this thread did not open: ignored";
+    case misuse::dereference_outside:
+      return "a protected pointer is read outside of all read sections of its domain";
+    case misuse::retired_twice:
+      return "an object is retired that is retired already: ignored";
+    case misuse::exit_inside:
+      return "a thread ends inside a read section";
+    case misuse::barrier_inside_deleter:
+      return "warning: rcu_barrier in a deleter does not wait for what that deleter reclaims";
+    case misuse::long_section:
+      return "a read section is open for too long";
+  }
+  return "";
+}
+
+struct duration {
+  unsigned long long whole;
+  unsigned long long thousandths;
+};
+
+// In milliseconds, or of them in seconds.
+constexpr duration in_thousandths(std::uint64_t thousandths) noexcept {
+  return {thousandths / 1000, thousandths % 1000};
+}
+
+void add_seconds(report_text& t, std::uint64_t nanoseconds) noexcept {
+  const duration d = in_thousandths(nanoseconds / 1'000'000);
+  t.add("%llu.%03llu s", d.whole, d.thousandths);
+}
+
+void add_frames(report_text& t, const char* first, const trace& where,
+                const address_space& space) noexcept {
+  for (std::size_t i = 0; i < where.count && t.length() < most_text - most_of_a_frame; ++i) {
+    // The address to return to may already be behind the function.
+    const place at = space.place_of(where.frames[i] - 1);
+    const char* const slash = std::strrchr(at.mapping, '/');
+    const char* const file = slash != nullptr ? slash + 1 : at.mapping;
+    const auto offset = static_cast<unsigned long long>(at.offset);
+    t.add("  %10s ", i == 0 ? first : "called by");
+    if (*at.mapping == '\0') {
+      t.add("0x%llx\n", static_cast<unsigned long long>(where.frames[i]));
+    } else if (*at.symbol == '\0') {
+      t.add("%.80s+0x%llx\n", file, offset);
+    } else {
+      t.add("%.160s+0x%llx (%.80s+0x%llx)\n", at.symbol,
+            static_cast<unsigned long long>(at.symbol_offset), file, offset);
+    }
+  }
+}
+
+void add_thread(report_text& t, std::int32_t thread) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+  const platform::file_content name = platform::content_of(path);
+  t.add("thread %d", thread);
+  if (name.size > 1) t.add(" (%.*s)", static_cast<int>(name.size - 1), name.data);
+  platform::give_back(name);
+}
+
+// `about`: the thread that did it.
+void report_once(misuse what, unsigned domain, std::int32_t about, const trace& called,
+                 const noted_section& section) noexcept {
+  const std::uint64_t now = platform::now();
+  const trace& where = called.count != 0 ? called : section.where;
+  const std::uint64_t kind = (static_cast<std::uint64_t>(what) + 1) << 8 | domain;
+  if (!is_new_way(kind, where)) return;
+  const address_space space("/proc/self", symbol_names::mangled);
+  if (!is_new(~mixed(kind, place_in(where, space)))) return;
+  report_text t;
+  t.add("readmost: %s\n  ", title_of(what));
+  add_thread(t, about);
+  t.add(" of process %d, domain %u, at ", platform::process_id(), domain);
+  add_seconds(t, now);
+  if (section.entered != 0) {
+    t.add(", in the section for ");
+    add_seconds(t, now - section.entered);
+  }
+  const std::int32_t self = platform::thread_id();
+  if (about != self) {
+    t.add("\n  a grace period waits for it, led by ");
+    add_thread(t, self);
+  }
+  t.add("\n");
+  add_frames(t, "called in", called, space);
+  if (section.entered != 0) add_frames(t, "entered in", section.where, space);
+  const char* const file = *settings().file != '\0' ? settings().file : nullptr;
+  if (!platform::write_text(file, t.data(), t.length()) && file != nullptr) {
+    platform::write_text(nullptr, t.data(), t.length());
+  }
+}
+
+}  // namespace
+
+bool checks_misuse() noexcept {
+  return settings().checks;
+}
+
+void report_misuse(misuse what, unsigned domain, const void* caller) noexcept {
+  if (what != misuse::synchronize_inside && !checks_misuse()) return;
+  const trace called = trace_from(caller);
+  noted_section section;
+  if (const thread_record& me = my_record(domain); &me != &unregistered) section = section_of(me);
+  report_once(what, domain, platform::thread_id(), called, section);
+  if (settings().aborts && (what == misuse::synchronize_inside || what == misuse::barrier_inside)) {
+    std::abort();
+  }
+}
+
+void check_dereference(unsigned domain) noexcept {
+  if (!is_in_section(domain)) {
+    report_misuse(misuse::dereference_outside, domain, __builtin_return_address(0));
+  }
+}
+
+std::uint64_t section_limit() noexcept {
+  return settings().limit;
+}
+
+void report_if_long(const thread_record& reader) noexcept {
+  const noted_section section = section_of(reader);
+  if (section.entered == 0 || platform::now() - section.entered < section_limit()) return;
+  // The leader and the reader itself may both be here.
+  auto& told = reader.notes.load(platform::relaxed)->told;
+  if (told.exchange(section.entered, platform::relaxed) == section.entered) return;
+  const unsigned domain = reader.home->domain;
+  report_once(misuse::long_section, domain, reader.thread.load(platform::relaxed), trace{},
+              section);
+}
+
+void note_entry(thread_record& me, const void* caller) noexcept {
+  section_notes* notes = me.notes.load(platform::relaxed);
+  if (notes == nullptr) {
+    notes = static_cast<section_notes*>(platform::map_pages(sizeof(section_notes)));
+    if (notes == nullptr) return;
+    me.notes.store(notes, platform::release);
+  }
+  const trace where = trace_from(caller);
+  // Release: who reads a new frame finds `entered` cleared before it.
+  for (std::size_t i = 0; i < most_frames; ++i) {
+    notes->frames[i].store(where.frames[i], platform::release);
+  }
+  notes->entered.store(platform::now(), platform::release);
+}
+
+void note_exit(thread_record& me) noexcept {
+  section_notes* const notes = me.notes.load(platform::relaxed);
+  if (notes == nullptr) return;
+  if (section_limit() != 0) report_if_long(me);
+  notes->entered.store(0, platform::relaxed);
+}
+
+}  // namespace readmost::detail

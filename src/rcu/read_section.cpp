@@ -1,0 +1,149 @@
+// The slow paths of read sections: threads that are not online, those without a record, and all of
+// them where misuse is looked for.
+//
+// Where no thread can be online, since there is no membarrier, a reader pays a fence of its own at
+// each section (stay_visible). Where a record cannot serve, the section is counted in the domain,
+// in one of two phases: there is no memory for a record, a signal interrupted the making of it, the
+// thread is past its exit, or a round is just taking its record out of the index.
+//
+// A signal handler may cut in between any two instructions and nest a section. Whatever it does to
+// the word `section` it undoes, so that a value loaded before is still right after: a count that it
+// makes at its own nesting goes with that.
+#include <readmost/detail/rcu/read_section.hpp>
+
+#include "rcu/misuse.hpp"
+#include "threads/registry.hpp"
+
+namespace readmost::detail {
+
+namespace {
+
+// What counting adds to the word.
+constexpr std::uint64_t count_bits =
+    section_counted | section_counted_in_second | ~std::uint64_t{0} << section_count_shift;
+
+constexpr bool is_counted(std::uint64_t section) noexcept {
+  return (section & count_bits) != 0;
+}
+
+// The word `section` of a thread that has no record in the domain.
+READMOST_THREAD_LOCAL std::uint64_t unrecorded_sections[max_domains];
+
+std::uint64_t count_in(domain& d) noexcept {
+  const std::uint32_t phase = d.counting_phase.load(platform::relaxed) & 1;
+  d.counted_sections[phase].fetch_add(1, platform::relaxed);
+  // (G6) Pairs with (K1) in consensus.cpp: either the grace period sees the count, or this thread
+  // sees what the initiator wrote.
+  platform::full_fence_after_rmw(letter::G6);
+  return phase == 0 ? section_counted : section_counted_in_second;
+}
+
+void uncount(domain& d, std::uint64_t section) noexcept {
+  const unsigned phase = (section & section_counted_in_second) != 0 ? 1 : 0;
+  // (G8) Pairs with (G9): who sees the count go sees all that was done inside. Who sleeps over it
+  // is not missed, by (O3), which reaches threads without a record as well.
+  d.counted_sections[phase].fetch_sub(1, at(letter::G8, platform::release));
+  wake_drain_sleepers(d);
+}
+
+// To be called behind (G2).
+void report_if_left(thread_record& me) noexcept {
+  // As (G3).
+  platform::light_fence(letter::G3);
+  if (domain_of(me).version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
+    report_after_unlock(me);
+  }
+}
+
+}  // namespace
+
+void enter_section_slow(unsigned domain) noexcept {
+  if (enlist(domain) == nullptr) {
+    std::uint64_t& section = unrecorded_sections[domain];
+    section = is_open(section) ? section + 1 : count_in(domains[domain]) + 1;
+    return;
+  }
+  thread_record& me = my_record(domain);
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  me.section.store(section + 1, platform::relaxed);
+  if (is_counted(section)) return;  // no grace period can miss it
+  // As (G1).
+  platform::light_fence(letter::G1);
+  if (!is_online(me)) {
+    confirm_section(me);
+  }
+  if (section == section_checked) note_entry(me, __builtin_return_address(0));
+}
+
+void confirm_section(thread_record& me) noexcept {
+  if (come_online(me) || stay_visible(me)) {
+    // Else threads that come and go could keep a grace period waiting for ever.
+    const std::uint64_t section = me.section.load(platform::relaxed);
+    if ((section & section_nesting) == 1) report_new_section(me);
+    return;
+  }
+  // A round is taking the record out of the index. First counted, then, behind (G6), marked so: a
+  // grace period that looks here (G4) and then at the counts sees it in one place at least.
+  const std::uint64_t counted = count_in(domain_of(me));
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  me.section.store(section | counted | (section & section_nesting) << section_count_shift,
+                   platform::relaxed);
+}
+
+void leave_section_slow(unsigned domain) noexcept {
+  thread_record& me = my_record(domain);
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  if (&me == &unregistered || !is_open(section)) {
+    std::uint64_t& unrecorded = unrecorded_sections[domain];
+    if (!is_open(unrecorded)) {
+      report_misuse(misuse::unlock_without_lock, domain, __builtin_return_address(0));
+      return;
+    }
+    const std::uint64_t left = unrecorded - 1;
+    unrecorded = is_open(left) ? left : 0;
+    // Last: a section that a signal handler opens meanwhile is not to count on it.
+    if (!is_open(left)) uncount(domains[domain], left);
+    return;
+  }
+  const bool outermost = !is_open(section - 1);
+  if (outermost && (section & section_checked) != 0) note_exit(me);
+  const bool was_counted_here = counted_at(section) == (section & section_nesting);
+  // As (G2).
+  me.section.store(was_counted_here ? (section - 1) & ~count_bits : section - 1,
+                   at(letter::G2, platform::release));
+  // As above.
+  if (was_counted_here) uncount(domains[domain], section);
+  if (outermost) report_if_left(me);
+}
+
+void abandon_sections(thread_record& me) noexcept {
+  const std::uint64_t section = me.section.load(platform::relaxed);
+  if (is_open(section) && (section & section_checked) != 0) {
+    report_misuse(misuse::exit_inside, me.home->domain, nullptr);
+    note_exit(me);
+  }
+  // (G10) As (G2).
+  me.section.store(0, at(letter::G10, platform::release));
+  // Who sleeps over it is woken by the caller.
+  if (is_counted(section)) uncount(domain_of(me), section);
+}
+
+void recount_sections(unsigned domain) noexcept {
+  auto& counts = domains[domain].counted_sections;
+  counts[0].store(0, platform::relaxed);
+  counts[1].store(0, platform::relaxed);
+  const thread_record& me = my_record(domain);
+  const std::uint64_t recorded = &me == &unregistered ? 0 : me.section.load(platform::relaxed);
+  for (const std::uint64_t section : {recorded, unrecorded_sections[domain]}) {
+    if ((section & section_counted) != 0) counts[0].fetch_add(1, platform::relaxed);
+    if ((section & section_counted_in_second) != 0) counts[1].fetch_add(1, platform::relaxed);
+  }
+}
+
+bool is_in_section(unsigned domain) noexcept {
+  const thread_record& me = my_record(domain);
+  return is_open(unrecorded_sections[domain]) ||
+         (&me != &unregistered && is_open(me.section.load(platform::relaxed)));
+}
+
+}  // namespace readmost::detail

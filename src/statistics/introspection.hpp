@@ -1,0 +1,45 @@
+// What the preloaded library shows to `readmost top`, which reads it from outside the process.
+#pragma once
+
+#include <cstring>
+
+#include "statistics/lock_names.hpp"
+#include "statistics/lock_table.hpp"
+
+namespace readmost::detail {
+
+// Exported by the library under the name in `symbol`. Reader and library have to be built from the
+// same headers, which `version` and `sizes` tell.
+struct introspection {
+  static constexpr const char* symbol = "readmost_introspection";
+  static constexpr std::size_t layouts = 5;
+
+  char magic[16] = {'r', 'e', 'a', 'd', 'm', 'o', 's', 't', ' ', 'p', 't', 'h', 'r', 'e', 'a', 'd'};
+  char version[16]{};
+  std::uint32_t sizes[layouts] = {sizeof(introspection), sizeof(domain), sizeof(chunk),
+                                  sizeof(lock_table), sizeof(tally_cells)};
+  const domain* domains{};
+  const lock_statistics_roots* statistics{};
+  // The program knows a lock by an address that is so much lower than the core's.
+  std::size_t core_offset{};
+  // Unless it is Readmost's own nothing is counted.
+  platform::atomic<lock_choice> lock{lock_choice::prwlock};
+
+  constexpr introspection(const char* of_version, const domain* all_domains,
+                          const lock_statistics_roots* roots, std::size_t offset) noexcept
+      : domains(all_domains), statistics(roots), core_offset(offset) {
+    for (std::size_t i = 0; i + 1 < sizeof version && of_version[i] != '\0'; ++i) {
+      version[i] = of_version[i];
+    }
+  }
+
+  bool has_magic_of(const introspection& other) const noexcept {
+    return std::memcmp(magic, other.magic, sizeof magic) == 0;
+  }
+  bool is_same_build(const introspection& other) const noexcept {
+    return has_magic_of(other) && std::memcmp(version, other.version, sizeof version) == 0 &&
+           std::memcmp(sizes, other.sizes, sizeof sizes) == 0;
+  }
+};
+
+}  // namespace readmost::detail

@@ -1,0 +1,68 @@
+// The statistics of one lock as plain numbers, for reports inside and outside the process.
+#pragma once
+
+#include "statistics/lock_table.hpp"
+
+namespace readmost::detail {
+
+// A copy of a wait_histogram, or what several add up to, or the difference of two.
+struct wait_counts {
+  std::uint64_t waits[wait_histogram::steps]{};
+  std::uint64_t total{};
+  std::uint64_t longest{};
+
+  void add(const wait_histogram& more) noexcept;
+};
+
+// In nanoseconds. Percentiles are the upper ends of steps of a quarter of an octave, and so up to a
+// quarter above what was measured.
+struct wait_figures {
+  std::uint64_t count;
+  std::uint64_t total;
+  std::uint64_t p50;
+  std::uint64_t p99;
+  std::uint64_t longest;
+};
+wait_figures figures_of(const wait_counts& counts) noexcept;
+
+struct lock_figures {
+  std::uintptr_t lock;
+  std::uint64_t incarnations;
+  std::uint64_t passive_reads;
+  std::uint64_t active_reads;
+  std::uint64_t writes;
+  std::uint64_t revocations[3];  // by round_kind
+  std::uint64_t revoking;
+  std::uint64_t longest_write;
+  std::uint64_t longest_drain;
+  wait_figures read_waits;
+  wait_figures write_waits;
+
+  std::uint64_t reads() const noexcept { return passive_reads + active_reads; }
+  std::uint64_t operations() const noexcept { return reads() + writes; }
+  std::uint64_t all_revocations() const noexcept {
+    return revocations[0] + revocations[1] + revocations[2];
+  }
+  // How much of the time the lock is biased, as seen by its readers: 0 to 100.
+  double biased_percent() const noexcept {
+    return reads() == 0 ? 0
+                        : 100.0 * static_cast<double>(passive_reads) / static_cast<double>(reads());
+  }
+
+  // All that an entry has but reads and writes, part of which may still be with their threads.
+  void add_events(const lock_entry& entry) noexcept;
+};
+
+// 1234 as "1.2 us".
+struct duration_text {
+  char text[32];
+};
+duration_text as_duration(std::uint64_t nanoseconds) noexcept;
+
+// What the figures mean, in a sentence: "read-mostly: biased 99.8% of the time".
+struct verdict {
+  char text[120];
+};
+verdict verdict_on(const lock_figures& figures) noexcept;
+
+}  // namespace readmost::detail

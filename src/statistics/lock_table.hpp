@@ -1,0 +1,136 @@
+// Where the statistics per lock are: one entry for each lock's address, in pages that are mapped
+// when statistics are asked for. Counts move from a thread's tallies (thread_record.hpp) by way of
+// its cells into the entries, each hidden before it is added, so that whoever reads entries first,
+// cells next and tallies last never finds one twice; one that is on its way is missed.
+#pragma once
+
+#include <readmost/detail/lock/rwlock.hpp>
+
+namespace readmost::detail {
+
+using counter = platform::atomic<std::uint64_t>;
+
+// Durations in nanoseconds: four steps an octave, up to 137 seconds.
+struct wait_histogram {
+  static constexpr std::size_t steps = 144;
+
+  static constexpr std::size_t step_of(std::uint64_t nanoseconds) noexcept {
+    if (nanoseconds < 4) return static_cast<std::size_t>(nanoseconds);
+    const auto octave = static_cast<std::size_t>(std::bit_width(nanoseconds)) - 1;
+    const std::size_t step = (octave - 1) * 4 + (nanoseconds >> (octave - 2) & 3);
+    return step < steps ? step : steps - 1;
+  }
+
+  // The first duration of the next step.
+  static constexpr std::uint64_t end_of(std::size_t step) noexcept {
+    if (step < 4) return step + 1;
+    return (step % 4 + 5) << (step / 4 - 1);
+  }
+
+  counter waits[steps]{};
+  counter total{};
+  counter longest{};
+};
+static_assert(wait_histogram::step_of(wait_histogram::end_of(100)) == 101);
+static_assert(wait_histogram::step_of(wait_histogram::end_of(100) - 1) == 100);
+static_assert(wait_histogram::step_of(wait_histogram::end_of(3)) == 4);
+
+struct lock_entry {
+  alignas(platform::cache_line) platform::atomic<std::uintptr_t> lock{};
+  counter incarnations{};  // locks that have been at this address
+  counter passive_reads{};
+  counter active_reads{};
+  counter writes{};
+  counter revocations[3]{};  // by round_kind
+  counter revoking{};        // nanoseconds
+  counter longest_write{};
+  counter longest_drain{};
+  platform::atomic<bool> has_waits{};  // there is something in its lock_waits
+};
+
+struct lock_waits {
+  wait_histogram readers;
+  wait_histogram writers;
+};
+
+// Return addresses of the thread that used the lock first, innermost first.
+struct lock_origin {
+  static constexpr std::size_t capacity = 24;  // 16 and what is ours among them
+  platform::atomic<std::uintptr_t> frames[capacity]{};
+};
+
+struct lock_table {
+  static constexpr std::size_t capacity = std::size_t{1} << 14;
+  static constexpr std::size_t places_count = 2 * capacity;
+  static constexpr std::size_t others = capacity;  // the entry of all that found no place
+
+  platform::atomic<std::uint32_t> used{};  // entries handed out; may exceed the capacity
+  // Open addressing by the lock's address: number of the entry plus one.
+  platform::atomic<std::uint32_t> places[places_count]{};
+  lock_entry entries[capacity + 1]{};
+  lock_waits waits[capacity + 1]{};
+  lock_origin origins[capacity + 1]{};
+
+  std::size_t entries_used() const noexcept {
+    const std::size_t count = used.load(platform::acquire);
+    return count < capacity ? count : capacity;
+  }
+};
+
+// Where a thread's counts wait when another lock has taken over their tally: locks that take turns
+// in a slot then cost the thread no line of anybody else's.
+struct tally_cells {
+  static constexpr std::size_t sets = 32;
+  static constexpr std::size_t ways = 3;
+
+  struct cell {
+    platform::atomic<std::uintptr_t> lock{};
+    counter passive_reads{};
+    counter active_reads{};
+    counter writes{};
+  };
+
+  platform::atomic<tally_cells*> next{};
+  platform::atomic<std::uint32_t> owned{};
+  std::uint32_t evictions{};
+  cell cells[sets][ways]{};
+};
+
+// Calls visit(lock, passive reads, active reads, writes) for a cell in use.
+template <class Visit>
+void visit_cell(const tally_cells::cell& cell, Visit visit) noexcept {
+  const std::uintptr_t lock = cell.lock.load(platform::acquire);
+  if (lock == 0) return;
+  visit(lock, cell.passive_reads.load(platform::acquire), cell.active_reads.load(platform::acquire),
+        cell.writes.load(platform::acquire));
+}
+
+// The same for a thread's tallies.
+template <class Visit>
+void visit_tallies(const thread_record& record, Visit visit) noexcept {
+  for (std::size_t slot = 0; slot < held_slots; ++slot) {
+    const tally& t = record.tallies[slot];
+    const std::uintptr_t lock = t.lock.load(platform::acquire);
+    if (lock == 0) continue;
+    // What is before is read last: at worst it has grown meanwhile.
+    const std::uint64_t reads = record.reads[slot].load(platform::acquire);
+    const std::uint64_t active = record.active_reads[slot].load(platform::acquire);
+    const std::uint64_t writes = t.writes.load(platform::acquire);
+    const std::uint64_t reads_before = t.reads_before.load(platform::acquire);
+    const std::uint64_t active_before = t.active_before.load(platform::acquire);
+    visit(lock, reads > reads_before ? reads - reads_before : 0,
+          active > active_before ? active - active_before : 0, writes);
+  }
+}
+
+// The number of the lock's entry, made if need be; `others` when the table is full.
+std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept;
+
+// Null as long as nobody has asked for statistics; never unmapped.
+struct lock_statistics_roots {
+  platform::atomic<lock_table*> table{};
+  platform::atomic<tally_cells*> cells{};
+};
+extern lock_statistics_roots lock_statistics;
+
+}  // namespace readmost::detail

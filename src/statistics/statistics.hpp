@@ -1,0 +1,34 @@
+// What the process's locks did since it started.
+#pragma once
+
+#include "statistics/lock_figures.hpp"
+
+namespace readmost::detail {
+
+struct statistics {
+  bool membarrier;  // false: no thread can lock passively here
+  std::uint64_t locks;
+  std::uint64_t passive_reads;
+  std::uint64_t active_reads;
+  std::uint64_t writes;
+  std::uint64_t revocations;
+  std::uint64_t rounds_by_reports;
+  std::uint64_t rounds_by_membarrier;
+};
+
+// Sums over all threads, dead ones included. Counts of running threads may lag by a few operations.
+statistics collect_statistics() noexcept;
+
+// The locks with most reads and writes, hottest first, and what all others add up to.
+struct lock_survey {
+  static constexpr std::size_t most = 10;
+  std::size_t count;
+  lock_figures hottest[most];
+  std::size_t other_locks;  // addresses; more when the table was full
+  lock_figures others;
+};
+
+// False where there are no statistics per lock, or there is no memory. For one thread at a time.
+bool survey_locks(lock_survey& survey) noexcept;
+
+}  // namespace readmost::detail

@@ -1,0 +1,79 @@
+// Walking the domain's records; what the sources share about membership.
+#pragma once
+
+#include <readmost/detail/lock/rwlock.hpp>
+
+namespace readmost::detail {
+
+// Calls visit(chunk) for every chunk of records, until it returns false; whether it never did.
+template <class Visit>
+bool for_each_chunk(const domain& d, Visit visit) noexcept {
+  // (R3) Pairs with (R4) in registry.cpp: the chunk is filled.
+  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
+       c = c->next.load(at(letter::R3, platform::acquire))) {
+    if (!visit(*c)) return false;
+  }
+  return true;
+}
+
+// Calls visit(record, belongs_to_a_thread) for every record ever made.
+template <class Visit>
+void for_each_record(domain& d, Visit visit) noexcept {
+  for_each_chunk(d, [&](chunk& c) {
+    const std::uint64_t used = c.used.load(platform::relaxed);
+    for (std::size_t i = 0; i < chunk::capacity; ++i) {
+      visit(c.records[i], (used >> i & 1) != 0);
+    }
+    return true;
+  });
+}
+
+// Calls visit(record) for every record in the index, those that may lock passively or may still
+// hold what they locked so, until it returns false.
+template <class Visit>
+void for_each_present(domain& d, Visit visit) noexcept {
+  for_each_chunk(d, [&](chunk& c) {
+    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of who is not in the index any
+    // more.
+    for (std::uint64_t left = c.present.load(at(letter::R8, platform::acquire)); left != 0;
+         left &= left - 1) {
+      if (!visit(c.records[__builtin_ctzll(left)])) return false;
+    }
+    return true;
+  });
+}
+
+// Calls visit(domain) for every domain.
+template <class Visit>
+void for_each_domain(Visit visit) noexcept {
+  for (domain& d : domains) visit(d);
+}
+
+// Whether threads of this process may lock passively at all: there is a heavy fence.
+bool passive_possible() noexcept;
+// From now on none may come online: the heavy fence failed.
+void forbid_passive() noexcept;
+
+// Takes one hold out of the lock's count, whatever is noted in the records. Below zero it is a
+// debt; false where there can be none.
+bool release_counted_hold(rwlock& lock) noexcept;
+
+// What the calling thread's sections, left open at its exit, have to say is over.
+void abandon_sections(thread_record& me) noexcept;
+
+// What is done about an exiting thread's account of what it has retired; null while nothing has
+// been.
+extern platform::atomic<void (*)(thread_record& me)> at_exit_of_retirer;
+
+// In a fork's child: only the forking thread's read sections count.
+void recount_sections(unsigned domain) noexcept;
+// In a fork's child: nobody leads a grace period.
+void forget_grace_periods(domain& d) noexcept;
+
+// In a fork's child: nobody wants or runs a membarrier.
+void forget_fences() noexcept;
+
+// In a fork's child: statistics start from nothing.
+void forget_statistics() noexcept;
+
+}  // namespace readmost::detail
