@@ -1,43 +1,52 @@
-# Everything a newcomer needs: make, make demo, make test. Each installs what is missing first.
-.PHONY: all setup build demo test model bench evaluation check install clean
+# Everything a newcomer needs: make, make demo, make test. Each installs what is missing first, builds
+# only what it runs, and says how long each stage took.
+.PHONY: all build demo build-tests test model bench evaluation check install clean
+
+stage = @scripts/stage
 
 all: build
 
-setup:
-	@scripts/setup
-
-build: setup
-	@mkdir -p out && cmake --preset release $(cmake_options) >out/configure.log 2>&1 || { cat out/configure.log; exit 1; }
-	@cmake --build --preset release
+# The library, what is preloaded, the command and the examples.
+build:
+	$(stage) install scripts/setup
+	$(stage) configure scripts/configure -DBUILD_TESTING=OFF -DREADMOST_BENCHMARKS=OFF
+	$(stage) build cmake --build --preset release
 
 demo: build
-	@demo/demo
+	$(stage) demo demo/demo
 
-test: build
-	@ctest --preset release
+build-tests:
+	$(stage) install scripts/setup --tests
+	$(stage) configure scripts/configure -DBUILD_TESTING=ON -DREADMOST_BENCHMARKS=ON
+	$(stage) build cmake --build --preset release
+
+test: build-tests
+	$(stage) test ctest --preset release
 
 # Every scenario of the checker to its end, every letter and mutant, with a report in out/model.
-model: build
-	@model/run
+model: build-tests
+	$(stage) model model/run
 
 # Beside the locks of other libraries, which it installs.
-bench: setup
-	@scripts/setup --bench
-	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
+bench: build-evaluation
 	@bench/run
 
 # What the papers measured, in half an hour: out/evaluation/report.html.
-evaluation: setup
-	@scripts/setup --bench
-	@$(MAKE) --no-print-directory build cmake_options=-DREADMOST_RIVALS=ON
+evaluation: build-evaluation
 	@mkdir -p out/evaluation
 	@build/bin/readmost bench all --output out/evaluation/results.json
 	@build/bin/readmost report out/evaluation/report.html --results out/evaluation/results.json
 
-# Formatting, the other compiler, a debug build, sanitizers, arm64 and the Debian packages; CI runs a
-# part of it (.ci/run).
-check: build
-	@scripts/setup --checks
+.PHONY: build-evaluation
+build-evaluation:
+	$(stage) install scripts/setup --evaluation
+	$(stage) configure scripts/configure -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
+	$(stage) build cmake --build --preset release
+
+# What make test leaves out: formatting, the long tests, the other compiler, a debug build, sanitizers,
+# arm64 and the Debian packages. CI runs a part of it (.ci/run).
+check: build-tests
+	$(stage) install scripts/setup --checks
 	@scripts/check
 
 # make install PREFIX=/usr DESTDIR=/tmp/root; run ldconfig afterwards if programs link libreadmost.so.
