@@ -4,7 +4,7 @@
 #include "threads/forks.hpp"
 #include "threads/registry.hpp"
 
-#if !defined(READMOST_CHECKED) && !defined(READMOST_THREAD_SANITIZER)
+#if !defined(READMOST_SIMULATED) && !defined(READMOST_THREAD_SANITIZER)
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define READMOST_X86_SCANS

@@ -231,7 +231,8 @@ void take_back(thread_record& me, platform::atomic<std::uintptr_t>& slot,
 bool lock_passively(rwlock& lock, thread_record& me) noexcept {
   if (!come_online(me)) return false;
   return with_free_slot(me, lock, [&](auto& slot, bool is_home) {
-    const bool acquired = publish_and_look(lock, me, slot);
+    const bool acquired = READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot),
+                                           look_and_publish(lock, me, slot));
     if (acquired) {
       count_read(me, lock, is_home, true);
     } else {
@@ -633,6 +634,12 @@ class candidate {
  private:
   enum class claim_result { entered, lost_race, backed_out };
 
+  // How many read holds of the lock there are in slots and in its count.
+  struct read_holds {
+    std::int64_t passive;
+    std::int64_t active;
+  };
+
   bool upgrades() const noexcept { return own_ != own_hold::none; }
 
   // A reader that upgrades is inside already: no turn of other readers keeps it out.
@@ -645,10 +652,9 @@ class candidate {
   // Whether all other readers that may be inside are gone. Passive holds and debts cancel each
   // other.
   bool nobody_else_inside(std::int64_t passive, std::int64_t readers) const noexcept {
-    if (is_mutant(mutant::forget_passive_readers)) passive = 0;
-    if (is_mutant(mutant::forget_active_readers)) readers = 0;
-    if (is_mutant(mutant::upgrade_over_readers) && upgrades()) return true;
-    return passive + readers <= (upgrades() ? 1 : 0);
+    const std::int64_t inside = READMOST_VARIANT(forget_passive_readers, passive, 0) +
+                                READMOST_VARIANT(forget_active_readers, readers, 0);
+    return inside <= (upgrades() ? READMOST_VARIANT(upgrade_over_readers, 1, INT32_MAX) : 0);
   }
 
   bool is_to_be_counted(std::uint64_t state) noexcept {
@@ -693,25 +699,24 @@ class candidate {
     }
     waiting_ = false;
     const std::uint64_t round = revoking ? revoke(d) : 0;
-    std::uint64_t now = 0;
-    if (is_mutant(mutant::counts_before_slots)) {
-      now = lock_.state.load(at(letter::K2, platform::acquire));
-    }
-    const std::int64_t passive = passive_holds(d, &lock_, me_, round);
-    // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
-    if (!is_mutant(mutant::counts_before_slots)) {
-      now = lock_.state.load(at(letter::K2, platform::acquire));
-    }
-    const std::int64_t readers = rwlock::readers(now);
-    if (nobody_else_inside(passive, readers)) {
+    const read_holds inside = READMOST_VARIANT(counts_before_slots, find_read_holds(d, round),
+                                               find_active_holds_first(d, round));
+    if (nobody_else_inside(inside.passive, inside.active)) {
       take_off_own_hold();
-      settle(d, passive - (own_ == own_hold::passive ? 1 : 0), readers);
+      settle(d, inside.passive - (own_ == own_hold::passive ? 1 : 0), inside.active);
       enter(lock_, revoking ? rwlock::granted_by_revocation : rwlock::granted);
       count_write(me_, lock_);
       return claim_result::entered;
     }
-    back_out(revoking, passive);
+    back_out(revoking, inside.passive);
     return claim_result::backed_out;
+  }
+
+  // After a claim.
+  read_holds find_read_holds(domain& d, std::uint64_t round) const noexcept {
+    const std::int64_t passive = passive_holds(d, &lock_, me_, round);
+    // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
+    return {passive, rwlock::readers(lock_.state.load(at(letter::K2, platform::acquire)))};
   }
 
   // Nobody else is inside: takes debts and the holds they are for out of the count and the slots.
@@ -762,14 +767,17 @@ class candidate {
 
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
-    if (is_mutant(mutant::clears_before_count)) mark_own_hold();
+    READMOST_VARIANT(clears_before_count, count_and_mark(), mark_and_count());
+    // Another writer may sleep over the passive hold.
+    if (!is_mutant(mutant::silent_conversion)) report_after_unlock(*me_);
+    own_ = own_hold::active;
+  }
+
+  void count_and_mark() noexcept {
     // First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees it
     // in one place at least.
     lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
     mark_own_hold();
-    // Another writer may sleep over the passive hold.
-    if (!is_mutant(mutant::silent_conversion)) report_after_unlock(*me_);
-    own_ = own_hold::active;
   }
 
   void mark_own_hold() noexcept {
@@ -779,6 +787,10 @@ class candidate {
       }
     }
   }
+
+#if defined(READMOST_FAULTS)
+#include <mutants/writers.hpp>
+#endif
 
   bool is_drained() const noexcept {
     const std::uint64_t state = lock_.state.load(platform::relaxed);
@@ -807,10 +819,12 @@ class candidate {
   bool sleep_until_drained() const noexcept {
     const drain_sleep sleep(domains[lock_.domain]);
     for (;;) {
-      std::uint32_t epoch = sleep.epoch();
+      const std::uint32_t epoch = sleep.epoch();
       if (is_drained()) return true;
-      if (is_mutant(mutant::epoch_read_late)) epoch = sleep.epoch();
-      if (sleep.wait(epoch, how_.until) == platform::wake_reason::timed_out) return is_drained();
+      if (sleep.wait(READMOST_VARIANT(epoch_read_late, epoch, sleep.epoch()), how_.until) ==
+          platform::wake_reason::timed_out) {
+        return is_drained();
+      }
     }
   }
 
@@ -948,11 +962,8 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
     }
     if (holds > 1) return outcome::busy;
   }
-  if (is_mutant(mutant::upgrade_lets_go)) {
-    unlock_shared_slow(lock);
-    return lock_exclusive(lock, how);
-  }
-  return candidate(lock, me, how, own).acquire();
+  return READMOST_VARIANT(upgrade_lets_go, candidate(lock, me, how, own).acquire(),
+                          (unlock_shared_slow(lock), lock_exclusive(lock, how)));
 }
 
 void downgrade(rwlock& lock, rules how) noexcept {

@@ -64,9 +64,6 @@ bool is_counted_section_left(const domain& d, std::uint32_t phase) noexcept {
 // one than that which is waited for; so first the idle phase, then, after a change, the other.
 bool counted_sections_are_over(domain& d) noexcept {
   auto& empty = d.progress.empty_phases;
-  if (is_mutant(mutant::one_phase)) {
-    return !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1);
-  }
   for (int step = 0; step < 2 && empty != 3; ++step) {
     const std::uint32_t current = d.counting_phase.load(platform::relaxed) & 1;
     for (const std::uint32_t phase : {1 - current, current}) {
@@ -110,7 +107,11 @@ void reach_consensus_for(domain& d, thread_record* me, bool patient) noexcept {
 // After the consensus: whether every section that counts is over.
 bool sections_are_over(domain& d) noexcept {
   const thread_record* const inside = somebody_inside(d, d.progress.version);
-  if (inside == nullptr) return counted_sections_are_over(d);
+  if (inside == nullptr) {
+    return READMOST_VARIANT(
+        one_phase, counted_sections_are_over(d),
+        !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1));
+  }
   // From now on, who leaves shall report.
   if (d.progress.version == 0) d.progress.version = d.version.fetch_add(2, platform::relaxed) + 2;
   const std::int32_t thread = inside->thread.load(platform::relaxed);

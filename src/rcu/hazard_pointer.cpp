@@ -374,14 +374,15 @@ auto move_lists(thread_record* me, Move move) noexcept {
 void scan(thread_record* me, bool of_everybody) noexcept {
   if (scanning) return;
   scanning = true;
-  const bool early = is_mutant(mutant::consensus_before_lists);
-  if (early) make_protected_visible(me);
   // In the record, where a fork's child finds it.
   platform::variable<retired*> own{};
   platform::variable<retired*>& left = me != nullptr ? me->hazards.examined : own;
-  move_lists(me, [&] { left = take_lists(me, of_everybody); });
+  move_lists(me, [&] {
+    left = READMOST_VARIANT(consensus_before_lists, take_lists(me, of_everybody),
+                            (make_protected_visible(me), take_lists(me, of_everybody)));
+  });
   if (left != nullptr) {
-    if (!early) make_protected_visible(me);
+    if (!is_mutant(mutant::consensus_before_lists)) make_protected_visible(me);
     protected_objects is_protected(me);
     const auto next = [&] {
       retired* const object = left;

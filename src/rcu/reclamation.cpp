@@ -241,6 +241,20 @@ retired* take_done(reclamation& r) noexcept {
   return take();
 }
 
+// Appends the queues of the threads of `c` to the list that ends in `tail`; the new end.
+platform::variable<retired*>* append_queues(chunk& c, platform::variable<retired*>* tail) noexcept {
+  // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
+  for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
+       left &= left - 1) {
+    tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
+  }
+  return tail;
+}
+
+#if defined(READMOST_FAULTS)
+#include <mutants/reclamation.hpp>
+#endif
+
 // next to current.
 void collect(domain& d, reclamation& r) noexcept {
   const closed_gate moving(r.moving);
@@ -255,15 +269,8 @@ void collect(domain& d, reclamation& r) noexcept {
   tail = append_oldest_first(r.unrecorded_latest, tail);
   for_each_chunk(d, [&](chunk& c) {
     if (c.retiring.load(platform::relaxed) == 0) return true;
-    // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
-    for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
-         left &= left - 1) {
-      if (is_mutant(mutant::forgets_a_queue) && (left & (left - 1)) == 0 && tail != &first) {
-        c.retiring.fetch_or(left, platform::relaxed);
-        break;
-      }
-      tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
-    }
+    tail = READMOST_VARIANT(forgets_a_queue, append_queues(c, tail),
+                            append_all_queues_but_the_last(c, tail, &first));
     return true;
   });
   r.current = first;

@@ -50,8 +50,8 @@ bool can_lock_passively(std::uint32_t mode) noexcept {
 }
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
-  if (is_mutant(mutant::one_version_too_few)) version -= 2;
-  return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - version) >= 0;
+  const std::uint64_t enough = READMOST_VARIANT(one_version_too_few, version, version - 2);
+  return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - enough) >= 0;
 }
 
 bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
@@ -87,12 +87,13 @@ bool fence_all(letter name) noexcept {
     if (fences.done.load(at(letter::S2, platform::acquire)) >= ticket) return true;
     if (fences.in_flight.exchange(1, platform::relaxed) == 0) {
       // Whoever took a ticket up to here did so, with all before (S1), before the fence begins.
-      std::uint64_t covered = fences.wanted.load(platform::relaxed);
+      const std::uint64_t covered = fences.wanted.load(platform::relaxed);
       const bool fenced = fence_now(name);
-      if (is_mutant(mutant::foreign_fence_trusted)) {
-        covered = fences.wanted.load(platform::relaxed);
+      if (fenced) {
+        fences.done.store(
+            READMOST_VARIANT(foreign_fence_trusted, covered, fences.wanted.load(platform::relaxed)),
+            platform::relaxed);
       }
-      if (fenced) fences.done.store(covered, platform::relaxed);
       fences.in_flight.store(0, platform::relaxed);
       return fenced;
     }

@@ -301,16 +301,16 @@ void give_back_domain(unsigned number) noexcept {
   domains_taken.fetch_and(~(1U << number), at(letter::R10, platform::release));
 }
 
-bool come_online(thread_record& me) noexcept {
+namespace {
+
+bool enter_index_and_come_online(thread_record& me) noexcept {
   std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
     if (now == participation::retiring || !passive_possible()) return false;
     // In the index before online: a round must never miss a thread that can lock passively.
-    if (now == participation::offline && !is_mutant(mutant::online_before_index)) {
-      enter_index(me);
-    }
+    if (now == participation::offline) enter_index(me);
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
     if (me.mode.compare_exchange_weak(mode, online, platform::relaxed, platform::relaxed)) {
@@ -320,10 +320,20 @@ bool come_online(thread_record& me) noexcept {
   // (F) Index and mode before the next look at any lock. Pairs with (K1) in consensus.cpp: either
   // the round sees this thread online, or this thread sees what the writer wrote.
   platform::full_fence_after_rmw(letter::F);
-  if (is_mutant(mutant::online_before_index)) enter_index(me);
   me.idle_rounds.store(0, platform::relaxed);
   report(me);
   return true;
+}
+
+#if defined(READMOST_FAULTS)
+#include <mutants/registry.hpp>
+#endif
+
+}  // namespace
+
+bool come_online(thread_record& me) noexcept {
+  return READMOST_VARIANT(online_before_index, enter_index_and_come_online(me),
+                          come_online_and_enter_index(me));
 }
 
 bool stay_visible(thread_record& me) noexcept {

@@ -192,7 +192,6 @@ enum class passive_attempt {
 // Publishes a passive hold of `lock` in `slot`, then decides: false when it came too late.
 inline bool publish_and_look(const rwlock& lock, const thread_record& me,
                              platform::atomic<std::uintptr_t>& slot) noexcept {
-  if (yields_before_publishing()) platform::yield();
   // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
   // bias away first and looks into the slots afterwards. Release, so that a writer whose (L) reads
   // this instead of the (D) before it is behind that section too.
@@ -203,13 +202,15 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
   // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible.
   // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
   // that published after that fence must find out here, or a later round would not wait for it.
-  const bool open =
-      (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0 || publishes_late();
-  const bool online = is_online(me) || publishes_late() ||
-                      is_mutant(mutant::online_without_fence) ||
+  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0;
+  const bool online = is_online(me) || is_mutant(mutant::online_without_fence) ||
                       is_mutant(mutant::mode_not_rechecked);
   return open && online;
 }
+
+#if defined(READMOST_FAULTS)
+#include <mutants/passive_readers.hpp>
+#endif
 
 // Read-locks passively if that is possible at once. No atomic read-modify-write, no fence, no store
 // to a line that another thread writes. `me`: the caller's record in the lock's domain.
@@ -220,8 +221,10 @@ inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) no
       (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
     return passive_attempt::unavailable;
   }
-  if (!publish_and_look(lock, me, slot)) [[unlikely]]
+  if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot),
+                        look_and_publish(lock, me, slot))) [[unlikely]] {
     return passive_attempt::published;
+  }
   count_own(me.reads[home]);
   return passive_attempt::acquired;
 }

@@ -41,7 +41,7 @@
     "begin_round: full fence, K before the version is raised and before the loads of index "     \
     "and modes",                                                                                 \
     "E1, F, F1, G6, HP3")                                                                        \
-  X(K2, "claim: acquire load of the state, active readers after slots", "P, P1")                 \
+  X(K2, "find_read_holds: acquire load of the state, active readers after slots", "P, P1")       \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
   X(L, "passive_holds: acquire load of a slot", "D, A, D2, U3, Z1")                              \
@@ -93,7 +93,7 @@
     "index")                                                                                     \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
   X(G1,                                                                                          \
-    "enter_section: light fence, the section before the load of the own mode and of all "        \
+    "publish_section: light fence, the section before the load of the own mode and of all "      \
     "that is read inside",                                                                       \
     "whatever makes it a full one: H, E1 and E2, F or F1")                                       \
   X(G2, "leave_section: release store of the section", "G4, T5")                                 \
@@ -122,7 +122,7 @@
   X(Y2, "append_oldest_first: acquire exchange, the queue taken", "Y1")                          \
   X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                             \
   X(Y4, "stop_executing: release exchange", "Y3")                                                \
-  X(Y5, "collect: acquire exchange of the marks of queues", "Y6")                                \
+  X(Y5, "append_queues: acquire exchange of the marks of queues", "Y6")                          \
   X(Y6, "schedule_as: release read-modify-write, the queue is marked", "Y5")                     \
   X(Y7, "tell_reclaimed: full fence, the number before the look for throttled threads",          \
     "the futex call in throttle")                                                                \
@@ -147,7 +147,7 @@
     "load of the source",                                                                        \
     "K1")                                                                                        \
   X(HP4, "unpublish: release store that clears the slot", "HP7")                                 \
-  X(HP5, "try_protect: acquire load of the source", "whoever put the object there")              \
+  X(HP5, "protect_and_load: acquire load of the source", "whoever put the object there")         \
   X(HP6, "make_protected_visible: acquire load of `seen`", "E2")                                 \
   X(HP7, "for_each_protected: acquire load of a slot", "HP4, HP1")                               \
   X(HP8, "for_each_protected: acquire load of which slots are taken", "HP10")                    \
