@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 
 namespace rivals {
 
@@ -83,7 +83,7 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 namespace readmost::detail::interpose {
 
 void watch_forks_of_lock_memory() noexcept {
-  watch_forks(closed_at_fork<rivals::memory_gate>);
+  add_part(closed_at_fork<rivals::memory_gate>);
 }
 
 }  // namespace readmost::detail::interpose

@@ -1,7 +1,7 @@
 #include "interpose/made_locks.hpp"
 
 #include "interpose/lock_memory.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 
 namespace readmost::detail::interpose {
 
@@ -98,7 +98,7 @@ void* serve(layout& l, block& b) noexcept {
 }  // namespace
 
 void watch_forks_of_made_locks() noexcept {
-  watch_forks(closed_at_fork<lists_gate>);
+  add_part(closed_at_fork<lists_gate>);
 }
 
 // A lock is constructed with the gate open: it may look at the machine, and take memory.

@@ -79,7 +79,7 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   if (attempt == passive_attempt::published) {
     retract_published(l.core);
     again = true;
-  } else if (take_slot_if_free(my_record(), l.core)) {
+  } else if (take_slot_if_free(my_record(), address(l.core))) {
     if (try_lock_shared_passive(l.core, my_record())) return 0;
     again = true;
   }

@@ -13,6 +13,8 @@
 // Every access is relaxed and may lose an update to a race: the balance is a hint.
 #pragma once
 
+#include <readmost/detail/lock/rwlock.hpp>
+
 #include "threads/registry.hpp"
 
 namespace readmost::detail::bias {

@@ -23,14 +23,13 @@
 // yet to enter (and sets it again) or to give up (and wakes the next). Whoever gives the bias wakes
 // one too. An upgrader sleeps with upgrader_parked set; the last other reader to leave clears it.
 #include "lock/bias.hpp"
+#include "lock/holds.hpp"
 #include "lock/parking.hpp"
 #include "lock/waiting.hpp"
 #include "platform/probes.hpp"
 #include "statistics/lock_statistics.hpp"
 
 namespace readmost::detail {
-
-constinit platform::atomic<bool> lock_statistics_on_{false};
 
 namespace {
 
@@ -43,7 +42,7 @@ void meet(rwlock& lock) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
   if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) == 0) {
     domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
-    if (lock_statistics_on()) note_meeting(lock);
+    if (lock_statistics_on()) note_meeting(address(lock));
   }
 }
 
@@ -211,7 +210,7 @@ bool with_free_slot(thread_record& me, const rwlock& lock, Visit visit) noexcept
 // Counts a read by its home slot, or apart if it is noted elsewhere.
 void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passive) noexcept {
   const std::size_t home = home_slot(&lock);
-  if (lock_statistics_on()) note_read(me, is_home ? home : held_slots, lock, passive);
+  if (lock_statistics_on()) note_read(me, is_home ? home : held_slots, address(lock), passive);
   auto& elsewhere = passive ? me.reads_elsewhere : me.active_elsewhere;
   auto& at_home = passive ? me.reads[home] : me.active_reads[home];
   count_own(is_home ? at_home : elsewhere);
@@ -534,7 +533,7 @@ namespace {
 void count_write(thread_record* me, const rwlock& lock) noexcept {
   if (me == nullptr) return;
   count_own(me->writes);
-  if (lock_statistics_on()) note_write(*me, lock);
+  if (lock_statistics_on()) note_write(*me, address(lock));
 }
 
 void enter(rwlock& lock, std::uint8_t grant) noexcept {
@@ -737,7 +736,7 @@ class candidate {
     const round done = reach_consensus(d, me_);
     bias::debit_revocation(lock_, done.nanoseconds);
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
-    if (lock_statistics_on()) note_revocation(lock_, done.nanoseconds, done.kind);
+    if (lock_statistics_on()) note_revocation(address(lock_), done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
     if (me_ != nullptr) {
       count_own(me_->revocations);
@@ -803,7 +802,7 @@ class candidate {
   bool wait_until_drained() const noexcept {
     const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
     const bool drained = spin_until_drained() || sleep_until_drained();
-    if (start != 0) note_drain(lock_, platform::now() - start);
+    if (start != 0) note_drain(address(lock_), platform::now() - start);
     return drained;
   }
 
@@ -876,7 +875,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
                   platform::relaxed);
   thread_record& record = my_record(lock.domain);
-  if (lock_statistics_on()) note_write_end(record, lock);
+  if (lock_statistics_on()) note_write_end(record, address(lock));
   // (M1) Nobody waits and nothing is to be given: as (M) below.
   std::uint64_t alone = rwlock::writing;
   if (!bias && lock.state.compare_exchange_strong(alone, readers, at(letter::M1, platform::release),

@@ -1,6 +1,8 @@
 // How long to spin before sleeping, and how long the wait was.
 #pragma once
 
+#include <readmost/detail/lock/rwlock.hpp>
+
 #include "platform/probes.hpp"
 #include "statistics/lock_statistics.hpp"
 
@@ -127,7 +129,7 @@ class wait_watch {
  private:
   void stop() const noexcept {
     const std::uint64_t waited = since_ != 0 ? platform::now() - since_ : 0;
-    if (since_ != 0) note_wait(lock_, writer_, waited);
+    if (since_ != 0) note_wait(address(lock_), writer_, waited);
     READMOST_PROBE(wait_end, &lock_, static_cast<int>(writer_), waited);
   }
 

@@ -19,6 +19,7 @@
 #include <readmost/detail/rcu/read_section.hpp>
 
 #include "rcu/misuse.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -246,11 +247,14 @@ void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
 
 }  // namespace
 
-void forget_grace_periods(domain& d) noexcept {
-  // One that was in progress has not been: its number is still to come.
-  d.grace_periods.store(count_of(d.grace_periods.load(platform::relaxed)), platform::relaxed);
-  d.waits_for.store(0, platform::relaxed);
-}
+// The leader, if there was one, is not in the child: a grace period that was in progress has not
+// begun, and its number is still to come.
+constinit part grace_periods_part{.in_child = [] {
+  for_each_domain([](domain& d) {
+    d.grace_periods.store(count_of(d.grace_periods.load(platform::relaxed)), platform::relaxed);
+    d.waits_for.store(0, platform::relaxed);
+  });
+}};
 
 std::uint64_t grace_period_from_now(domain& d) noexcept {
   // (W1) What the caller unlinked before the look: a grace period that has not begun by then begins

@@ -21,7 +21,7 @@
 // those without a record.
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -266,6 +266,7 @@ void go_on_in_child() noexcept {
       if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
       if (store.examined != nullptr) store.examined = nullptr;
       clear_where_set(store.latest);
+      if (store.in_use) store.in_use = false;
     }
     clear_where_set(store.stopped_by);
     store.moving.open_in_child();
@@ -274,11 +275,11 @@ void go_on_in_child() noexcept {
   put_back_what_was_taken();
 }
 
-constinit fork_part lists_at_fork{
-    .before = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
+constinit part hazards_part{
+    .before_fork = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
 
-READMOST_EARLY void watch_forks_of_lists() noexcept {
-  if constexpr (platform::forks) watch_forks(lists_at_fork);
+READMOST_EARLY void add_hazards_part() noexcept {
+  if constexpr (platform::forks) add_part(hazards_part);
 }
 
 // --- The scan ------------------------------------------------------------------------------------
@@ -440,7 +441,7 @@ void confirm_protection() noexcept {
 void retire_hazardous(retired& object, const retired_kind& kind) noexcept {
   object.kind = &kind;
   thread_record* const me = enlist();
-  watch_forks_of_lists();
+  add_hazards_part();
   if (me != nullptr) mark(*me);
   if (keep(me, object) >= list_to_scan()) scan(me, false);
 }

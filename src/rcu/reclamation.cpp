@@ -17,7 +17,7 @@
 #include <bit>
 
 #include "rcu/misuse.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -562,21 +562,22 @@ void go_on_moving() noexcept {
   }
 }
 
-constinit fork_part lists_at_fork{.before = stop_moving, .in_parent = go_on_moving, .in_child = [] {
-                                    for_each_domain(go_on_in_child);
-                                    stopped = 0;
-                                  }};
+constinit part reclamation_part{.on_exit = count_at_thread_exit,
+                                .before_fork = stop_moving,
+                                .in_parent = go_on_moving,
+                                .in_child = [] {
+                                  for_each_domain(go_on_in_child);
+                                  stopped = 0;
+                                }};
 
-READMOST_EARLY void watch_forks_of_lists() noexcept {
-  if constexpr (platform::forks) watch_forks(lists_at_fork);
+READMOST_EARLY void add_reclamation_early() noexcept {
+  if constexpr (platform::forks) add_part(reclamation_part);
 }
 
 void watch_lives() noexcept {
-  if (at_exit_of_retirer.load(platform::relaxed) != nullptr) return;
-  at_exit_of_retirer.store(count_at_thread_exit, platform::relaxed);
+  add_part(reclamation_part);
   static platform::atomic<std::uint32_t> watching{0};
   if (watching.exchange(1, platform::relaxed) != 0) return;
-  watch_forks_of_lists();
   platform::at_process_exit([] {
     const platform::deadline until = platform::in(longest_exit);
     for (domain& d : domains) finish_at_process_exit(d, until);

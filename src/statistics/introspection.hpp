@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <readmost/detail/threads/domain.hpp>
 
 #include "statistics/lock_names.hpp"
 #include "statistics/lock_table.hpp"

@@ -4,7 +4,8 @@
 // cells next and tallies last never finds one twice; one that is on its way is missed.
 #pragma once
 
-#include <readmost/detail/lock/rwlock.hpp>
+#include <bit>
+#include <readmost/detail/threads/thread_record.hpp>
 
 namespace readmost::detail {
 

@@ -1,6 +1,7 @@
 #include "statistics/statistics.hpp"
 
 #include "statistics/lock_statistics.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -81,7 +82,33 @@ std::size_t hottest_of(const lock_table& table, const moving_counts* counts) noe
   return best;
 }
 
+void forget_statistics() noexcept {
+  for_each_domain([](domain& d) {
+    for_each_record(d, [](thread_record& record, bool) {
+      for (std::size_t slot = 0; slot < held_slots; ++slot) {
+        record.reads[slot].store(0, platform::relaxed);
+        record.active_reads[slot].store(0, platform::relaxed);
+        record.credited[slot] = 0;
+      }
+      record.reads_elsewhere.store(0, platform::relaxed);
+      record.active_elsewhere.store(0, platform::relaxed);
+      record.writes.store(0, platform::relaxed);
+      record.revocations.store(0, platform::relaxed);
+    });
+    d.locks_met.store(0, platform::relaxed);
+    d.rounds_by_reports.store(0, platform::relaxed);
+    d.rounds_by_membarrier.store(0, platform::relaxed);
+  });
+  forget_lock_statistics();
+}
+
 }  // namespace
+
+constinit part statistics_part{.on_departure =
+                                   [](thread_record& me) {
+                                     if (lock_statistics_on()) flush_tallies(me);
+                                   },
+                               .in_child = forget_statistics};
 
 statistics collect_statistics() noexcept {
   statistics sum{};
@@ -102,26 +129,6 @@ statistics collect_statistics() noexcept {
     sum.rounds_by_membarrier += d.rounds_by_membarrier.load(platform::relaxed);
   });
   return sum;
-}
-
-void forget_statistics() noexcept {
-  for_each_domain([](domain& d) {
-    for_each_record(d, [](thread_record& record, bool) {
-      for (std::size_t slot = 0; slot < held_slots; ++slot) {
-        record.reads[slot].store(0, platform::relaxed);
-        record.active_reads[slot].store(0, platform::relaxed);
-        record.credited[slot] = 0;
-      }
-      record.reads_elsewhere.store(0, platform::relaxed);
-      record.active_elsewhere.store(0, platform::relaxed);
-      record.writes.store(0, platform::relaxed);
-      record.revocations.store(0, platform::relaxed);
-    });
-    d.locks_met.store(0, platform::relaxed);
-    d.rounds_by_reports.store(0, platform::relaxed);
-    d.rounds_by_membarrier.store(0, platform::relaxed);
-  });
-  forget_lock_statistics();
 }
 
 bool survey_locks(lock_survey& survey) noexcept {

@@ -16,6 +16,8 @@
 //     become dormant, so that the next round need not wait for them. A thread that is not running
 //     or does not use its locks thus costs one membarrier, and a hot one reports: in the steady
 //     state a round makes no system call (FCP 7.1, domain online and offline).
+#include <readmost/detail/platform/mutant.hpp>
+
 #include "platform/probes.hpp"
 #include "threads/registry.hpp"
 

@@ -1,9 +1,9 @@
 // Membership in domains: registration at the first lock, thread exit, fork, online and offline.
 #include "threads/registry.hpp"
 
-#include "rcu/misuse.hpp"
-#include "statistics/lock_statistics.hpp"
-#include "threads/forks.hpp"
+#include <readmost/detail/platform/mutant.hpp>
+
+#include "threads/parts.hpp"
 
 namespace readmost::detail {
 
@@ -16,7 +16,6 @@ enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 READMOST_THREAD_LOCAL bool registering = false;
 READMOST_THREAD_LOCAL bool departed = false;
 
-platform::atomic<std::uint32_t> watching_fork{0};
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
 // Domains that a lock_domain has, as bits; the process's own is never free.
@@ -71,34 +70,9 @@ thread_record* take_record(unsigned domain) noexcept {
 }
 
 void give_back(thread_record& record) noexcept {
-  record.untracked = 0;
-  record.elsewhere.store(0, platform::relaxed);
   // (R7) Pairs with (R6) and (BR18): the next owner finds the record as it is left.
   record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
                               at(letter::R7, platform::release));
-}
-
-// Counts the passive holds of the calling thread, which exits, in their locks, where another thread
-// can release them, and takes its notes back.
-void count_holds(thread_record& me) noexcept {
-  for (auto& slot : me.held) {
-    std::uintptr_t held = slot.load(platform::relaxed);
-    if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
-      // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees it in
-      // one place at least. The compare-and-swap fails if another thread has released the hold, as
-      // a debt, and a writer has settled that: then there was nothing to count.
-      auto& lock = *reinterpret_cast<rwlock*>(held);
-      lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
-      if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
-                                        platform::relaxed) &&
-          !is_mutant(mutant::counts_settled_holds)) {
-        release_counted_hold(lock);
-      }
-    } else if (!is_free(held)) {
-      // (A6) As (A1) in rwlock.hpp.
-      slot.store(0, at(letter::A6, platform::release));
-    }
-  }
 }
 
 void enter_index(thread_record& me) noexcept {
@@ -108,104 +82,45 @@ void enter_index(thread_record& me) noexcept {
 void on_thread_exit() noexcept {
   departed = true;
   for_each_own_record([](thread_record& me) {
-    count_holds(me);
-    abandon_sections(me);
-    if (auto* at_exit = at_exit_of_retirer.load(platform::relaxed)) at_exit(me);
+    call_parts(&part::on_exit, me);
     go_offline(me);
     // A writer may be asleep over one of the passive holds, or a grace period over a section; they
     // shall look again.
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
     own_records[me.home->domain] = &unregistered;
-    if (lock_statistics_on()) flush_tallies(me);
+    call_parts(&part::on_departure, me);
     give_back(me);
   });
   memberships = 0;
 }
 
-// In a fork's child: counts the passive holds of a thread that is no more in their locks, where
-// another thread can release them.
-void make_holds_active(thread_record& record) noexcept {
-  for (auto& slot : record.held) {
-    const std::uintptr_t held = slot.load(platform::relaxed);
-    if (is_passive_hold(held)) {
-      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::relaxed);
-    }
-    slot.store(0, platform::relaxed);
-  }
-}
-
-// In memory that the parent shares: its threads, which are not in the child, go on with the lock.
-bool is_in_shared_memory(const rwlock& lock) noexcept {
-  return platform::kind_of_mapping(&lock) == platform::mapping_kind::shared_memory;
-}
-
-// A writer that vanished while it was finding out who is inside has never been inside.
-void undo_decision(thread_record& record) noexcept {
-  const std::uintptr_t address = record.deciding.load(platform::relaxed);
-  if (address == 0) return;
-  record.deciding.store(0, platform::relaxed);
-  auto& lock = *reinterpret_cast<rwlock*>(address);
-  if (is_in_shared_memory(lock)) return;
-  const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & rwlock::writing) == 0 || lock.grant.load(platform::relaxed) != rwlock::not_granted) {
-    return;
-  }
-  lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
-}
-
-// Nor does a thread wait that is no more.
-void undo_waiting(thread_record& record) noexcept {
-  const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
-  if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;
-  record.waiting_in.store(0, platform::relaxed);
-  constexpr std::uintptr_t tags = 3;
-  auto& lock = *reinterpret_cast<rwlock*>(waiting & ~tags);
-  if (is_in_shared_memory(lock)) return;
-  lock.state.store(rwlock::without_waiter(lock.state.load(platform::relaxed),
-                                          static_cast<waits_as>(waiting & tags)),
-                   platform::relaxed);
-}
-
-void keep_only_own_record(domain& d) noexcept {
-  const auto number = static_cast<unsigned>(&d - domains);
-  thread_record* const mine = own_records[number];
+void forget_other_threads(domain& d) noexcept {
+  thread_record& mine = my_record(number_of(d));
   for_each_record(d, [&](thread_record& record, bool used) {
-    if (&record == mine) return;
-    if (used) {
-      undo_decision(record);
-      undo_waiting(record);
-      make_holds_active(record);
-      record.section.store(0, platform::relaxed);
-      record.hazards.in_use = false;
-      give_back(record);
-    }
+    if (&record == &mine) return;
+    if (used) give_back(record);
     clear_where_set(record.mode);
   });
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(platform::relaxed)) {
     c->present.store(0, platform::relaxed);
   }
-  if (mine != &unregistered) {
-    mine->thread.store(platform::thread_id(), platform::relaxed);
-    mine->mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    mine->home->present.store(std::uint64_t{1} << mine->number, platform::relaxed);
+  if (&mine != &unregistered) {
+    mine.thread.store(platform::thread_id(), platform::relaxed);
+    mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
+    mine.home->present.store(std::uint64_t{1} << mine.number, platform::relaxed);
   }
   d.drain_sleepers.store(0, platform::relaxed);
-  recount_sections(number);
-  forget_grace_periods(d);
-}
-
-// Only the forking thread lives on in the child; the records of the others are as they were.
-void in_child() noexcept {
-  for_each_domain(keep_only_own_record);
-  forget_fences();
-  passive_state.store(passive_undecided, platform::relaxed);
-  forget_statistics();
 }
 
 }  // namespace
 
-constinit fork_part domains_at_fork{.before = nullptr, .in_parent = nullptr, .in_child = in_child};
+// Only the forking thread lives on in the child; the records of the others are as they were.
+constinit part registry_part{.in_child = [] {
+  for_each_domain(forget_other_threads);
+  forget_fences();
+  passive_state.store(passive_undecided, platform::relaxed);
+}};
 
 READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,
@@ -216,8 +131,6 @@ READMOST_THREAD_LOCAL std::uint32_t memberships = 0;
 constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
                                               never_free, never_free, never_free, never_free},
                                      .section = section_of_nobody};
-
-constinit platform::atomic<void (*)(thread_record&)> at_exit_of_retirer{};
 
 constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 
@@ -234,17 +147,6 @@ void forbid_passive() noexcept {
   passive_state.store(passive_off, platform::relaxed);
 }
 
-void watch_forks() noexcept {
-  if (watching_fork.exchange(1, platform::relaxed) != 0) return;
-  if constexpr (platform::forks) watch_forks(domains_at_fork);
-}
-
-namespace {
-READMOST_EARLY void watch_forks_early() noexcept {
-  if constexpr (platform::forks) watch_forks();
-}
-}  // namespace
-
 thread_record* enlist(unsigned domain) noexcept {
   if (own_records[domain] != &unregistered) [[likely]]
     return own_records[domain];
@@ -256,8 +158,7 @@ thread_record* enlist(unsigned domain) noexcept {
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);
     record->thread.store(platform::thread_id(), platform::relaxed);
-    // Read-modify-write: who reads this is behind the sections of the last owner all the same.
-    if (checks_misuse()) record->section.fetch_or(section_checked, platform::relaxed);
+    call_parts(&part::on_enlist, *record);
     own_records[domain] = record;
     memberships |= 1U << domain;
   }

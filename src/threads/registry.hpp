@@ -1,7 +1,7 @@
 // Walking the domain's records; what the sources share about membership.
 #pragma once
 
-#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/threads/domain.hpp>
 
 namespace readmost::detail {
 
@@ -54,26 +54,19 @@ bool passive_possible() noexcept;
 // From now on none may come online: the heavy fence failed.
 void forbid_passive() noexcept;
 
-// Takes one hold out of the lock's count, whatever is noted in the records. Below zero it is a
-// debt; false where there can be none.
-bool release_counted_hold(rwlock& lock) noexcept;
-
-// What the calling thread's sections, left open at its exit, have to say is over.
-void abandon_sections(thread_record& me) noexcept;
-
-// What is done about an exiting thread's account of what it has retired; null while nothing has
-// been.
-extern platform::atomic<void (*)(thread_record& me)> at_exit_of_retirer;
-
-// In a fork's child: only the forking thread's read sections count.
-void recount_sections(unsigned domain) noexcept;
-// In a fork's child: nobody leads a grace period.
-void forget_grace_periods(domain& d) noexcept;
+// In a fork's child, before the registry frees them: calls visit(record) for every record whose
+// thread is not in the child.
+template <class Visit>
+void for_each_orphan(Visit visit) noexcept {
+  for_each_domain([&](domain& d) {
+    const thread_record& mine = my_record(number_of(d));
+    for_each_record(d, [&](thread_record& record, bool used) {
+      if (used && &record != &mine) visit(record);
+    });
+  });
+}
 
 // In a fork's child: nobody wants or runs a membarrier.
 void forget_fences() noexcept;
-
-// In a fork's child: statistics start from nothing.
-void forget_statistics() noexcept;
 
 }  // namespace readmost::detail

@@ -133,9 +133,10 @@ TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
       for (rwlock* lock : locks) {
         EXPECT_FALSE(readmost::detail::try_lock_shared_passive(*lock, me))
             << "the slot was the other's";
-        ASSERT_TRUE(readmost::detail::take_slot_if_free(me, *lock));
+        ASSERT_TRUE(readmost::detail::take_slot_if_free(me, readmost::detail::address(*lock)));
         ASSERT_TRUE(readmost::detail::try_lock_shared_passive(*lock, me));
-        EXPECT_FALSE(readmost::detail::take_slot_if_free(me, *locks[0])) << "it is held";
+        EXPECT_FALSE(readmost::detail::take_slot_if_free(me, readmost::detail::address(*locks[0])))
+            << "it is held";
         ASSERT_TRUE(unit::unlock_shared(*lock));
       }
     }

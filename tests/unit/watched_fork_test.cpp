@@ -15,7 +15,7 @@
 #include "helper_thread.hpp"
 #include "processes.hpp"
 #include "rcu/reclamation.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace {
@@ -103,15 +103,15 @@ std::atomic<int> amid_forks{0};
 std::atomic<int> most_amid_forks{0};
 
 TEST(forks_at_once, come_one_after_the_other) {
-  static readmost::detail::fork_part part{
-      .before =
+  static readmost::detail::part part{
+      .before_fork =
           [] {
             most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
           },
       .in_parent = [] { --amid_forks; },
       .in_child = [] { amid_forks = 0; }};
-  readmost::detail::watch_forks(part);
+  readmost::detail::add_part(part);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([] {
@@ -137,9 +137,8 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
   };
   ends_amid_fork = new contract::helper_thread;
   ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
-  static readmost::detail::fork_part part{
-      .before = end_it, .in_parent = nullptr, .in_child = nullptr};
-  readmost::detail::watch_forks(part);
+  static readmost::detail::part part{.before_fork = end_it};
+  readmost::detail::add_part(part);
   in_a_child([] {});
   EXPECT_EQ(ends_amid_fork, nullptr);
   contract::helper_thread next;
@@ -184,9 +183,8 @@ TEST(forks_at_once, may_be_one_inside_the_other) {
   (new object)->hazard_pointer_obj_base::retire();
   (new object)->rcu_obj_base::retire();
   forks_inside = 0;
-  static readmost::detail::fork_part part{
-      .before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
-  readmost::detail::watch_forks(part);
+  static readmost::detail::part part{.before_fork = fork_inside};
+  readmost::detail::add_part(part);
   in_a_child([] {
     readmost::hazard_pointer_clean_up();
     readmost::rcu_barrier();

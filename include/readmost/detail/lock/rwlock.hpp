@@ -8,6 +8,7 @@
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/statistics/lock_statistics_on.hpp>
 #include <readmost/detail/threads/domain.hpp>
 #include <readmost/preference.hpp>
 
@@ -152,13 +153,6 @@ void downgrade(rwlock& lock, rules how) noexcept;
 void settle_before_reuse(rwlock& lock) noexcept;
 
 // --- Passive fast paths --------------------------------------------------------------------------
-
-// Whether there are statistics per lock (src/statistics/lock_statistics.hpp). The slow paths keep
-// them, and see to it that a slot's reads are its lock's.
-extern platform::atomic<bool> lock_statistics_on_;
-inline bool lock_statistics_on() noexcept {
-  return lock_statistics_on_.load(platform::relaxed);
-}
 
 inline std::uintptr_t address(const rwlock& lock) noexcept {
   return reinterpret_cast<std::uintptr_t>(&lock);

@@ -210,14 +210,19 @@ inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {
 }
 
 // An address with its bits mixed; the upper ones are the good ones (Fibonacci hashing).
+inline std::uint64_t scattered(std::uintptr_t address) noexcept {
+  return std::uint64_t{address} * 0x9E37'79B9'7F4A'7C15U;
+}
 inline std::uint64_t scattered(const void* address) noexcept {
-  return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address)) *
-         0x9E37'79B9'7F4A'7C15U;
+  return scattered(reinterpret_cast<std::uintptr_t>(address));
 }
 
 // A slot spreads locks by address: a thread that takes several at once finds each in its own slot.
-inline std::size_t home_slot(const void* lock) noexcept {
+inline std::size_t home_slot(std::uintptr_t lock) noexcept {
   return static_cast<std::size_t>(scattered(lock) >> 61);
+}
+inline std::size_t home_slot(const void* lock) noexcept {
+  return home_slot(reinterpret_cast<std::uintptr_t>(lock));
 }
 static_assert(held_slots == 1U << (64 - 61));
 
