@@ -6,7 +6,7 @@
 #include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 
-#include "c_api/posix_results.hpp"
+#include "lock/posix_results.hpp"
 
 // A place for a domain. Where it lies is all that a program knows of it.
 struct readmost_domain {

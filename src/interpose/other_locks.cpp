@@ -6,10 +6,10 @@
 #include <readmost/bravo.hpp>
 #include <readmost/shared_mutex.hpp>
 
-#include "c_api/posix_results.hpp"
 #include "interpose/glibc_rwlock.hpp"
 #include "interpose/made_locks.hpp"
 #include "interpose/settings.hpp"
+#include "lock/posix_results.hpp"
 #include "rivals/all.hpp"
 
 namespace readmost::detail::interpose {

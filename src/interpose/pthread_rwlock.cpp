@@ -8,13 +8,13 @@
 
 #include <cerrno>
 
-#include "c_api/posix_results.hpp"
 #include "interpose/layout.hpp"
 #include "interpose/lock_memory.hpp"
 #include "interpose/made_locks.hpp"
 #include "interpose/other_locks.hpp"
 #include "interpose/redirection.hpp"
 #include "interpose/settings.hpp"
+#include "lock/posix_results.hpp"
 #include "statistics/lock_statistics.hpp"
 
 #define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
