@@ -71,12 +71,11 @@ bool is_written(const rwlock& lock) noexcept {
   return (lock.state.load(platform::relaxed) & rwlock::writing) != 0;
 }
 
-// Out of line, so that the passive path, which is all there is to most calls, has nothing to save.
+// Out of line, as read_lock.hpp says.
 [[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
                                           bool try_only) noexcept {
-  if (attempt == passive_attempt::published) retract_published(lock);
   const rules how = lock.own_rules();
-  if (try_lock_shared_active(lock, me(lock), domains[lock.domain], how)) return 0;
+  if (lock_shared_after(attempt, lock, me(lock), domains[lock.domain], how)) return 0;
   return as_errno(lock_shared_slow(lock, try_only ? at_once(how) : how));
 }
 
@@ -88,7 +87,7 @@ int read_lock(rwlock& lock, bool try_only) noexcept {
 }
 
 [[gnu::noinline]] int read_unlock_otherwise(rwlock& lock) noexcept {
-  return try_unlock_shared_active(lock, me(lock)) || unlock_shared_slow(lock) ? 0 : EPERM;
+  return unlock_shared_after(lock, me(lock)) ? 0 : EPERM;
 }
 
 }  // namespace
@@ -168,9 +167,7 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   rwlock& l = of(lock);
-  if (try_lock_shared_passive(l, me(l)) ||
-      try_lock_shared_active(l, me(l), domains[l.domain], l.own_rules()))
-    return 0;
+  if (try_lock_shared_fast(l, me(l), domains[l.domain], [&] { return l.own_rules(); })) return 0;
   const platform::deadline end{clock, *until};
   return as_errno(lock_shared_slow(l, before(l.own_rules(), end)));
 }

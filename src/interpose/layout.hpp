@@ -27,6 +27,9 @@ static_assert(offsetof(layout, core) + sizeof(std::uint64_t) ==
 static_assert(sizeof(layout) == sizeof(pthread_rwlock_t));
 static_assert(alignof(layout) <= alignof(pthread_rwlock_t));
 
+// How far into the program's lock the core's lies.
+inline constexpr std::size_t core_offset = offsetof(layout, core);
+
 inline layout& of(pthread_rwlock_t* lock) noexcept {
   return *reinterpret_cast<layout*>(lock);
 }

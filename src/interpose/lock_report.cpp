@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "interpose/core_offset.hpp"
+#include "interpose/layout.hpp"
 #include "platform/address_space.hpp"
 
 namespace readmost::detail::interpose {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <readmost/detail/lock/read_lock.hpp>
 
 #include "interpose/layout.hpp"
 #include "interpose/lock_memory.hpp"
@@ -75,15 +76,14 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 [[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  bool again = false;  // something has changed since the caller's attempt
-  if (attempt == passive_attempt::published) {
-    retract_published(l.core);
-    again = true;
-  } else if (take_slot_if_free(my_record(), address(l.core))) {
-    if (try_lock_shared_passive(l.core, my_record())) return 0;
+  bool again = attempt == passive_attempt::published;  // the active path has not been tried since
+  if (!again && take_slot_if_free(my_record(), address(l.core))) {
+    attempt = lock_shared_passively(l.core, my_record());
+    if (attempt == passive_attempt::acquired) return 0;
     again = true;
   }
-  if (again && try_lock_shared_active(l.core, my_record(), default_domain, rules_of(l))) return 0;
+  const auto how = [&] { return rules_of(l); };
+  if (again && lock_shared_after(attempt, l.core, my_record(), default_domain, how)) return 0;
   if (left_to_others(l)) {
     return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
   }
@@ -93,16 +93,10 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 [[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  if (attempt == passive_attempt::unavailable) [[likely]] {
-    switch (lock_shared_actively(l.core, my_record(), default_domain)) {
-      case active_attempt::acquired:
-        return 0;
-      case active_attempt::account_due:
-        settle_account(l.core, rules_of(l));
-        return 0;
-      case active_attempt::unavailable:
-        break;
-    }
+  const auto how = [&] { return rules_of(l); };
+  if (attempt == passive_attempt::unavailable &&
+      try_lock_shared_active(l.core, my_record(), default_domain, how)) [[likely]] {
+    return 0;
   }
   return read_lock_after_all(lock, f, attempt);
 }

@@ -875,7 +875,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
                   platform::relaxed);
   thread_record& record = my_record(lock.domain);
-  if (lock_statistics_on()) note_write_end(record, address(lock));
+  note_write_end(record, address(lock));
   // (M1) Nobody waits and nothing is to be given: as (M) below.
   std::uint64_t alone = rwlock::writing;
   if (!bias && lock.state.compare_exchange_strong(alone, readers, at(letter::M1, platform::release),

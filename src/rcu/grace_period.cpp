@@ -17,6 +17,7 @@
 // just as well, and membarriers are shared with them.
 #include <readmost/detail/rcu/grace_period.hpp>
 #include <readmost/detail/rcu/read_section.hpp>
+#include <readmost/detail/threads/spinning.hpp>
 
 #include "rcu/misuse.hpp"
 #include "threads/parts.hpp"
@@ -129,20 +130,11 @@ constexpr std::uint64_t spin_for_sections = 20'000;
 constexpr std::uint32_t spins_between_yields = 64;
 
 bool are_over_soon(domain& d) noexcept {
-  const std::uint32_t turns_without_clock = platform::turns(16);
-  const std::uint64_t longest = platform::turns(1) * spin_for_sections;
-  std::uint64_t start = 0;
-  for (std::uint32_t turn = 0;; ++turn) {
-    if (sections_are_over(d)) return true;
-    if (turn == turns_without_clock) {
-      start = platform::now();
-    } else if (turn > turns_without_clock && platform::now() - start > longest) {
-      return false;
-    }
-    report_if_asked();
-    platform::relax();
-    if (turn % spins_between_yields == spins_between_yields - 1) platform::yield();
-  }
+  return spin_for(
+      platform::turns(1) * spin_for_sections, [&] { return sections_are_over(d); },
+      [](std::uint32_t turn) {
+        if (turn % spins_between_yields == spins_between_yields - 1) platform::yield();
+      });
 }
 
 void tell_of_long_sections(domain& d) noexcept {
@@ -208,12 +200,7 @@ void run(domain& d, thread_record* me, bool begun, urgency how) noexcept {
 
 // Sleeps until another thread stops leading; spins first, for grace periods are short.
 void await_leader(domain& d, std::uint64_t word) noexcept {
-  const std::uint32_t turns = platform::turns(256);
-  for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    report_if_asked();
-    platform::relax();
-    if (d.grace_periods.load(platform::relaxed) != word) return;
-  }
+  if (spin_for_turns(256, [&] { return d.grace_periods.load(platform::relaxed) != word; })) return;
   if ((word & grace_period_awaited) == 0) {
     const std::uint64_t awaited = word | grace_period_awaited;
     if (!d.grace_periods.compare_exchange_strong(word, awaited, platform::relaxed,

@@ -19,6 +19,7 @@
 // Slots are never unmapped, so a scan may look into each at any time. What a thread retires is on a
 // list in its record; a scan takes the lists of its own thread, of threads that have exited and of
 // those without a record.
+#include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
 #include "threads/parts.hpp"
@@ -50,19 +51,12 @@ hazard_block* newest_block() noexcept {
 }
 
 hazard_slot* take_from(hazard_block& block) noexcept {
-  std::uint64_t taken = block.taken.load(platform::relaxed);
-  while (taken != ~std::uint64_t{0}) {
-    const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~taken));
-    // (HP9) Pairs with (HP10): the slot is clear before it says anything new.
-    if (!block.taken.compare_exchange_weak(taken, taken | std::uint64_t{1} << free,
-                                           at(letter::HP9, platform::acquire), platform::relaxed)) {
-      continue;
-    }
-    slots_taken.fetch_add(1, platform::relaxed);
-    block.slots[free].home = &block;
-    return &block.slots[free];
-  }
-  return nullptr;
+  // (HP9) Pairs with (HP10): the slot is clear before it says anything new.
+  const std::uint32_t number = take_bit(block.taken, at(letter::HP9, platform::acquire));
+  if (number == no_bit) return nullptr;
+  slots_taken.fetch_add(1, platform::relaxed);
+  block.slots[number].home = &block;
+  return &block.slots[number];
 }
 
 hazard_slot* add_block() noexcept {
@@ -85,7 +79,7 @@ void free_slot(hazard_slot& slot) noexcept {
   const auto number = static_cast<std::uint32_t>(&slot - block.slots);
   slots_taken.fetch_sub(1, platform::relaxed);
   // (HP10) Pairs with (HP9), and with (HP8): who finds the slot free is behind its protection.
-  block.taken.fetch_and(~(std::uint64_t{1} << number), at(letter::HP10, platform::release));
+  give_back_bit(block.taken, number, at(letter::HP10, platform::release));
 }
 
 // Calls visit(object) for everything that is protected.

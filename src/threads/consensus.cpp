@@ -17,6 +17,7 @@
 //     or does not use its locks thus costs one membarrier, and a hot one reports: in the steady
 //     state a round makes no system call (FCP 7.1, domain online and offline).
 #include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/threads/spinning.hpp>
 
 #include "platform/probes.hpp"
 #include "threads/registry.hpp"
@@ -106,19 +107,9 @@ bool fence_all(letter name) noexcept {
 
 // Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
 bool await_reports(domain& d, const thread_record* me, std::uint64_t version) noexcept {
-  const std::uint32_t turns_without_clock = platform::turns(16);
-  const std::uint64_t patience = patience_for_reports();
-  std::uint64_t start = 0;
-  for (std::uint32_t turn = 0;; ++turn) {
-    if (has_been_reported(d, me, version)) return true;
-    if (turn == turns_without_clock) {
-      start = platform::now();
-    } else if (turn > turns_without_clock && platform::now() - start > patience) {
-      return false;
-    }
-    report_if_asked();
-    platform::relax();
-  }
+  return spin_for(
+      patience_for_reports(), [&] { return has_been_reported(d, me, version); },
+      [](std::uint32_t) {});
 }
 
 // The membarrier, and with it every straggler becomes dormant. In two steps: until the fence is
@@ -190,8 +181,7 @@ void retire_if_idle(thread_record& record) noexcept {
   }
   if (next == participation::offline) {
     // (T3) Pairs with (R8): who does not find it is behind (T2).
-    record.home->present.fetch_and(~(std::uint64_t{1} << record.number),
-                                   at(letter::T3, platform::release));
+    give_back_bit(record.home->present, record.number, at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
   // Only who retires a record changes its mode now. (T4) Behind (T3), so that its thread can enter

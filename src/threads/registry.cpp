@@ -1,6 +1,7 @@
 // Membership in domains: registration at the first lock, thread exit, fork, online and offline.
 #include "threads/registry.hpp"
 
+#include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/platform/mutant.hpp>
 
 #include "threads/parts.hpp"
@@ -18,28 +19,23 @@ READMOST_THREAD_LOCAL bool departed = false;
 
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
-// Domains that a lock_domain has, as bits; the process's own is never free.
-platform::atomic<std::uint32_t> domains_taken{1};
+// Domains that a lock_domain has, as bits; the process's own is never free, nor is what no domain
+// stands for.
+platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains | 1};
 
 // Enough for most programs without mapping memory.
 constinit chunk first_chunk;
 
 thread_record* take_from(chunk& c) noexcept {
-  std::uint64_t used = c.used.load(platform::relaxed);
-  while (used != ~std::uint64_t{0}) {
-    const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~used));
-    // (R6) Pairs with (R7): the last owner is done with the record.
-    if (c.used.compare_exchange_weak(used, used | std::uint64_t{1} << free,
-                                     at(letter::R6, platform::acquire), platform::relaxed)) {
-      thread_record& record = c.records[free];
-      if (record.home == nullptr) {  // once: rounds read it later, when the record is in the index
-        record.number = free;
-        record.home = &c;
-      }
-      return &record;
-    }
+  // (R6) Pairs with (R7): the last owner is done with the record.
+  const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
+  if (number == no_bit) return nullptr;
+  thread_record& record = c.records[number];
+  if (record.home == nullptr) {  // once: rounds read it later, when the record is in the index
+    record.number = number;
+    record.home = &c;
   }
-  return nullptr;
+  return &record;
 }
 
 chunk* make_chunk(unsigned domain) noexcept {
@@ -71,12 +67,11 @@ thread_record* take_record(unsigned domain) noexcept {
 
 void give_back(thread_record& record) noexcept {
   // (R7) Pairs with (R6) and (BR18): the next owner finds the record as it is left.
-  record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
-                              at(letter::R7, platform::release));
+  give_back_bit(record.home->used, record.number, at(letter::R7, platform::release));
 }
 
 void enter_index(thread_record& me) noexcept {
-  me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::relaxed);
+  me.home->present.fetch_or(bit(me.number), platform::relaxed);
 }
 
 void on_thread_exit() noexcept {
@@ -108,7 +103,7 @@ void forget_other_threads(domain& d) noexcept {
   if (&mine != &unregistered) {
     mine.thread.store(platform::thread_id(), platform::relaxed);
     mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    mine.home->present.store(std::uint64_t{1} << mine.number, platform::relaxed);
+    mine.home->present.store(bit(mine.number), platform::relaxed);
   }
   d.drain_sleepers.store(0, platform::relaxed);
 }
@@ -176,21 +171,15 @@ void report_where_asked() noexcept {
 }
 
 unsigned take_domain() noexcept {
-  std::uint32_t taken = domains_taken.load(platform::relaxed);
-  unsigned number = 0;
-  do {
-    const std::uint32_t left = ~taken & ((1U << max_domains) - 1);
-    if (left == 0) return 0;
-    number = static_cast<unsigned>(__builtin_ctz(left));
-    // (R9) Pairs with (R10): the last owner of the number is done with it.
-  } while (!domains_taken.compare_exchange_weak(
-      taken, taken | 1U << number, at(letter::R9, platform::acquire), platform::relaxed));
+  // (R9) Pairs with (R10): the last owner of the number is done with it.
+  const std::uint32_t number = take_bit(domains_taken, at(letter::R9, platform::acquire));
+  if (number == no_bit) return 0;
   // What its last owner left stays: chunks, and records of threads that live on.
   domain& d = domains[number];
   if (d.chunks.load(platform::relaxed) == nullptr) {
     chunk* first = make_chunk(number);
     if (first == nullptr) {
-      domains_taken.fetch_and(~(1U << number), platform::relaxed);
+      give_back_bit(domains_taken, number, platform::relaxed);
       return 0;
     }
     d.chunks.store(first, platform::relaxed);
@@ -199,7 +188,7 @@ unsigned take_domain() noexcept {
 }
 
 void give_back_domain(unsigned number) noexcept {
-  domains_taken.fetch_and(~(1U << number), at(letter::R10, platform::release));
+  give_back_bit(domains_taken, number, at(letter::R10, platform::release));
 }
 
 namespace {

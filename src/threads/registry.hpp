@@ -1,6 +1,7 @@
 // Walking the domain's records; what the sources share about membership.
 #pragma once
 
+#include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/threads/domain.hpp>
 
 namespace readmost::detail {
@@ -21,8 +22,8 @@ template <class Visit>
 void for_each_record(domain& d, Visit visit) noexcept {
   for_each_chunk(d, [&](chunk& c) {
     const std::uint64_t used = c.used.load(platform::relaxed);
-    for (std::size_t i = 0; i < chunk::capacity; ++i) {
-      visit(c.records[i], (used >> i & 1) != 0);
+    for (std::uint32_t i = 0; i < chunk::capacity; ++i) {
+      visit(c.records[i], (used & bit(i)) != 0);
     }
     return true;
   });
@@ -35,11 +36,8 @@ void for_each_present(domain& d, Visit visit) noexcept {
   for_each_chunk(d, [&](chunk& c) {
     // (R8) Pairs with (T3) in consensus.cpp: behind the sections of who is not in the index any
     // more.
-    for (std::uint64_t left = c.present.load(at(letter::R8, platform::acquire)); left != 0;
-         left &= left - 1) {
-      if (!visit(c.records[__builtin_ctzll(left)])) return false;
-    }
-    return true;
+    return for_each_bit(c.present.load(at(letter::R8, platform::acquire)),
+                        [&](std::uint32_t number) { return visit(c.records[number]); });
   });
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/lock/read_lock.hpp>
 
 namespace unit {
 
@@ -15,9 +15,8 @@ inline constexpr int timed_out = static_cast<int>(readmost::detail::outcome::tim
 
 inline int lock_shared(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
   readmost::detail::thread_record& me = readmost::detail::my_record(lock.domain);
-  if (readmost::detail::try_lock_shared_passive(lock, me) ||
-      readmost::detail::try_lock_shared_active(lock, me, readmost::detail::domains[lock.domain],
-                                               how)) {
+  if (readmost::detail::try_lock_shared_fast(lock, me, readmost::detail::domains[lock.domain],
+                                             how)) {
     return acquired;
   }
   return static_cast<int>(readmost::detail::lock_shared_slow(lock, how));
@@ -31,8 +30,7 @@ inline bool unlock_shared(readmost::detail::rwlock& lock) {
   readmost::detail::thread_record& me = readmost::detail::my_record(lock.domain);
   return readmost::detail::try_unlock_shared_passive(lock, me,
                                                      readmost::detail::domains[lock.domain]) ||
-         readmost::detail::try_unlock_shared_active(lock, me) ||
-         readmost::detail::unlock_shared_slow(lock);
+         readmost::detail::unlock_shared_after(lock, me);
 }
 
 inline int lock(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {

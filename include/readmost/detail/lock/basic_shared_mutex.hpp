@@ -1,7 +1,7 @@
 // What all C++ lock classes share: the members of std::shared_mutex, upgrade and downgrade.
 #pragma once
 
-#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/lock/read_lock.hpp>
 
 namespace readmost::detail {
 
@@ -87,8 +87,7 @@ class basic_shared_mutex {
   ~basic_shared_mutex() = default;
 
   bool try_lock_shared_fast() noexcept {
-    return try_lock_shared_passive(core_, me()) ||
-           try_lock_shared_active(core_, me(), mine(), core_.own_rules());
+    return readmost::detail::try_lock_shared_fast(core_, me(), mine(), own_rules());
   }
 
   rwlock core_;
@@ -96,17 +95,17 @@ class basic_shared_mutex {
  private:
   thread_record& me() const noexcept { return my_record(Membership::number(core_)); }
   const domain& mine() const noexcept { return domains[Membership::number(core_)]; }
+  auto own_rules() const noexcept {
+    return [this] { return core_.own_rules(); };
+  }
 
   // Out of line, so that the passive path has nothing to save.
   [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
-    if (attempt == passive_attempt::published) retract_published(core_);
-    if (try_lock_shared_active(core_, me(), mine(), core_.own_rules())) return;
+    if (lock_shared_after(attempt, core_, me(), mine(), own_rules())) return;
     while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
   }
 
-  [[gnu::noinline]] void unlock_shared_otherwise() noexcept {
-    if (!try_unlock_shared_active(core_, me())) unlock_shared_slow(core_);
-  }
+  [[gnu::noinline]] void unlock_shared_otherwise() noexcept { unlock_shared_after(core_, me()); }
 };
 
 }  // namespace readmost::detail

@@ -11,6 +11,7 @@
 #include <readmost/detail/statistics/lock_statistics_on.hpp>
 #include <readmost/detail/threads/domain.hpp>
 #include <readmost/preference.hpp>
+#include <type_traits>
 
 namespace readmost::detail {
 
@@ -296,11 +297,19 @@ enum class active_attempt {
                                                : active_attempt::acquired;
 }
 
-// The same for those who do not mind a call where the account is due.
-inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain& d,
-                                   rules how) noexcept {
+// The same, and settles the account where that is due. `how`: rules, or a function that returns
+// them, which is called only then.
+template <class How = rules>
+[[gnu::always_inline]] inline bool try_lock_shared_active(rwlock& lock, thread_record& me,
+                                                          const domain& d, How how) noexcept {
   const active_attempt attempt = lock_shared_actively(lock, me, d);
-  if (attempt == active_attempt::account_due) settle_account(lock, how);
+  if (attempt == active_attempt::account_due) {
+    if constexpr (std::is_invocable_v<How>) {
+      settle_account(lock, how());
+    } else {
+      settle_account(lock, how);
+    }
+  }
   return attempt != active_attempt::unavailable;
 }
 
