@@ -145,7 +145,7 @@ int readmost_rwlock_init(readmost_rwlock_t* lock, const readmost_rwlockattr_t* a
 }
 
 int readmost_rwlock_destroy(readmost_rwlock_t* lock) noexcept {
-  settle_before_reuse(of(lock));
+  forget_holds_before_reuse(of(lock));
   return 0;
 }
 

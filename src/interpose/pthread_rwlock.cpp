@@ -156,7 +156,7 @@ READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rw
 READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   layout& l = of(lock);
   if (left_to_others(l)) return others().destroy(lock);
-  settle_before_reuse(l.core);
+  forget_holds_before_reuse(l.core);
   return 0;
 }
 

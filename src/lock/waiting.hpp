@@ -27,7 +27,7 @@ class spinner {
 
   // One turn, during which rounds of others get their report; false when it is time to sleep.
   // Brief: what is waited for is a revocation, which takes less than a microsecond.
-  bool turn(bool brief) noexcept {
+  bool spin(bool brief) noexcept {
     if (spent_ >= platform::turns(budget)) return false;
     if (!brief && !waited_) {
       waited_ = true;
@@ -49,9 +49,9 @@ class spinner {
 
   // A turn of a wait that is bounded by somebody's next few instructions. False after two
   // seconds: then that somebody is off its CPU, or a signal handler of its thread waits for us.
-  bool short_turn() noexcept {
+  bool spin_or_yield() noexcept {
     report_if_asked();
-    if (spent_ < platform::turns(short_turns)) {
+    if (spent_ < platform::turns(spins_between_yields)) {
       ++spent_;
       platform::relax();
       return true;
@@ -78,7 +78,7 @@ class spinner {
   static constexpr std::uint32_t leave = 4096;
 
   // Short turns between two that let others have the CPU.
-  static constexpr std::uint32_t short_turns = 64;
+  static constexpr std::uint32_t spins_between_yields = 64;
 
   // In nanoseconds.
   static constexpr std::uint64_t at_once = 150;

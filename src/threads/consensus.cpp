@@ -38,7 +38,7 @@ platform::atomic<std::uint64_t> wait_for_reports{2000};
 // only where membarrier stopped working under us.
 constexpr std::uint64_t store_buffers_drained = 10'000'000;
 
-constexpr std::uint32_t idle_rounds_until_retired = 8;
+constexpr std::uint32_t idle_rounds_until_unlisted = 8;
 
 // Membarriers are shared by the rounds of all domains: one serves the whole process.
 constinit struct {
@@ -147,7 +147,7 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
 
 // Takes a record that has long been dormant and holds nothing out of the index. Done at every
 // consensus: each writer looks into all records in the index.
-void retire_if_idle(thread_record& record) noexcept {
+void unlist_if_idle(thread_record& record) noexcept {
   std::uint32_t mode = record.mode.load(platform::relaxed);
   if (participation_of(mode) != participation::dormant) {
     // No store for nothing: its owner reads this line in every section.
@@ -158,9 +158,9 @@ void retire_if_idle(thread_record& record) noexcept {
   }
   const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;
   record.idle_rounds.store(idle, platform::relaxed);
-  if (idle < idle_rounds_until_retired || is_mutant(mutant::idle_for_ever)) return;
+  if (idle < idle_rounds_until_unlisted || is_mutant(mutant::idle_for_ever)) return;
   const std::uint32_t period = mode & ~participation_mask;
-  const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::retiring);
+  const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::unlisting);
   // (T1) Pairs with (Q) and the heavy fence (H): what it still holds is in the slots.
   if (!record.mode.compare_exchange_strong(mode, retiring, at(letter::T1, platform::acquire),
                                            platform::relaxed)) {
@@ -189,9 +189,9 @@ void retire_if_idle(thread_record& record) noexcept {
   record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
-void retire_idle_records(domain& d, const thread_record* me) noexcept {
+void unlist_idle_records(domain& d, const thread_record* me) noexcept {
   for_each_present(d, [&](thread_record& record) {
-    if (&record != me) retire_if_idle(record);
+    if (&record != me) unlist_if_idle(record);
     return true;
   });
 }
@@ -279,7 +279,7 @@ round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool p
     rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
     kind = reported ? round_kind::reports : round_kind::membarrier;
   }
-  retire_idle_records(d, me);
+  unlist_idle_records(d, me);
   return kind;
 }
 

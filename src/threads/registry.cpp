@@ -198,7 +198,7 @@ bool enter_index_and_come_online(thread_record& me) noexcept {
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
-    if (now == participation::retiring || !passive_possible()) return false;
+    if (now == participation::unlisting || !passive_possible()) return false;
     // In the index before online: a round must never miss a thread that can lock passively.
     if (now == participation::offline) enter_index(me);
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
@@ -230,7 +230,7 @@ bool stay_visible(thread_record& me) noexcept {
   std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {
     const participation now = participation_of(mode);
-    if (now == participation::retiring) return false;
+    if (now == participation::unlisting) return false;
     if (now == participation::offline) enter_index(me);
     const participation next = now == participation::online ? now : participation::dormant;
     const std::uint32_t visible =

@@ -1,4 +1,4 @@
-// Included in src/lock/rwlock.cpp, in the class candidate.
+// Included in src/lock/writers.cpp, in the class candidate.
 
 // counts_before_slots
 read_holds find_active_holds_first(domain& d, std::uint64_t round) const noexcept {

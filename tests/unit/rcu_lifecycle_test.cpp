@@ -98,7 +98,7 @@ TEST(rcu_thread_exit, ends_a_counted_section_that_was_left_open) {
   std::thread([] {
     readmost::detail::enlist();
     readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::retiring));
+        static_cast<std::uint32_t>(readmost::detail::participation::unlisting));
     rcu_default_domain().lock();
     readmost::detail::my_record().mode.store(
         static_cast<std::uint32_t>(readmost::detail::participation::offline));
@@ -237,7 +237,7 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   counted.call([] {
     readmost::detail::enlist();
     readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::retiring));
+        static_cast<std::uint32_t>(readmost::detail::participation::unlisting));
     return rcu_default_domain().lock(), 0;
   });
   in_a_child([] { rcu_synchronize(); });

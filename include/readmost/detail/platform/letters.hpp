@@ -84,11 +84,11 @@
     "the heavy fence of whoever reads it")                                                       \
   X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
   /* A round takes an idle record out of the index. */                                           \
-  X(T1, "retire_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
-  X(T2, "retire_if_idle: acquire load of a slot", "D")                                           \
-  X(T5, "retire_if_idle: acquire load of the section", "G2, G10")                                \
-  X(T3, "retire_if_idle: release read-modify-write, out of the index", "R8")                     \
-  X(T4, "retire_if_idle: release store of the mode, after T3",                                   \
+  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
+  X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
+  X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
+  X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \
+  X(T4, "unlist_if_idle: release store of the mode, after T3",                                   \
     "L1, L3, T1, when they read this instead of the Q before it; the thread that enters the "    \
     "index")                                                                                     \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \

@@ -19,7 +19,7 @@ using platform::at;
 // came online, so that a compare-and-swap cannot mistake one period online for another.
 enum class participation : std::uint32_t {
   offline = 0,   // not in the domain's index: rounds do not look here
-  retiring = 1,  // a round is taking it out of the index
+  unlisting = 1,  // a round is taking it out of the index
   leaving = 2,   // told to stop by a round whose membarrier is still on its way
   dormant = 3,   // cannot lock passively; what it still holds is visible: a round only looks
   online = 4,    // may lock passively at any instant: a round needs its report or a membarrier
