@@ -1,11 +1,11 @@
 // Every memory order stronger than relaxed and every fence of the lock, of consensus and of RCU has
 // a letter, by which the source, docs/memory-ordering.md and the model checker name it. Statistics
-// have none: they decide nothing. This list is the only one: the table in the documentation is made
-// from it.
+// have none, because nothing depends on them. The tables of the documentation are generated from
+// this list.
 //
-// A digit tells the members of a family apart: one action that takes several steps, or the same
-// action elsewhere. A letter may stand at several places only where these do the same to the same
-// variable. There is no I, nor X, which is the macro's.
+// A digit distinguishes the members of a family: the steps of one action, or the same action in
+// several places. One letter stands in several places only if they do the same to the same
+// variable. There is no I, and no X, which names the macro.
 #pragma once
 
 // X(letter, "function: what it is", "its partners on the other side")
@@ -50,9 +50,10 @@
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
   /* Others enter. */                                                                            \
   X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
-  X(J2, "lock_shared_slow: acquire compare-and-swap, one reader more", "M, M1")                  \
+  X(J2, "reader::enter: acquire compare-and-swap, one reader more", "M, M1")                     \
   X(J3, "lock_exclusive: acquire compare-and-swap of a lock that is free", "M, M1, P, P1")       \
-  X(J4, "acquire: acquire compare-and-swap of a writer that need not claim", "M, M1, P, P1")     \
+  X(J4, "candidate::acquire: acquire compare-and-swap of a writer that need not claim",          \
+    "M, M1, P, P1")                                                                              \
   /* Others leave, or open the door. */                                                          \
   X(M, "stop_writing: release compare-and-swap, `writing` gone",                                 \
     "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                           \
@@ -84,7 +85,7 @@
     "the heavy fence of whoever reads it")                                                       \
   X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
   /* A round takes an idle record out of the index. */                                           \
-  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
+  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H")                \
   X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
   X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
   X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \
@@ -190,8 +191,8 @@
     "counted",                                                                                   \
     "L")                                                                                         \
   /* Those who wait. */                                                                          \
-  X(V3, "lock_shared_slow: acquire load of the state", "M, M2, M3")                              \
-  X(V4, "acquire: acquire load of the state", "M, M2, M3")
+  X(V3, "reader::acquire: acquire load of the state", "M, M2, M3")                               \
+  X(V4, "candidate::acquire: acquire load of the state", "M, M2, M3")
 
 namespace readmost::detail {
 
