@@ -1,5 +1,4 @@
-// What becomes of a thread's holds, claims and waits when it exits, or when it is not in a fork's
-// child.
+// The holds, claims and waits of a thread that exits, or that is not in a fork's child.
 #include "lock/holds.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
@@ -8,15 +7,15 @@ namespace readmost::detail {
 
 namespace {
 
-// Counts the passive holds of the calling thread, which exits, in their locks, where another thread
-// can release them, and takes its notes back.
+// Of the exiting thread: counts its passive holds in their locks, where another thread can release
+// them, and clears its notes of active ones.
 void count_holds(thread_record& me) noexcept {
   for (auto& slot : me.held) {
     std::uintptr_t held = slot.load(platform::relaxed);
     if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
-      // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees it in
-      // one place at least. The compare-and-swap fails if another thread has released the hold, as
-      // a debt, and a writer has settled that: then there was nothing to count.
+      // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees the
+      // hold in at least one place. The compare-and-swap fails if another thread has released the
+      // hold, as a debt, and a writer has erased both: then there was nothing to count.
       auto& lock = *reinterpret_cast<rwlock*>(held);
       lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
       if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
@@ -31,13 +30,13 @@ void count_holds(thread_record& me) noexcept {
   }
 }
 
-// The next owner of the record begins without holds.
+// So that the next owner of the record begins without holds.
 void forget_counts(thread_record& record) noexcept {
   record.untracked = 0;
   record.elsewhere.store(0, platform::relaxed);
 }
 
-// In a fork's child: counts the passive holds of a thread that is no more in their locks, where
+// In a fork's child: counts the passive holds of a thread that is not there in their locks, where
 // another thread can release them.
 void make_holds_active(thread_record& record) noexcept {
   for (auto& slot : record.held) {
@@ -49,12 +48,13 @@ void make_holds_active(thread_record& record) noexcept {
   }
 }
 
-// In memory that the parent shares: its threads, which are not in the child, go on with the lock.
+// Whether the parent shares the lock. Then its threads go on with it, though they are not in the
+// child.
 bool is_in_shared_memory(const rwlock& lock) noexcept {
   return platform::kind_of_mapping(&lock) == platform::mapping_kind::shared_memory;
 }
 
-// A writer that vanished while it was finding out who is inside has never been inside.
+// Takes back a claim that is undecided: its writer is gone and has never been inside.
 void undo_decision(thread_record& record) noexcept {
   const std::uintptr_t address = record.deciding.load(platform::relaxed);
   if (address == 0) return;
@@ -68,7 +68,7 @@ void undo_decision(thread_record& record) noexcept {
   lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
 }
 
-// Nor does a thread wait that is no more.
+// Takes a thread that is gone out of the waiters of its lock.
 void undo_waiting(thread_record& record) noexcept {
   const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
   if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;

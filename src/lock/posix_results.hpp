@@ -1,4 +1,4 @@
-// What the surfaces with error numbers have in common: pthread's and C's.
+// The results of lock operations as POSIX error numbers, for the C API and the pthread functions.
 #pragma once
 
 #include <cerrno>
@@ -20,7 +20,7 @@ constexpr int as_errno(outcome o) noexcept {
   return EINVAL;
 }
 
-// Whether one can wait until then.
+// Whether POSIX allows to wait until then.
 constexpr bool is_valid(clockid_t clock, const timespec* at) noexcept {
   return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && at->tv_nsec >= 0 &&
          at->tv_nsec < 1'000'000'000;

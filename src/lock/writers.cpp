@@ -240,8 +240,8 @@ class candidate {
   }
 
   void count_and_mark() noexcept {
-    // First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees it
-    // in one place at least.
+    // First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees the hold
+    // in at least one place.
     lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
     mark_own_hold();
   }

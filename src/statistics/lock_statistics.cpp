@@ -19,13 +19,13 @@ lock_table* table_now() noexcept {
   return lock_statistics.table.load(platform::acquire);
 }
 
-// Adds to what several threads may add to. Release: what a reader finds here it no longer finds
+// Adds to a counter of several threads. Release: whoever reads the amount here no longer finds it
 // where it came from.
 void add(counter& sum, std::uint64_t amount) noexcept {
   if (amount != 0) sum.fetch_add(amount, platform::release);
 }
 
-// Adds to what one thread at a time adds to.
+// Adds to a counter that one thread at a time writes.
 void add_own(counter& sum, std::uint64_t amount) noexcept {
   sum.store(sum.load(platform::relaxed) + amount, platform::release);
 }
@@ -88,7 +88,7 @@ using cell_set = tally_cells::cell (&)[tally_cells::ways];
 
 cell_set set_of(tally_cells& cells, std::uintptr_t lock) noexcept {
   constexpr unsigned shift = 64 - std::bit_width(tally_cells::sets - 1);
-  // Other bits than those that choose the slot: locks of one slot shall find different sets.
+  // Other bits than those that choose the slot, so that locks of one slot find different sets.
   return cells.cells[(scattered(lock) << 3) >> shift];
 }
 
@@ -107,7 +107,7 @@ cell_set set_of(tally_cells& cells, std::uintptr_t lock) noexcept {
   return &victim;
 }
 
-// entry_of() for those who ask again and again.
+// entry_of() with a cache of one entry.
 inline std::size_t entry_again(lock_table& table, std::uintptr_t lock) noexcept {
   if (last_lock != lock) [[unlikely]] {
     last_entry = entry_of(table, lock);
@@ -116,7 +116,7 @@ inline std::size_t entry_again(lock_table& table, std::uintptr_t lock) noexcept 
   return last_entry;
 }
 
-// The cell of the calling thread for the lock; null where there is no memory.
+// The calling thread's cell for the lock; null without memory.
 inline tally_cells::cell* cell_of(std::uintptr_t lock) noexcept {
   if (own_cells != nullptr) [[likely]] {
     for (auto& cell : set_of(*own_cells, lock)) {
@@ -137,7 +137,7 @@ inline void count_apart(std::uintptr_t lock, counts amount) noexcept {
   if (amount.writes != 0) add_own(cell->writes, amount.writes);
 }
 
-// What the record counts for the slot is the lock's from now on.
+// From now on, what the record counts for the slot belongs to the lock.
 void start_tally(thread_record& record, std::size_t slot, std::uintptr_t lock) noexcept {
   tally& t = record.tallies[slot];
   t.reads_before.store(record.reads[slot].load(platform::relaxed), platform::release);
@@ -146,7 +146,7 @@ void start_tally(thread_record& record, std::size_t slot, std::uintptr_t lock) n
   t.lock.store(lock, platform::release);
 }
 
-// Makes the tally of a slot another lock's, and hands what it held so far to `keep`.
+// Gives the tally of a slot to another lock, and passes the old lock's counts to `keep`.
 template <class Keep>
 void turn_over(thread_record& me, std::size_t slot, std::uintptr_t next, Keep keep) noexcept {
   tally& t = me.tallies[slot];
@@ -175,14 +175,14 @@ std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept {
         if (fresh > lock_table::capacity) return lock_table::others;
         table.entries[fresh - 1].lock.store(lock, platform::relaxed);
       }
-      // Release: who finds the number finds the entry filled.
+      // Release: a thread that finds the number finds the entry filled.
       if (table.places[place].compare_exchange_strong(number, fresh, platform::acq_rel,
                                                       platform::acquire)) {
         return fresh - 1;
       }
     }
     if (table.entries[number - 1].lock.load(platform::relaxed) == lock) {
-      // Somebody else was quicker; the entry made in vain stays empty.
+      // Another thread was faster; the new entry stays empty.
       if (fresh != 0) table.entries[fresh - 1].lock.store(0, platform::relaxed);
       return number - 1;
     }
@@ -203,7 +203,7 @@ void enable_lock_statistics(bool backtraces) noexcept {
       return;
     }
   }
-  // What is held, and was held last, at this moment.
+  // Starts with the locks that slots hold, or held last, at this moment.
   for_each_domain([](domain& d) {
     for_each_record(d, [](thread_record& record, bool) {
       for (std::size_t slot = 0; slot < held_slots; ++slot) {

@@ -8,7 +8,7 @@ namespace readmost::detail {
 
 namespace {
 
-// What a lock's entry has beside its counts of reads and writes does not move.
+// The counts of a lock that move from threads to its entry.
 struct moving_counts {
   std::uint64_t passive_reads;
   std::uint64_t active_reads;
@@ -32,7 +32,7 @@ struct all_counts {
   moving_counts known[lock_table::capacity + 1];
 };
 
-// In the order in which nothing is found twice: see lock_table.hpp.
+// Reads in the order that counts nothing twice: see lock_table.hpp.
 void count_all(lock_table& table, moving_counts* sums) noexcept {
   for (std::size_t number = 0; number <= lock_table::capacity; ++number) {
     if (number >= table.entries_used() && number != lock_table::others) continue;
@@ -47,7 +47,7 @@ void count_all(lock_table& table, moving_counts* sums) noexcept {
       });
 }
 
-// Figures that several locks add up to, and their waits until all are there.
+// The sum of several locks' figures.
 struct sum {
   lock_figures figures{};
   wait_counts readers{};
@@ -138,7 +138,7 @@ bool survey_locks(lock_survey& survey) noexcept {
     scratch = static_cast<all_counts*>(platform::map_pages(sizeof(all_counts)));
   }
   if (table == nullptr || scratch == nullptr) return false;
-  // Twice: what was on its way from a thread to its entry the first time has arrived.
+  // Twice: counts that were on their way to an entry the first time have arrived.
   count_all(*table, scratch->known);
   count_all(*table, scratch->of);
   const std::size_t used = table->entries_used();

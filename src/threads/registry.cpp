@@ -19,11 +19,11 @@ READMOST_THREAD_LOCAL bool departed = false;
 
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
-// Domains that a lock_domain has, as bits; the process's own is never free, nor is what no domain
-// stands for.
+// A bit for each domain in use by a lock_domain. The process's own is never free, nor are bits
+// beyond the last domain.
 platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains | 1};
 
-// Enough for most programs without mapping memory.
+// Enough records for most programs, without mapping memory.
 constinit chunk first_chunk;
 
 thread_record* take_from(chunk& c) noexcept {
@@ -31,7 +31,7 @@ thread_record* take_from(chunk& c) noexcept {
   const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
   if (number == no_bit) return nullptr;
   thread_record& record = c.records[number];
-  if (record.home == nullptr) {  // once: rounds read it later, when the record is in the index
+  if (record.home == nullptr) {  // set once; rounds read it when the record is in the index
     record.number = number;
     record.home = &c;
   }
@@ -51,8 +51,8 @@ thread_record* take_record(unsigned domain) noexcept {
     if (next == nullptr) {
       chunk* fresh = make_chunk(domain);
       if (fresh == nullptr) return nullptr;
-      // (R4) Release: whoever follows the link (R3) finds the pages filled. The loser of a race
-      // appends its chunk behind the winner's.
+      // (R4) Release: a thread that follows the link (R3) finds the chunk filled. The loser of a
+      // race appends its chunk behind the winner's.
       for (chunk* tail = c;
            !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::release),
                                                at(letter::R3, platform::acquire));) {
@@ -66,7 +66,7 @@ thread_record* take_record(unsigned domain) noexcept {
 }
 
 void give_back(thread_record& record) noexcept {
-  // (R7) Pairs with (R6) and (BR18): the next owner finds the record as it is left.
+  // (R7) Pairs with (R6) and (BR18): the next owner finds the record as the last one left it.
   give_back_bit(record.home->used, record.number, at(letter::R7, platform::release));
 }
 
@@ -79,8 +79,8 @@ void on_thread_exit() noexcept {
   for_each_own_record([](thread_record& me) {
     call_parts(&part::on_exit, me);
     go_offline(me);
-    // A writer may be asleep over one of the passive holds, or a grace period over a section; they
-    // shall look again.
+    // A writer may sleep until a passive hold is released, or a grace period until a section is
+    // over.
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
     own_records[me.home->domain] = &unregistered;
     call_parts(&part::on_departure, me);
@@ -110,7 +110,7 @@ void forget_other_threads(domain& d) noexcept {
 
 }  // namespace
 
-// Only the forking thread lives on in the child; the records of the others are as they were.
+// The child has the forking thread alone, and everybody's records as they were.
 constinit part registry_part{.in_child = [] {
   for_each_domain(forget_other_threads);
   forget_fences();
@@ -174,7 +174,7 @@ unsigned take_domain() noexcept {
   // (R9) Pairs with (R10): the last owner of the number is done with it.
   const std::uint32_t number = take_bit(domains_taken, at(letter::R9, platform::acquire));
   if (number == no_bit) return 0;
-  // What its last owner left stays: chunks, and records of threads that live on.
+  // Chunks stay from the last owner, and so do records of its threads that still run.
   domain& d = domains[number];
   if (d.chunks.load(platform::relaxed) == nullptr) {
     chunk* first = make_chunk(number);
@@ -199,7 +199,7 @@ bool enter_index_and_come_online(thread_record& me) noexcept {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
     if (now == participation::unlisting || !passive_possible()) return false;
-    // In the index before online: a round must never miss a thread that can lock passively.
+    // In the index before online: a round must not miss a thread that can lock passively.
     if (now == participation::offline) enter_index(me);
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
@@ -235,7 +235,7 @@ bool stay_visible(thread_record& me) noexcept {
     const participation next = now == participation::online ? now : participation::dormant;
     const std::uint32_t visible =
         ((mode & ~participation_mask) + participation_period) | static_cast<std::uint32_t>(next);
-    // (Q1) Pairs with (T1): who then retires the record finds the section in it.
+    // (Q1) Pairs with (T1): a round that then unlists the record finds the section in it.
     if (me.mode.compare_exchange_weak(mode, visible, at(letter::Q1, platform::release),
                                       platform::relaxed)) {
       break;
@@ -252,7 +252,7 @@ void go_offline(thread_record& me) noexcept {
   while (participation_of(mode) == participation::online) {
     const std::uint32_t dormant =
         (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::dormant);
-    // (Q) Release pairs with (L1) in consensus.cpp: what is held is in the slots.
+    // (Q) Release pairs with (L1) in consensus.cpp: all holds are in the slots.
     if (me.mode.compare_exchange_weak(mode, dormant, at(letter::Q, platform::release),
                                       platform::relaxed)) {
       return;

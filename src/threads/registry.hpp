@@ -1,4 +1,4 @@
-// Walking the domain's records; what the sources share about membership.
+// Walks over the records of domains, and other internals of membership.
 #pragma once
 
 #include <readmost/detail/platform/bits.hpp>
@@ -6,7 +6,7 @@
 
 namespace readmost::detail {
 
-// Calls visit(chunk) for every chunk of records, until it returns false; whether it never did.
+// Calls visit(chunk) for every chunk of records until it returns false; true if it never does.
 template <class Visit>
 bool for_each_chunk(const domain& d, Visit visit) noexcept {
   // (R3) Pairs with (R4) in registry.cpp: the chunk is filled.
@@ -29,13 +29,13 @@ void for_each_record(domain& d, Visit visit) noexcept {
   });
 }
 
-// Calls visit(record) for every record in the index, those that may lock passively or may still
-// hold what they locked so, until it returns false.
+// Calls visit(record) for every record in the index, until it returns false. Only threads in the
+// index can lock passively or hold passively.
 template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
   for_each_chunk(d, [&](chunk& c) {
-    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of who is not in the index any
-    // more.
+    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of threads that have left the
+    // index.
     return for_each_bit(c.present.load(at(letter::R8, platform::acquire)),
                         [&](std::uint32_t number) { return visit(c.records[number]); });
   });
@@ -47,9 +47,9 @@ void for_each_domain(Visit visit) noexcept {
   for (domain& d : domains) visit(d);
 }
 
-// Whether threads of this process may lock passively at all: there is a heavy fence.
+// Whether threads of this process can lock passively at all, which takes a heavy fence.
 bool passive_possible() noexcept;
-// From now on none may come online: the heavy fence failed.
+// From now on no thread can come online: the heavy fence has failed.
 void forbid_passive() noexcept;
 
 // In a fork's child, before the registry frees them: calls visit(record) for every record whose
@@ -64,7 +64,7 @@ void for_each_orphan(Visit visit) noexcept {
   });
 }
 
-// In a fork's child: nobody wants or runs a membarrier.
+// In a fork's child, where no thread wants or runs a membarrier.
 void forget_fences() noexcept;
 
 }  // namespace readmost::detail
