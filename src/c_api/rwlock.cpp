@@ -1,4 +1,4 @@
-// readmost.h over readmost::detail::rwlock.
+// readmost.h: the C API of the lock, over readmost::detail::rwlock.
 #include <readmost.h>
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "lock/posix_results.hpp"
 
-// A place for a domain. Where it lies is all that a program knows of it.
+// Storage of a domain. A program only knows its address.
 struct readmost_domain {
   readmost::detail::platform::atomic<bool> taken;
   alignas(readmost::lock_domain) std::byte memory[sizeof(readmost::lock_domain)];
@@ -41,7 +41,7 @@ static_assert(READMOST_PREFER_WRITER == static_cast<int>(preference::writer));
 static_assert(READMOST_PREFER_READER == static_cast<int>(preference::reader));
 static_assert(READMOST_PREFER_PHASE_FAIR == static_cast<int>(preference::phase_fair));
 
-// Of destroyed attributes.
+// The preference in destroyed attributes.
 constexpr int no_preference = -1;
 
 constexpr bool is_preference(int value) noexcept {
@@ -62,7 +62,7 @@ thread_record& me(const rwlock& lock) noexcept {
   return my_record(lock.domain);
 }
 
-// Somebody who finds the way barred by what will not go away.
+// An upgrade that is refused because of another one cannot succeed later.
 int as_errno_of_upgrade(outcome o) noexcept {
   return o == outcome::busy ? EDEADLK : as_errno(o);
 }

@@ -1,4 +1,4 @@
-// The symbol by which `readmost top` finds the library's statistics.
+// The symbol by which `readmost top` finds the statistics.
 #include "statistics/introspection.hpp"
 
 #include "interpose/layout.hpp"

@@ -1,9 +1,9 @@
 // pthread_rwlock_* for a whole program: the contract of POSIX and glibc over
 // readmost::detail::rwlock.
 //
-// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. A process-shared lock is left
-// to glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero. So do
-// the locks that READMOST_LOCK puts in the place of Readmost's.
+// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. glibc serves process-shared
+// locks, in its own layout. These never look biased, because glibc leaves `core` zero, and so do
+// the locks that READMOST_LOCK selects instead of Readmost's.
 #include <pthread.h>
 
 #include <cerrno>
@@ -71,8 +71,7 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   return as_errno(o);
 }
 
-// What follows an attempt that failed is out of line, so that the attempt, which is all there is to
-// most calls, has nothing to save.
+// Both are out of line, as read_lock.hpp says.
 [[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
@@ -138,7 +137,7 @@ using namespace readmost::detail::interpose;
 
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
   layout& l = of(lock);
-  // Decided before the memory is touched: under glibc's lock it is glibc's.
+  // Decided before the memory is written, which may belong to glibc's lock.
   int shared = PTHREAD_PROCESS_PRIVATE;
   int kind = PTHREAD_RWLOCK_DEFAULT_NP;
   if (attr != nullptr) {
@@ -222,7 +221,7 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   return unlock_otherwise(lock);
 }
 
-// The names that libraries linked against older glibc call.
+// Names that libraries linked against an older glibc call.
 #define READMOST_ALIAS(name) \
   READMOST_EXPORT __attribute__((alias(#name), nothrow, nonnull(1))) int __##name
 
@@ -237,7 +236,7 @@ READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
 namespace readmost::detail::interpose {
 namespace {
 
-// What these are called within the library, whoever else defines the public names.
+// Names of these functions that no other definition of the public names can replace.
 #define READMOST_OWN(name) \
   extern "C" __attribute__((alias(#name), visibility("hidden"), nothrow, nonnull(1))) int own_##name
 READMOST_OWN(pthread_rwlock_rdlock)(pthread_rwlock_t*);
