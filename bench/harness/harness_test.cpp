@@ -1,114 +1,72 @@
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
-#include "comparison_detail.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
-nlohmann::json turn_of(const std::string& contender, double latency, double rate) {
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+TEST(turn, is_printed_as_json) {
   bench::figures found;
-  found.less_is_better("Latency", "median", "ns", latency);
-  found.more_is_better("Throughput", "updates", "per second", rate);
-  found.told("Latency", "measured", "times", 3);
-  return {{"contender", contender},
-          {"clock_ns", 20},
-          {"rows", bench::comparison_detail::rows_of(found)}};
+  found.less_is_better("Latency", "median", "ns", 10);
+  found.neutral("Latency", "measured", "times", 3);
+  found.point("Throughput", 0.5, "more", "per second", 7);
+  const auto turn = nlohmann::json::parse(bench::json_of_turn("ours", found));
+  EXPECT_EQ(turn["contender"], "ours");
+  EXPECT_GT(turn["clock_ns"], 0);
+  const nlohmann::json expected = {
+      {{"table", "Latency"}, {"name", "median"}, {"unit", "ns"}, {"better", "less"}, {"value", 10}},
+      {{"table", "Latency"},
+       {"name", "measured"},
+       {"unit", "times"},
+       {"better", "neither"},
+       {"value", 3}},
+      {{"table", "Throughput"},
+       {"name", "0.5"},
+       {"unit", "per second"},
+       {"better", "more"},
+       {"value", 7},
+       {"x", 0.5}}};
+  EXPECT_EQ(turn["rows"], expected);
 }
 
-const nlohmann::json& row_of(const nlohmann::json& rows, const char* contender, const char* name) {
-  for (const nlohmann::json& row : rows) {
-    if (row["contender"] == contender && row["name"] == name) return row;
-  }
-  throw std::logic_error("there is no such row");
+struct contender {
+  std::string name;
+  double value;
+};
+
+TEST(benchmark, measures_the_named_contender) {
+  const std::vector<contender> all{{"a", 1}, {"b", 2}};
+  const bench::benchmark made = bench::benchmark_of(
+      "of numbers", all, [](const contender& one, bench::effort, bench::figures& found) {
+        found.more_is_better("Number", "value", "1", one.value);
+      });
+  EXPECT_EQ(made.contenders, (std::vector<std::string>{"a", "b"}));
+  bench::figures found;
+  made.measure("b", {}, found);
+  ASSERT_EQ(found.rows().size(), 1U);
+  EXPECT_EQ(found.rows()[0].value, 2);
 }
 
-TEST(comparison, gathers_the_turns_and_tells_how_much_better_ours_is) {
-  nlohmann::json rows = bench::comparison_detail::gather(
-      {turn_of("ours", 10, 100), turn_of("other", 20, 50), turn_of("other", 60, 100),
-       turn_of("ours", 20, 100), turn_of("ours", 30, 300), turn_of("other", 30, 100)});
-  bench::comparison_detail::summarize(rows, "ours");
-  ASSERT_EQ(rows.size(), 6U);
-
-  const nlohmann::json& ours = row_of(rows, "ours", "median");
-  EXPECT_EQ(ours["values"], (nlohmann::json{10, 20, 30}));
-  EXPECT_EQ(ours["median"], 20);
-  EXPECT_EQ(ours["lowest"], 10);
-  EXPECT_EQ(ours["highest"], 30);
-  EXPECT_FALSE(ours.contains("readmost_times_as_good"));
-
-  // Turn by turn: 2, 3 and 1 times as short; 2, 1 and 3 times as many.
-  const nlohmann::json expected{{"median", 2}, {"lowest", 1}, {"highest", 3}};
-  EXPECT_EQ(row_of(rows, "other", "median")["readmost_times_as_good"], expected);
-  EXPECT_EQ(row_of(rows, "other", "updates")["readmost_times_as_good"], expected);
-  EXPECT_FALSE(row_of(rows, "other", "measured").contains("readmost_times_as_good"));
-}
-
-TEST(comparison, measures_less_when_it_is_quick) {
-  const bench::effort full;
-  EXPECT_EQ(full.times(1000), 1000U);
-  EXPECT_EQ(full.time(std::chrono::seconds(1)), std::chrono::seconds(1));
-  const bench::effort quick{true};
-  EXPECT_EQ(quick.times(1000), 10U);
-  EXPECT_EQ(quick.times(10), 3U);
-  EXPECT_LE(quick.time(std::chrono::seconds(1)), std::chrono::milliseconds(50));
-}
-
-TEST(comparison, keeps_the_place_of_a_point_on_its_axis) {
-  const auto turn = [](double value) -> nlohmann::json {
-    bench::figures found;
-    found.point("Throughput", 4, "more", "per second", value);
-    found.point("Throughput", 0.5, "more", "per second", value);
-    return {{"contender", "ours"},
-            {"clock_ns", 20},
-            {"rows", bench::comparison_detail::rows_of(found)}};
-  };
-  const nlohmann::json rows = bench::comparison_detail::gather({turn(1), turn(2)});
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(row_of(rows, "ours", "4")["x"], 4);
-  EXPECT_EQ(row_of(rows, "ours", "4")["better"], "more");
-  EXPECT_EQ(row_of(rows, "ours", "4")["values"], (nlohmann::json{1, 2}));
-  EXPECT_EQ(row_of(rows, "ours", "0.5")["x"], 0.5);
-}
-
-// A program's own options, as a comparison adds them.
 struct options {
   bench::seconds_option seconds;
   bench::threads_option threads;
-  std::string name;
-  bool shared = false;
-  bool loud = false;
   CLI::App app{"a program"};
-  std::size_t common = 0;
 
   explicit options(const std::string& arguments) {
-    app.add_flag("--common", shared, "not one of the program's own");
-    common = app.get_options().size();
     seconds.add_to(app);
     threads.add_to(app);
-    app.add_option("--name", name, "a text");
-    app.add_flag("--loud", loud, "a flag");
     app.parse(arguments);
   }
 };
 
-TEST(comparison, hands_a_programs_own_options_on_as_they_were_given) {
-  const auto handed_on = [](const std::string& arguments) {
-    const options given(arguments);
-    return bench::comparison_detail::given_options(given.app, given.common);
-  };
-  EXPECT_EQ(handed_on(""), "");
-  EXPECT_EQ(handed_on("--common"), "");
-  EXPECT_EQ(handed_on("--seconds 0.25 --common --loud"), " --seconds '0.25' --loud");
-  EXPECT_EQ(handed_on("--threads 1 2 4 --name \"it's\""),
-            " --threads '1' '2' '4' --name 'it'\\''s'");
-
-  const options again(handed_on("--threads 3 5 --seconds 0.25 --loud"));
-  EXPECT_EQ(again.threads.counts({}), (std::vector<unsigned>{3, 5}));
-  EXPECT_TRUE(again.loud);
-}
-
-TEST(comparison, measures_for_as_long_and_in_as_many_threads_as_it_is_told) {
+TEST(options, choose_the_time_and_the_numbers_of_threads) {
   using namespace std::chrono_literals;
   const options usual("");
   EXPECT_EQ(usual.seconds.point({}, 1s), 1s);
@@ -124,6 +82,55 @@ TEST(comparison, measures_for_as_long_and_in_as_many_threads_as_it_is_told) {
   EXPECT_THROW(options("--seconds nan"), CLI::ParseError);
   EXPECT_THROW(options("--seconds 0"), CLI::ParseError);
   EXPECT_THROW(options("--threads 0"), CLI::ParseError);
+}
+
+TEST(percentiles, are_the_smallest_values_that_so_many_do_not_exceed) {
+  bench::percentiles hundred;
+  for (int i = 100; i >= 1; --i) hundred.add_ns(i);
+  EXPECT_EQ(hundred.at(0), 1);
+  EXPECT_EQ(hundred.median(), 50);
+  EXPECT_EQ(hundred.p99(), 99);
+  EXPECT_EQ(hundred.highest(), 100);
+  hundred.add_ns(1000);
+  EXPECT_EQ(hundred.highest(), 1000);
+  EXPECT_EQ(hundred.count(), 101U);
+}
+
+TEST(percentiles, of_nothing_are_refused) {
+  bench::percentiles none;
+  EXPECT_THROW(none.median(), std::logic_error);
+}
+
+TEST(timed_run, adds_up_by_thread) {
+  const bench::timed_outcome outcome{{1, 2, 4}, 0.5};
+  EXPECT_EQ(outcome.total(), 7U);
+  EXPECT_EQ(outcome.sum(1, 3), 6U);
+  EXPECT_EQ(outcome.per_second(outcome.total()), 14);
+}
+
+TEST(timed_run, tells_its_threads_when_the_time_is_up) {
+  const auto begin = clock::now();
+  const bench::timed_body wait = [](const std::atomic<bool>& stopped) -> std::uint64_t {
+    while (!stopped) sched_yield();
+    return 1;
+  };
+  const auto outcome = bench::run_together({wait, wait, wait}, 30ms);
+  EXPECT_GE(clock::now() - begin, 30ms);
+  EXPECT_GE(outcome.seconds, 0.03);
+  EXPECT_EQ(outcome.total(), 3U);
+}
+
+TEST(timed_run, ends_early_with_the_error_of_a_thread) {
+  const auto begin = clock::now();
+  EXPECT_THROW(
+      bench::run_together({[](const auto& stopped) -> std::uint64_t {
+                             while (!stopped) sched_yield();
+                             return 1;
+                           },
+                           [](const auto&) -> std::uint64_t { throw std::runtime_error("wrong"); }},
+                          300s),
+      std::runtime_error);
+  EXPECT_LT(clock::now() - begin, 100s);
 }
 
 }  // namespace

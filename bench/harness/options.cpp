@@ -1,4 +1,4 @@
-#include "options.hpp"
+#include "harness/options.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -38,6 +38,10 @@ void add_option(CLI::App& app, const std::string& name, std::vector<unsigned>& v
 void add_option(CLI::App& app, const std::string& name, std::vector<double>& values,
                 const std::string& help, std::optional<limits<double>> within) {
   add_with_default(app, name, values, help, within);
+}
+
+void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  app.add_flag(name, value, help);
 }
 
 void add_powers_of_two(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,

@@ -1,5 +1,4 @@
-// What a program that measures adds to its command line. Programs include this instead of CLI11,
-// which takes seconds to compile.
+// Options of benchmarks. Benchmarks include this instead of CLI11, which takes seconds to compile.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ struct limits {
 template <class Number>
 limits(Number, Number) -> limits<Number>;
 
-// Adds an option to `app`, whose default is what `value` has now.
+// Adds an option to `app`; its default is the present `value`.
 void add_option(CLI::App& app, const std::string& name, unsigned& value, const std::string& help,
                 std::optional<limits<unsigned>> within = {});
 void add_option(CLI::App& app, const std::string& name, std::uint64_t& value,
@@ -35,11 +34,12 @@ void add_option(CLI::App& app, const std::string& name, std::vector<unsigned>& v
                 const std::string& help, std::optional<limits<unsigned>> within = {});
 void add_option(CLI::App& app, const std::string& name, std::vector<double>& values,
                 const std::string& help, std::optional<limits<double>> within = {});
-// Powers of two, up to 2 to the power of `most`. The help text does not show what `values` has.
+void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help);
+// Powers of two, up to 2 to the power of `most`. The help text does not show the default.
 void add_powers_of_two(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,
                        const std::string& help, unsigned most);
 
-// How much is to be measured.
+// How long to measure.
 struct effort {
   bool quick = false;
 
@@ -50,26 +50,26 @@ struct effort {
   unsigned times(unsigned usual) const { return quick ? std::max(usual / 100, 3U) : usual; }
 };
 
-// --seconds, how long one figure or point is measured, for the programs that add it.
+// --seconds, how long one figure or point is measured.
 class seconds_option {
  public:
   void add_to(CLI::App& app);
-  // What was asked for; else what is usual, or what is quick.
+  // The time that the command line asks for, else the usual or the quick one.
   std::chrono::nanoseconds point(effort chosen, std::chrono::nanoseconds usual) const;
 
  private:
   std::optional<double> given_;
 };
 
-// --threads, the numbers of threads that are measured one after another, for programs that sweep
-// them.
+// --threads, the numbers of threads that are measured one after another.
 class threads_option {
  public:
   threads_option() = default;
   explicit threads_option(std::vector<unsigned> usual) : usual_(std::move(usual)) {}
 
   void add_to(CLI::App& app, const std::string& what = "Numbers of threads to measure");
-  // What was asked for; else what is usual, or only the least and the greatest where it is quick.
+  // The numbers that the command line asks for, else the usual ones; if quick, the least and the
+  // greatest of these.
   std::vector<unsigned> counts(effort chosen) const;
 
  private:

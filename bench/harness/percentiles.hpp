@@ -1,4 +1,4 @@
-// Durations of one thing, measured many times.
+// Percentiles of repeated measurements.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class percentiles {
 
   // The smallest value that `share` (0 to 1) of all do not exceed. Precondition: there is one.
   double at(double share) {
-    if (values_.empty()) throw std::logic_error("nothing was measured");
+    if (values_.empty()) throw std::logic_error("no value was measured");
     if (!sorted_) std::sort(values_.begin(), values_.end());
     sorted_ = true;
     const double rank = std::ceil(share * static_cast<double>(values_.size()));
@@ -38,7 +38,7 @@ class percentiles {
   bool sorted_ = false;
 };
 
-// What asking the clock costs, in ns; a duration between two calls contains one of it.
+// The cost of a call of the clock, in ns. A duration between two calls contains one.
 inline double clock_cost() {
   constexpr int calls = 1000;
   percentiles costs;

@@ -1,4 +1,4 @@
-// Rounds in which threads do something and then fall asleep, all at once, while one measures.
+// Rounds in which threads do something and then fall asleep, all at once, while another measures.
 #pragma once
 
 #include <algorithm>
@@ -18,24 +18,24 @@ class sleep_rounds {
   explicit sleep_rounds(std::size_t threads)
       : phase_(static_cast<std::ptrdiff_t>(threads) + 1), left_(threads) {}
 
-  // In each of the threads: waits for the next round; false when there is none.
+  // For each of the threads: waits for the next round; false when there is none.
   bool begin() {
     phase_.arrive_and_wait();
     return !over_;
   }
-  // Then, in the thread with that number: falls asleep with the others, and notes when it is back.
+  // For the thread with that number: falls asleep with the others, and notes when it woke up.
   void sleep(std::size_t thread) {
     phase_.arrive_and_wait();
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     left_[thread].store(clock::now(), std::memory_order_relaxed);
   }
 
-  // Returns when all are about to sleep; to be called once the last round is over.
+  // Begins a round; returns when all threads are about to sleep. The round before must be over.
   void fall_asleep() {
     phase_.arrive_and_wait();
     phase_.arrive_and_wait();
   }
-  // When the last of them was back; to be called after what it kept waiting.
+  // When the last thread woke up. To be called after the wait for it.
   clock::time_point last_left() const {
     clock::time_point last;
     for (const auto& left : left_) last = std::max(last, left.load(std::memory_order_relaxed));
@@ -49,7 +49,7 @@ class sleep_rounds {
  private:
   std::barrier<> phase_;
   bool over_ = false;
-  // Atomic for the sake of what does not wait although it should.
+  // Atomic because a broken contender may not wait for the sleepers.
   std::vector<std::atomic<clock::time_point>> left_;
 };
 

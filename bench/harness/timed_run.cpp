@@ -1,4 +1,4 @@
-#include "timed_run.hpp"
+#include "harness/timed_run.hpp"
 
 #include <numeric>
 #include <utility>
@@ -19,7 +19,7 @@ working_threads::working_threads(std::vector<timed_body> bodies)
       threads_.emplace_back([this, i] { work(i); });
     }
   } catch (...) {
-    // No more threads are to be had: those that are there need not wait for them.
+    // A thread could not be started: release those that wait for it.
     stopped_ = true;
     ready_.count_down(static_cast<std::ptrdiff_t>(bodies_.size() - threads_.size()) + 1);
     throw;

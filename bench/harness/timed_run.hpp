@@ -1,4 +1,4 @@
-// Threads that work at the same time, until they are told to stop.
+// Threads that work at the same time until they are stopped.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace bench {
 
-// What one of the threads does until `stopped`; it returns how often.
+// The work of one thread until `stopped`; returns how often it did it.
 using timed_body = std::function<std::uint64_t(const std::atomic<bool>& stopped)>;
 
 struct timed_outcome {
@@ -36,10 +36,10 @@ class working_threads {
   working_threads(const working_threads&) = delete;
   working_threads& operator=(const working_threads&) = delete;
 
-  // Returns after that time, or once a body has thrown.
+  // Returns after that time, or as soon as a body has thrown.
   void work_for(std::chrono::nanoseconds time);
 
-  // Stops and joins them. Throws what a body threw first.
+  // Stops and joins the threads. Rethrows the first exception of a body.
   timed_outcome stop();
 
  private:
@@ -48,7 +48,7 @@ class working_threads {
   void work(std::size_t thread);
   void end();
 
-  // Every loop looks at it, so nothing that changes meanwhile is beside it.
+  // Polled by every loop, hence on a line without anything that changes meanwhile.
   alignas(128) std::atomic<bool> stopped_{false};
   alignas(128) std::vector<timed_body> bodies_;
   timed_outcome outcome_;
@@ -60,7 +60,7 @@ class working_threads {
   std::vector<std::jthread> threads_;
 };
 
-// Runs the bodies for so long.
+// Runs the bodies for that time.
 timed_outcome run_together(std::vector<timed_body> bodies, std::chrono::nanoseconds time);
 
 }  // namespace bench

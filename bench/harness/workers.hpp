@@ -1,4 +1,4 @@
-// Threads that do the same thing without a rest, and how much of it they get done.
+// Threads that do the same thing without a pause and publish their progress.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace bench {
 
-// From 1 to twice as many threads as CPUs: all numbers where those are few, powers of two where
-// they are many; the number of CPUs is always there.
+// From 1 to twice the number of CPUs, which is included: all numbers on few CPUs, else powers of
+// two.
 inline std::vector<unsigned> thread_counts() {
   const unsigned cpus = readmost::detail::platform::usable_cpus();
   std::vector<unsigned> counts;
@@ -24,9 +24,9 @@ inline std::vector<unsigned> thread_counts() {
   return counts;
 }
 
-// Each calls work(stopped, number, done) once: it works until it is stopped and says in `done` how
-// much it has done so far. They work from the construction, which returns when each has done
-// `first`, to the destruction.
+// Each thread calls work(stopped, number, done) once, which works until it is stopped and stores in
+// `done` how much it has done so far. They work from construction, which returns when each has done
+// `first`, to destruction.
 class workers {
  public:
   template <class Work>
@@ -39,12 +39,10 @@ class workers {
   }
   ~workers() {
     stopped_ = true;
-    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
-  workers(const workers&) = delete;
-  workers& operator=(const workers&) = delete;
 
-  // Returns once each has done so much more: one that has no CPU is none.
+  // Returns once each has done so much more, so that each has had a CPU.
   void wait_for(std::uint64_t more) const {
     for (const counter& each : done_) {
       const std::uint64_t before = each.count.load(std::memory_order_relaxed);
@@ -56,7 +54,7 @@ class workers {
     for (const counter& each : done_) sum += each.count.load(std::memory_order_relaxed);
     return sum;
   }
-  // Of all of them, for so long from now.
+  // The rate of all threads during that time from now.
   double per_second(std::chrono::nanoseconds time) const {
     using clock = std::chrono::steady_clock;
     const std::uint64_t before = done();
@@ -74,7 +72,7 @@ class workers {
 
   std::atomic<bool> stopped_{false};
   std::list<counter> done_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace bench

@@ -3,18 +3,18 @@
 #include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Alternator (BRAVO 5.2, Fig. 2): turns per second of a ring of threads. The one whose turn "
-    "it is locks for reading, unlocks, and gives the turn to the next by a store. Nobody writes, "
-    "and never do two read at once. Threads that wait look at their variable without a rest; where "
-    "they outnumber the CPUs, they give theirs up between two looks.";
+    "Alternator (BRAVO 5.2, Fig. 2): turns per second of a ring of threads. The thread whose turn "
+    "it is locks for reading, unlocks, and gives the turn to the next thread by a store. No thread "
+    "writes, and no two read at once. Waiting threads poll a variable; where the threads outnumber "
+    "the CPUs, they yield between two polls.";
 
 struct options {
   bench::seconds_option seconds;
@@ -39,11 +39,11 @@ double turns_per_second(bench::guarded_counter& lock, unsigned threads,
   }
   const bench::timed_outcome outcome = bench::run_together(bodies, time);
 
-  // The turn counts how often it was given on; who had it last has given it on too.
+  // The turn counts how often it was handed on, also by the last thread that had it.
   std::uint64_t last = 0;
   for (const bench::ring_place& place : ring) last = std::max(last, place.turn.load());
-  if (last - 1 != outcome.total()) throw std::runtime_error("a turn is lost, or was taken twice");
-  // A read hold that is left would keep this from returning.
+  if (last - 1 != outcome.total()) throw std::runtime_error("a turn was lost or taken twice");
+  // Would not return if a read hold were left over.
   bench::require_no_write_lost(lock, 0);
   return outcome.per_second(outcome.total());
 }
@@ -57,8 +57,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-}  // namespace
+const bench::registration here("alternator",
+                               [] { return bench::benchmark_of_locks(description, measure); });
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "alternator", description, options{}, measure);
-}
+}  // namespace

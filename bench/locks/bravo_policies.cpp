@@ -1,5 +1,5 @@
-// What each part of a bravo lock is worth: its policies, one changed at a time, over pthread's
-// lock, and the kinds of scans.
+// The effect of each part of a bravo policy, changed one at a time, over pthread's lock; and the
+// kernels that scan the table of visible readers.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "bravo_locks.hpp"
-#include "comparison.hpp"
-#include "locks/contender_of.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contender_of.hpp"
+#include "contenders/locks/lists.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
@@ -26,8 +26,8 @@ using readmost::bravo_policy;
 constexpr const char* description =
     "Policies of bravo over pthread_rwlock_t, one part changed at a time: a read lock and unlock "
     "through a slot and through the lock underneath, a write lock and unlock with and without a "
-    "revocation, in ns, the best of many short runs; RWBench (loops per second). And what scans "
-    "cost, in ns per slot.";
+    "revocation, in ns, the best of many short runs; RWBench (loops per second). And the cost of "
+    "scans, in ns per slot.";
 
 // --- Policies -----------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ struct options {
   }
 };
 
-// The fastest of many runs of `times` calls: what else runs on the machine does not show.
+// The fastest of many runs of `times` calls: excludes interruptions.
 template <class Call>
 double best_of(bench::effort chosen, unsigned times, Call call) {
   double best = 1e9;
@@ -162,8 +162,8 @@ void measure_policy(const options& chosen, bench::effort effort, bench::figures&
                bravo<pthread_lock, unbiased<Policy>>>(chosen, effort, found);
 }
 
-// Of a table in which some others have a slot; the cache is as the scan before has left it.
-template <readmost::detail::scan_with Kernel>
+// Scans a table in which other locks have some slots, with the cache as the scan before left it.
+template <readmost::scan_with Kernel>
 void measure_scan(const options&, bench::effort effort, bench::figures& found) {
   struct alignas(64) slots {
     std::array<readmost::detail::visible_slot, 4096> slot{};
@@ -174,8 +174,8 @@ void measure_scan(const options&, bench::effort effort, bench::figures& found) {
   constexpr std::uint64_t nobodys = 0x1000'0000'0000;
   for (const std::size_t count : {std::size_t{512}, std::size_t{4096}}) {
     const double whole = best_of(effort, 20, [&] {
-      if (readmost::detail::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
-        throw std::runtime_error("a scan finds what nobody has put into the table");
+      if (readmost::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
+        throw std::runtime_error("a scan found a hold that is not in the table");
       }
     });
     found.point("Scan", static_cast<double>(count), "less", "ns per slot",
@@ -211,30 +211,24 @@ std::vector<part> all_parts() {
       {"consensus", measure_policy<bravo_consensus_policy>},
       {"scan, scalar", measure_scan<scan_with::scalar>},
   };
-  const auto add = [&](scan_with kernel, const char* name,
-                       void (*measure)(const options&, bench::effort, bench::figures&)) {
-    if (readmost::detail::is_available(kernel)) all.push_back({name, measure});
+  const std::vector<std::pair<scan_with, part>> kernels{
+      {scan_with::sse2, {"scan, sse2", measure_scan<scan_with::sse2>}},
+      {scan_with::avx2, {"scan, avx2", measure_scan<scan_with::avx2>}},
+      {scan_with::avx512, {"scan, avx512", measure_scan<scan_with::avx512>}},
+      {scan_with::neon, {"scan, neon", measure_scan<scan_with::neon>}},
   };
-  add(scan_with::sse2, "scan, sse2", measure_scan<scan_with::sse2>);
-  add(scan_with::avx2, "scan, avx2", measure_scan<scan_with::avx2>);
-  add(scan_with::avx512, "scan, avx512", measure_scan<scan_with::avx512>);
-  add(scan_with::neon, "scan, neon", measure_scan<scan_with::neon>);
+  for (const auto& [kernel, one] : kernels) {
+    if (readmost::is_available(kernel)) all.push_back(one);
+  }
   return all;
 }
 
-}  // namespace
+const bench::registration here("bravo_policies", [] {
+  return bench::benchmark_of<options>(
+      description, all_parts(),
+      [](const part& one, const options& chosen, bench::effort effort, bench::figures& found) {
+        one.measure(chosen, effort, found);
+      });
+});
 
-int main(int argc, char** argv) {
-  const std::vector<part> all = all_parts();
-  std::vector<std::string> names;
-  for (const part& one : all) names.push_back(one.name);
-  options chosen;
-  return bench::compare(argc, argv,
-                        {"bravo_policies", description, names,
-                         [&](const std::string& name, bench::effort effort, bench::figures& found) {
-                           for (const part& one : all) {
-                             if (one.name == name) one.measure(chosen, effort, found);
-                           }
-                         },
-                         [&](CLI::App& app) { chosen.add_to(app); }});
-}
+}  // namespace

@@ -1,25 +1,28 @@
-// What a lock costs beside the work that it protects (FCP Table 3, RCU Fig. 1).
+// The cost of a lock beside the work that it protects (FCP Table 3, RCU Fig. 1).
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <readmost/detail/platform/platform.hpp>
 
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
-#include "locks/work.hpp"
-#include "rcu/ticks.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "contenders/locks/work.hpp"
+#include "harness/batches.hpp"
+#include "harness/timed_run.hpp"
+#include "machine/ticks.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "What a pair of lock and unlock takes, reading and writing: alone, and while one thread for "
-    "each further CPU (at least one) reads without a rest (FCP Table 3). In nanoseconds and in "
-    "cycles of the time stamp counter; the section is empty but for the counter that it keeps.  "
-    "And the efficiency of sections (RCU Fig. 1): the time that their "
-    "instructions take without the lock, as a share of what they take with it, by the number of "
-    "instructions, each of which waits for the one before.";
+    "The time of a pair of lock and unlock, for reading and writing: alone, and while one thread "
+    "for each further CPU (at least one) reads without a pause (FCP Table 3); of reads by each of "
+    "two threads; and, where the lock has them, of an upgrade and a downgrade with their locks and "
+    "unlocks. In nanoseconds and in cycles of the time stamp counter; the section only updates or "
+    "checks a counter. And the efficiency of sections (RCU Fig. 1): the time that their "
+    "instructions "
+    "take without the lock, as a share of the time with it, by the number of instructions, each of "
+    "which waits for the one before.";
 
 struct options {
   bench::seconds_option seconds;
@@ -32,40 +35,6 @@ struct options {
   }
 };
 
-// How often batch(times) is to do it, so that the clock costs next to nothing.
-template <class Batch>
-std::uint64_t times_in(Batch batch, std::chrono::nanoseconds time) {
-  using clock = std::chrono::steady_clock;
-  for (std::uint64_t times = 1;; times *= 2) {
-    const auto begin = clock::now();
-    batch(times);
-    if (clock::now() - begin >= time) return times;
-  }
-}
-
-// In nanoseconds.
-template <class Batch>
-double cost_of_one(Batch batch, std::uint64_t times) {
-  using clock = std::chrono::steady_clock;
-  const auto begin = clock::now();
-  batch(times);
-  const std::chrono::duration<double, std::nano> passed = clock::now() - begin;
-  return passed.count() / static_cast<double>(times);
-}
-
-// The median of the means of batches, over about that time.
-template <class Batch>
-double usual_cost(Batch batch, std::chrono::nanoseconds time) {
-  using clock = std::chrono::steady_clock;
-  const std::uint64_t times = times_in(batch, time / 30);
-  bench::percentiles costs;
-  const auto begin = clock::now();
-  do {
-    costs.add_ns(cost_of_one(batch, times));
-  } while (clock::now() - begin < time);
-  return costs.median();
-}
-
 class measurement {
  public:
   measurement(const bench::contender& lock, const options& chosen, bench::effort effort,
@@ -75,8 +44,31 @@ class measurement {
   void pairs_alone() {
     const auto counter = lock_.make_counter();
     const auto time = chosen_.seconds.point(effort_, 100ms);
-    add("reading, alone", usual_cost([&](auto times) { counter->read_times(times, 0); }, time));
-    add("writing, alone", usual_cost([&](auto times) { counter->write_times(times, 0); }, time));
+    const auto cost = [&](auto section) {
+      return bench::usual_cost([&](auto times) { (*counter.*section)(times, 0); }, time);
+    };
+    add("reading, alone", cost(&bench::guarded_counter::read_times));
+    add("writing, alone", cost(&bench::guarded_counter::write_times));
+    if (!counter->upgrade_times(1)) return;
+    add("upgrading, alone",
+        bench::usual_cost([&](auto times) { counter->upgrade_times(times); }, time));
+    add("downgrading, alone",
+        bench::usual_cost([&](auto times) { counter->downgrade_times(times); }, time));
+  }
+
+  void reads_by_two_threads() {
+    constexpr std::uint64_t at_once = 1000;
+    const auto counter = lock_.make_counter();
+    const std::vector<bench::timed_body> bodies(2, [&](const std::atomic<bool>& stopped) {
+      std::uint64_t times = 0;
+      for (; !stopped.load(std::memory_order_relaxed); times += at_once) {
+        counter->read_times(at_once, 0);
+      }
+      return times;
+    });
+    const bench::timed_outcome outcome =
+        bench::run_together(bodies, chosen_.seconds.point(effort_, 100ms));
+    add("reading, each of two threads", 2e9 / outcome.per_second(outcome.total()));
   }
 
   void pairs_beside_readers() {
@@ -85,11 +77,11 @@ class measurement {
       const auto counter = lock_.make_counter();
       bench::working_threads readers(readers_of(*counter));
       add("reading, beside readers",
-          usual_cost([&](auto times) { counter->read_times(times, 0); }, time));
+          bench::usual_cost([&](auto times) { counter->read_times(times, 0); }, time));
       readers.stop();
     }
-    // A writer may wait for long, now and then, and no number of writes is sure to be done in time:
-    // the mean of those that are.
+    // A write may wait for long now and then, so that no number of writes is sure to end in time:
+    // the mean over those that do.
     const auto counter = lock_.make_counter();
     std::vector<bench::timed_body> bodies = readers_of(*counter);
     bodies.push_back(
@@ -103,7 +95,7 @@ class measurement {
 
   void efficiency() {
     const auto counter = lock_.make_counter();
-    const auto bare = bench::make_counter_without_lock();
+    const auto bare = bench::make_no_lock()->make_counter();
     const auto time = chosen_.seconds.point(effort_, 50ms);
     for (const unsigned instructions : chosen_.instructions) {
       const unsigned tens = instructions / bench::chain::steps_at_once;
@@ -111,14 +103,16 @@ class measurement {
       const auto bare_writing = [&](std::uint64_t times) { bare->write_times(times, tens); };
       const auto reading = [&](std::uint64_t times) { counter->read_times(times, tens); };
       const auto writing = [&](std::uint64_t times) { counter->write_times(times, tens); };
-      // In turns, so that what the machine does meanwhile falls on all of them.
+      // With and without the lock by turns, so that a disturbance falls on both.
       constexpr int rounds = 10;
-      const std::uint64_t times = times_in(writing, time / (3 * rounds));
+      const std::uint64_t times = bench::times_in(writing, time / (3 * rounds));
       bench::percentiles of_reading;
       bench::percentiles of_writing;
       for (int i = 0; i < rounds; ++i) {
-        of_reading.add_ns(cost_of_one(bare_reading, times) / cost_of_one(reading, times));
-        of_writing.add_ns(cost_of_one(bare_writing, times) / cost_of_one(writing, times));
+        of_reading.add_ns(bench::cost_of_one(bare_reading, times) /
+                          bench::cost_of_one(reading, times));
+        of_writing.add_ns(bench::cost_of_one(bare_writing, times) /
+                          bench::cost_of_one(writing, times));
       }
       const auto share = [&](const char* what, double of) {
         found_.point(fmt::format("Efficiency of a section, {}", what), instructions, "more",
@@ -152,12 +146,16 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
              bench::figures& found) {
   measurement of(lock, chosen, effort, found);
   of.pairs_alone();
+  of.reads_by_two_threads();
+  if (lock.name() == "empty") return;
   of.pairs_beside_readers();
   of.efficiency();
 }
 
-}  // namespace
+const bench::registration here("critical_section", [] {
+  bench::contender_list all = bench::all_contenders();
+  all.push_back(bench::make_no_lock());
+  return bench::benchmark_of<options>(description, std::move(all), measure);
+});
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "critical_section", description, options{}, measure);
-}
+}  // namespace

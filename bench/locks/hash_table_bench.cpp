@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "hash_table_bench of RocksDB (BRAVO 5.6, Fig. 6): a std::unordered_map under the lock, from "
-    "numbers to strings of 1000 bytes; T threads look up keys by lot and copy what they find, one "
-    "thread inserts new keys, one erases old ones, all without a rest. Operations per second of "
-    "all together, by the number T of readers; besides, those of each kind. There are 11 times "
-    "--keys elements at the beginning, of which --keys are looked up (the paper: 1,048,576) and "
-    "the others erased; while there are 22 times as many the inserting thread waits.";
+    "numbers to strings of 1000 bytes; T threads look up random keys and copy the values, one "
+    "thread inserts new keys, one erases old ones, all without a pause. Operations per second of "
+    "all threads and of each kind, by the number T of readers. The table starts with 11 times "
+    "--keys elements, of which --keys are looked up (the paper: 1,048,576) and the others erased; "
+    "the inserting thread waits while there are 22 times --keys elements.";
 
 struct options {
   bench::seconds_option seconds;
@@ -57,7 +57,7 @@ class measurement {
         [this](const std::atomic<bool>& stopped) { return guarded_->erase(erased_, stopped); });
     const bench::timed_outcome outcome = bench::run_together(bodies, time);
     if (guarded_->table().size() != keys_ + inserted_ - erased_) {
-      throw std::runtime_error("the table does not have what was inserted and not erased");
+      throw std::runtime_error("the table lost an element or kept an erased one");
     }
     found.point("hash_table_bench", readers, "more", "operations per second",
                 outcome.per_second(outcome.total()));
@@ -71,7 +71,7 @@ class measurement {
   }
 
  private:
-  // As many as at the beginning.
+  // Restores the initial number of elements.
   void refill() {
     bench::string_table& table = guarded_->table();
     for (; inserted_ - erased_ > 10 * keys_; ++erased_) table.erase(erased_);
@@ -82,7 +82,7 @@ class measurement {
 
   std::uint64_t keys_;
   std::unique_ptr<bench::guarded_table> guarded_;
-  // The next key to be erased, and the next to be inserted; each belongs to one thread.
+  // The next key to erase and the next to insert; each is accessed by one thread only.
   alignas(128) std::uint64_t erased_;
   alignas(128) std::uint64_t inserted_;
 };
@@ -95,8 +95,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-}  // namespace
+const bench::registration here("hash_table_bench",
+                               [] { return bench::benchmark_of_locks(description, measure); });
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "hash_table_bench", description, options{}, measure);
-}
+}  // namespace

@@ -4,22 +4,20 @@
 #include <rivals/pf_q.hpp>
 #include <stdexcept>
 
-#include "comparison.hpp"
-#include "locks/timed_run.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Inter-lock interference (BRAVO 5.1, Fig. 1): 64 threads draw a lock from a pool by lot, "
-    "lock "
-    "it for reading, take 20 steps of a random number generator, unlock, and take 100 steps. "
-    "Nobody "
+    "Inter-lock interference (BRAVO 5.1, Fig. 1): 64 threads lock a random lock of a pool for "
+    "reading, take 20 steps of a random number generator, unlock, and take 100 steps. No thread "
     "writes. Acquisitions per second by the size of the pool, where all locks share the table of "
-    "visible readers, and where each lock has a table of its own of 4096 slots; and the former as "
-    "a fraction of the latter, the two measured in turns. bravo-ba has Readmost's policy, "
-    "bravo-ba-paper the paper's, each over a phase-fair queue lock.";
+    "visible readers, and where each lock has its own table of 4096 slots; and the former as a "
+    "fraction of the latter. bravo-ba has Readmost's policy, bravo-ba-paper the paper's, each over "
+    "a phase-fair queue lock.";
 
 struct options {
   bench::seconds_option seconds;
@@ -42,7 +40,7 @@ class generator {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
     state_ ^= state_ << 17;
-    // The steps are what is to take time.
+    // Keeps the compiler from dropping the steps, which are there to take time.
     asm volatile("" : "+r"(state_));
   }
   // From 0 to below `bound`.
@@ -69,10 +67,10 @@ class pool {
     return outcome.per_second(outcome.total());
   }
 
-  // Throws if a hold is left, which would keep a writer out for ever.
+  // Throws if a read hold is left over: it would block writers forever.
   void require_free() {
     for (std::size_t i = 0; i < size_; ++i) {
-      if (!locks_[i].lock.try_lock()) throw std::runtime_error("a lock is held that nobody holds");
+      if (!locks_[i].lock.try_lock()) throw std::runtime_error("a read hold is left over");
       locks_[i].lock.unlock();
     }
   }
@@ -113,52 +111,37 @@ void measure_policy(const options& chosen, bench::effort effort, bench::figures&
   for (const unsigned size : sizes) {
     pool<readmost::bravo<rivals::pf_q, Policy>> sharing(size);
     pool<readmost::bravo<rivals::pf_q, with_private_tables<Policy>>> apart(size);
-    // The locks become biased, and their memory comes to be.
+    // The locks become biased, and their memory is touched.
     sharing.acquisitions_per_second(chosen.threads, time / 4);
     apart.acquisitions_per_second(chosen.threads, time / 4);
-    bench::percentiles of_sharing;
-    bench::percentiles of_apart;
-    bench::percentiles fractions;
+    double shared = 0;
+    double own = 0;
     for (int round = 0; round < rounds; ++round) {
-      double shared = 0;
-      double own = 0;
-      // Neither always comes after the other.
-      for (const bool first : {round % 2 == 0, round % 2 != 0}) {
-        if (first) {
-          shared = sharing.acquisitions_per_second(chosen.threads, time);
-        } else {
-          own = apart.acquisitions_per_second(chosen.threads, time);
-        }
-      }
-      of_sharing.add_ns(shared);
-      of_apart.add_ns(own);
-      fractions.add_ns(shared / own);
+      // By turns, in an order of which neither always comes second.
+      if (round % 2 != 0) own += apart.acquisitions_per_second(chosen.threads, time) / rounds;
+      shared += sharing.acquisitions_per_second(chosen.threads, time) / rounds;
+      if (round % 2 == 0) own += apart.acquisitions_per_second(chosen.threads, time) / rounds;
     }
     sharing.require_free();
     apart.require_free();
-    found.point("Acquisitions, one table for all locks", size, "more", "per second",
-                of_sharing.median());
-    found.point("Acquisitions, a table for each lock", size, "neither", "per second",
-                of_apart.median());
-    found.point("Inter-lock interference", size, "more", "of the ideal", fractions.median());
+    found.point("Acquisitions, one table for all locks", size, "more", "per second", shared);
+    found.point("Acquisitions, a table for each lock", size, "neither", "per second", own);
+    found.point("Inter-lock interference", size, "more", "of the ideal", shared / own);
   }
 }
 
-}  // namespace
+struct policy {
+  const char* name;
+  void (*measure)(const options&, bench::effort, bench::figures&);
+};
 
-int main(int argc, char** argv) {
-  options chosen;
-  const auto measure = [&](const std::string& name, bench::effort effort, bench::figures& found) {
-    if (name == "bravo-ba") {
-      measure_policy<readmost::bravo_policy>(chosen, effort, found);
-    } else {
-      measure_policy<readmost::bravo_paper_policy>(chosen, effort, found);
-    }
-  };
-  return bench::compare(argc, argv,
-                        {"lock_interference",
-                         description,
-                         {"bravo-ba", "bravo-ba-paper"},
-                         measure,
-                         [&](CLI::App& app) { chosen.add_to(app); }});
-}
+const bench::registration here("lock_interference", [] {
+  const std::vector<policy> all{{"bravo-ba", measure_policy<readmost::bravo_policy>},
+                                {"bravo-ba-paper", measure_policy<readmost::bravo_paper_policy>}};
+  return bench::benchmark_of<options>(
+      description, all, [](const policy& one, const options& chosen, auto effort, auto& found) {
+        one.measure(chosen, effort, found);
+      });
+});
+
+}  // namespace

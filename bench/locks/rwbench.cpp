@@ -1,18 +1,16 @@
 // RWBench (BRAVO 5.4, Fig. 4).
 #include <fmt/core.h>
 
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "RWBench (BRAVO 5.4, Fig. 4): loops per second of all threads together. Each decides by "
-    "lot, "
-    "with probability P, whether to write; takes 10 steps of std::mt19937 under the lock, then 0 "
-    "to 199 steps without it.";
+    "RWBench (BRAVO 5.4, Fig. 4): loops per second of all threads together. Each loop writes with "
+    "probability P, takes 10 steps of std::mt19937 under the lock, then 0 to 199 steps without it.";
 
 struct options {
   bench::seconds_option seconds;
@@ -59,8 +57,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-}  // namespace
+const bench::registration here("rwbench_locks",
+                               [] { return bench::benchmark_of_locks(description, measure); });
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "rwbench_locks", description, options{}, measure);
-}
+}  // namespace

@@ -5,20 +5,21 @@
 #include <algorithm>
 #include <readmost/detail/platform/platform.hpp>
 
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Readers that sleep inside (FCP Fig. 20): of --readers threads that read without a rest, "
-    "some sleep in each section; by how many of them do. One thread for each CPU does nothing but "
-    "give up that CPU, so that who sleeps is away for a while, and one thread writes now and then. "
-    "To sleep is to call sched_yield, as in the paper, or to be asleep for so many microseconds. "
-    "Sections per second of the readers, and of those who do not sleep; how long the writer waits "
-    "for its lock, in nanoseconds.";
+    "Readers that sleep inside sections (FCP Fig. 20): of --readers threads that read without a "
+    "pause, some sleep in each section; by the number of those. One thread per CPU does nothing "
+    "but "
+    "yield, so that a sleeper stays off its CPU for a while, and one thread writes now and then. A "
+    "sleeper calls sched_yield, as in the paper, or sleeps for some microseconds. Sections per "
+    "second of the readers and of those that do not sleep; the writer's waits for the lock, in "
+    "nanoseconds.";
 
 struct options {
   bench::seconds_option seconds;
@@ -36,7 +37,6 @@ struct options {
   }
 };
 
-// What has to be told of the sections and the waits while so many of the readers sleep.
 void measure_sleepers(const bench::contender& lock, const options& chosen, unsigned sleepers,
                       std::chrono::microseconds sleep, std::chrono::nanoseconds time,
                       bench::figures& found) {
@@ -55,11 +55,12 @@ void measure_sleepers(const bench::contender& lock, const options& chosen, unsig
   std::vector<bench::timed_body> bodies;
   for (unsigned i = 0; i < chosen.readers; ++i) {
     bodies.push_back([&, sleeps = i < sleepers](const std::atomic<bool>& stopped) {
-      return sleeps ? counter->read_and_stay(fall_asleep, stopped) : counter->read(10, 0, stopped);
+      return sleeps ? counter->read_and_call(fall_asleep, stopped) : counter->read(10, 0, stopped);
     });
   }
   bodies.push_back([&](const std::atomic<bool>& stopped) {
-    return counter->write_and_wait(pause, waits, stopped);
+    return counter->write_timed(
+        pause, [&](auto asked, auto acquired) { waits.add(acquired - asked); }, stopped);
   });
   for (unsigned i = 0; i < readmost::detail::platform::usable_cpus(); ++i) {
     bodies.push_back([](const std::atomic<bool>& stopped) -> std::uint64_t {
@@ -99,8 +100,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-}  // namespace
+const bench::registration here("lock_sleeping_readers",
+                               [] { return bench::benchmark_of_locks(description, measure); });
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "lock_sleeping_readers", description, options{}, measure);
-}
+}  // namespace

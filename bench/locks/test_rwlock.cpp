@@ -1,16 +1,15 @@
 // test_rwlock of liburcu's benchmarks, as the BRAVO paper runs it (5.3, Fig. 3).
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "test_rwlock T 1 10 -c 10 -e 10 -d 1000 (BRAVO 5.3, Fig. 3): T readers count down from 10 "
-    "inside the lock, again and again; one writer counts down from 10 inside and from 1000 "
-    "outside. "
-    "What all of them do per second together, by the number of readers; and what the writer does.";
+    "test_rwlock T 1 10 -c 10 -e 10 -d 1000 (BRAVO 5.3, Fig. 3): T readers repeatedly count down "
+    "from 10 inside the section; one writer counts down from 10 inside and from 1000 outside. "
+    "Sections per second of all threads and of the writer, by the number of readers.";
 
 struct options {
   bench::seconds_option seconds;
@@ -42,14 +41,13 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
     bench::require_no_write_lost(*counter, outcome.counts.back());
     found.point("test_rwlock", readers, "more", "sections per second",
                 outcome.per_second(outcome.total()));
-    // Who starves the writer has more time for reading.
+    // A lock that starves the writer has more time for readers.
     found.point("test_rwlock, the writer", readers, "neither", "sections per second",
                 outcome.per_second(outcome.counts.back()));
   }
 }
 
-}  // namespace
+const bench::registration here("test_rwlock",
+                               [] { return bench::benchmark_of_locks(description, measure); });
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "test_rwlock", description, options{}, measure);
-}
+}  // namespace

@@ -1,118 +1,136 @@
-// How long a write lock takes to get: while another thread reads without a rest; among threads that
-// have read once; and, from the moment the last of them leaves, after readers that slept inside.
-// Counters: median, 99th percentile and maximum in ns, one clock call included (what `empty`
-// shows); for our class also the rounds of consensus during the run.
-#include <benchmark/benchmark.h>
-
+// How long a writer waits for the lock.
 #include <algorithm>
-#include <boost/math/statistics/univariate_statistics.hpp>
-#include <chrono>
-#include <string>
-#include <type_traits>
-#include <vector>
+#include <latch>
+#include <thread>
 
-#include "background_readers.hpp"
-#include "measured_locks.hpp"
-#include "run_benchmarks.hpp"
-#include "statistics/statistics.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/batches.hpp"
+#include "harness/sleep_rounds.hpp"
+#include "harness/workers.hpp"
+#include "statistics.hpp"
 
 namespace {
 
-using bench::clock;
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
 
-// Measures a write lock after each prepare(), from when it is asked for or from start(), whichever
-// is later.
-template <class Lock, class Prepare, class Start>
-void measure_writes(benchmark::State& state, Lock& lock, Prepare prepare, Start start) {
-  bench::holder<Lock> mine(lock);
-  std::vector<double> waits;
-  const readmost::detail::statistics before = readmost::detail::collect_statistics();
-  for (auto _ : state) {
-    prepare(mine);
-    const auto asked = clock::now();
-    mine.lock();
-    const auto entered = clock::now();
-    const std::chrono::duration<double> wait = entered - std::max(asked, start());
-    mine.unlock();
-    state.SetIterationTime(wait.count());
-    waits.push_back(wait.count() * 1e9);
-  }
-  const readmost::detail::statistics after = readmost::detail::collect_statistics();
-  std::sort(waits.begin(), waits.end());
-  state.counters["median_ns"] = boost::math::statistics::median(waits);
-  state.counters["p99_ns"] = waits[(waits.size() - 1) * 99 / 100];
-  state.counters["max_ns"] = waits.back();
-  if constexpr (std::is_same_v<Lock, readmost::shared_mutex>) {
-    const auto per_thousand_writes = [&](std::uint64_t from, std::uint64_t to) {
-      return 1000 * static_cast<double>(to - from) / static_cast<double>(waits.size());
+constexpr const char* description =
+    "How long a writer waits for the lock, in nanoseconds, one call of the clock included: against "
+    "a reader without a pause, every 10 and every 200 us; among 64 threads that have read and now "
+    "wait for something else; and after 4 readers that slept in their sections, from the moment "
+    "the "
+    "last one begins to leave. For prwlock also the rounds of consensus per 1000 writes.";
+
+class measurement {
+ public:
+  measurement(const bench::contender& lock, bench::effort much, bench::figures& found)
+      : lock_(lock), effort_(much), found_(found), counter_(lock.make_counter()) {}
+
+  void against_reader(std::chrono::microseconds gap, const char* table) {
+    const bench::workers reader(
+        1,
+        [this](const std::atomic<bool>& stopped, unsigned, std::atomic<std::uint64_t>& reads) {
+          counter_->read_and_call(
+              [&reads] {
+                reads.store(reads.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+              },
+              stopped);
+        },
+        10'000);
+    // The gap lets the fast path of readers come back.
+    const auto pause = [&] {
+      reader.wait_for(1);
+      bench::spin_for(gap);
     };
-    state.counters["rounds_by_reports"] =
-        per_thousand_writes(before.rounds_by_reports, after.rounds_by_reports);
-    state.counters["rounds_by_membarrier"] =
-        per_thousand_writes(before.rounds_by_membarrier, after.rounds_by_membarrier);
+    measure(table, 1000, pause, when_asked);
   }
-}
 
-const auto when_asked = [] { return clock::time_point::min(); };
-
-template <class Lock>
-void against_hot_reader(benchmark::State& state) {
-  const auto gap = std::chrono::microseconds(state.range(0));
-  bench::alone_on_its_line<Lock> shared;
-  bench::hot_reader<Lock> reader(shared.lock);
-  // The gap lets the readers' fast path come back.
-  const auto pause = [gap, &reader](auto&) {
-    reader.wait_for_reads(1);
-    const auto over = clock::now() + gap;
-    while (clock::now() < over) {
+  void among_idle_threads() {
+    constexpr int count = 64;
+    std::latch have_read(count);
+    std::latch over(1);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([&] {
+        counter_->read_times(1000, 0);
+        have_read.count_down();
+        over.wait();
+      });
     }
-  };
-  measure_writes(state, shared.lock, pause, when_asked);
-}
-
-template <class Lock>
-void among_idle_threads(benchmark::State& state) {
-  bench::alone_on_its_line<Lock> shared;
-  bench::idle_readers<Lock> readers(shared.lock, static_cast<int>(state.range(0)));
-  // Reads between the writes, so that the readers' fast path comes back here too.
-  measure_writes(state, shared.lock, [](auto& mine) { bench::read(mine, 1000); }, when_asked);
-}
-
-template <class Lock>
-void after_sleeping_readers(benchmark::State& state) {
-  bench::alone_on_its_line<Lock> shared;
-  bench::sleeping_readers<Lock> readers(shared.lock, static_cast<int>(state.range(0)));
-  measure_writes(
-      state, shared.lock, [&readers](auto&) { readers.fall_asleep(); },
-      [&readers] { return readers.last_left(); });
-}
-
-struct register_latency {
-  template <class Lock>
-  void operator()(const std::string& name) const {
-    // Fixed numbers of writes: how many fit into a time would depend on the latency itself.
-    benchmark::RegisterBenchmark(("hot_reader/" + name).c_str(), against_hot_reader<Lock>)
-        ->ArgName("gap_us")
-        ->Arg(10)
-        ->Arg(200)
-        ->Iterations(1000)
-        ->UseManualTime();
-    benchmark::RegisterBenchmark(("idle_threads/" + name).c_str(), among_idle_threads<Lock>)
-        ->ArgName("threads")
-        ->Arg(64)
-        ->Iterations(1000)
-        ->UseManualTime();
-    benchmark::RegisterBenchmark(("sleeping_readers/" + name).c_str(), after_sleeping_readers<Lock>)
-        ->ArgName("threads")
-        ->Arg(4)
-        ->Iterations(300)
-        ->UseManualTime();
+    have_read.wait();
+    // Reads between the writes let the fast path of readers come back.
+    measure(
+        "Write lock among 64 idle threads that have read", 1000,
+        [&] { counter_->read_times(1000, 0); }, when_asked);
+    over.count_down();
   }
+
+  void after_sleeping_readers() {
+    constexpr unsigned count = 4;
+    bench::sleep_rounds rounds(count);
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < count; ++i) {
+      threads.emplace_back([this, &rounds, i] {
+        while (rounds.begin()) {
+          counter_->read_times(200, 0);
+          std::atomic<bool> slept{false};
+          const auto sleep = [&] {
+            rounds.sleep(i);
+            slept = true;
+          };
+          counter_->read_and_call(sleep, slept);
+        }
+      });
+    }
+    measure(
+        "Write lock after 4 readers slept inside, from the last one's leaving", 300,
+        [&] { rounds.fall_asleep(); }, [&] { return rounds.last_left(); });
+    rounds.end();
+  }
+
+ private:
+  static constexpr auto when_asked = [] { return clock::time_point::min(); };
+
+  // A wait begins when the lock is asked for or at start(), whichever is later.
+  template <class Prepare, class Start>
+  void measure(const char* table, unsigned times, Prepare prepare, Start start) {
+    bench::percentiles waits;
+    const readmost::statistics before = readmost::collect_statistics();
+    std::atomic<bool> done{false};
+    counter_->write_timed(
+        prepare,
+        [&](clock::time_point asked, clock::time_point acquired) {
+          waits.add(acquired - std::max(asked, start()));
+          done = waits.count() == effort_.times(times);
+        },
+        done);
+    const readmost::statistics after = readmost::collect_statistics();
+    found_.latency(table, waits);
+    if (lock_.name() != "prwlock") return;
+    const auto rounds = [&](const char* name, std::uint64_t from, std::uint64_t to) {
+      found_.neutral(table, name, "per 1000 writes",
+                     1000 * static_cast<double>(to - from) / static_cast<double>(waits.count()));
+    };
+    rounds("rounds by reports", before.rounds_by_reports, after.rounds_by_reports);
+    rounds("rounds by membarrier", before.rounds_by_membarrier, after.rounds_by_membarrier);
+  }
+
+  const bench::contender& lock_;
+  bench::effort effort_;
+  bench::figures& found_;
+  std::unique_ptr<bench::guarded_counter> counter_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  bench::for_each_lock(register_latency{});
-  return bench::run_benchmarks(argc, argv);
+void measure(const bench::contender& lock, const bench::no_options&, bench::effort much,
+             bench::figures& found) {
+  measurement of(lock, much, found);
+  of.against_reader(10us, "Write lock against a reader without a pause, every 10 us");
+  of.against_reader(200us, "Write lock against a reader without a pause, every 200 us");
+  of.among_idle_threads();
+  of.after_sleeping_readers();
 }
+
+const bench::registration here("write_latency",
+                               [] { return bench::benchmark_of_locks(description, measure); });
+
+}  // namespace

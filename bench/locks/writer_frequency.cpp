@@ -1,20 +1,20 @@
-// Readers and a writer that waits between its writes (FCP Fig. 21), for locks; writer_frequency
-// is the same for RCU.
+// Readers and a writer that pauses between its writes (FCP Fig. 21). rcu/writer_frequency.cpp is
+// the same for RCU.
 #include <algorithm>
 #include <readmost/detail/platform/platform.hpp>
 
-#include "locks/compare_locks.hpp"
-#include "locks/timed_run.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "harness/batches.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
-using clock = std::chrono::steady_clock;
 
 constexpr const char* description =
-    "Sections per second of readers, and of a writer that waits between two of its own (FCP "
-    "Fig. 21), by how long it waits, in microseconds. One reader less than CPUs, but at least one; "
-    "all sections count down from 10, and the writer spins while it waits.";
+    "Sections per second of readers, and of a writer that pauses between two writes (FCP Fig. 21), "
+    "by the length of the pause in microseconds. One reader less than CPUs, but at least one; all "
+    "sections count down from 10, and the writer spins during the pause.";
 
 struct options {
   bench::seconds_option seconds;
@@ -32,18 +32,16 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
              bench::figures& found) {
   for (const unsigned delay : chosen.delays) {
     const auto counter = lock.make_counter();
-    const std::function<void()> pause = [delay] {
-      if (delay == 0) return;
-      const auto over = clock::now() + std::chrono::microseconds(delay);
-      while (clock::now() < over) {
-      }
+    const auto pause = [delay] {
+      if (delay != 0) bench::spin_for(std::chrono::microseconds(delay));
     };
     std::vector<bench::timed_body> bodies(chosen.readers, [&](const std::atomic<bool>& stopped) {
       return counter->read(10, 0, stopped);
     });
     bench::percentiles waits;
     bodies.push_back([&](const std::atomic<bool>& stopped) {
-      return counter->write_and_wait(pause, waits, stopped);
+      return counter->write_timed(
+          pause, [&](auto asked, auto acquired) { waits.add(acquired - asked); }, stopped);
     });
     const bench::timed_outcome outcome =
         bench::run_together(bodies, chosen.seconds.point(effort, 200ms));
@@ -59,8 +57,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-}  // namespace
+const bench::registration here("lock_writer_frequency",
+                               [] { return bench::benchmark_of_locks(description, measure); });
 
-int main(int argc, char** argv) {
-  return bench::compare_locks(argc, argv, "lock_writer_frequency", description, options{}, measure);
-}
+}  // namespace

@@ -1,4 +1,4 @@
-#include "machine_costs.hpp"
+#include "machine/costs.hpp"
 
 #include <sys/mman.h>
 
@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "big_reader_lock.hpp"
-#include "percentiles.hpp"
-#include "pinned_thread.hpp"
+#include "contenders/rcu/big_reader_lock.hpp"
+#include "harness/percentiles.hpp"
+#include "machine/pinned_thread.hpp"
 
 namespace bench {
 
@@ -29,14 +29,13 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// The compiler knows neither the value from here on nor what is done with it.
+// Hides the value and its use from the compiler.
 template <class T>
 [[gnu::always_inline]] inline void hide(T& value) {
   asm volatile("" : "+r"(value));
 }
 
-// The median of what run() takes, divided by how many operations are in it. What interrupts it now
-// and then does not count.
+// The median time of run(), divided by its number of operations. Interruptions do not count.
 template <class Run>
 double per_operation(sample_count samples, double operations, Run run) {
   run();
@@ -63,8 +62,8 @@ struct unmap {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// One cycle through all of them, each order as likely (Sattolo). In huge pages where there are any:
-// what is measured is the memory, not the page tables.
+// A random cycle through all links (Sattolo). In huge pages where possible, so that the page tables
+// do not count.
 std::unique_ptr<link[], unmap> ring_of(std::size_t count) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   const std::size_t bytes = (count * sizeof(link) + huge_page - 1) / huge_page * huge_page;
@@ -81,7 +80,7 @@ std::unique_ptr<link[], unmap> ring_of(std::size_t count) {
   return links;
 }
 
-// Lines that a partner on another CPU writes, all of them, and then we use, in turns.
+// Lines that a partner on another CPU writes, and then this thread uses, by turns.
 class shared_lines {
  public:
   static constexpr unsigned count = 256;
@@ -105,7 +104,7 @@ class shared_lines {
   shared_lines(const shared_lines&) = delete;
   shared_lines& operator=(const shared_lines&) = delete;
 
-  // After the partner has written all lines: how long we take to use them.
+  // The time of using all lines after the partner has written them.
   clock::duration one_turn() {
     const unsigned turn = turn_.load(std::memory_order_relaxed);
     turn_.store(turn + 1, std::memory_order_release);
@@ -118,7 +117,7 @@ class shared_lines {
  private:
   static constexpr unsigned over = ~0U;
 
-  // No two in one pair of lines, which processors like to fetch together.
+  // One per pair of lines: processors fetch pairs.
   struct alignas(128) line {
     std::atomic<std::uint64_t> count{0};
     spinlock lock;
@@ -150,7 +149,7 @@ class shared_lines {
         });
       case transferred::lock:
         return each([](line& at) {
-          // What it guards is on its line: the next one waits for that.
+          // The guarded counter is on the line of the lock: the next access waits for it.
           at.lock.lock();
           const std::uint64_t seen = at.count.load(std::memory_order_relaxed);
           at.count.store(seen + 1, std::memory_order_relaxed);
@@ -160,8 +159,7 @@ class shared_lines {
     }
   }
 
-  // In random order, each only when the one before is done: the next index depends on its result,
-  // which is 0.
+  // In random order, each after the one before: the next index depends on its result, which is 0.
   template <class Use>
   void each(Use use) {
     std::uint64_t at = 0;
@@ -177,7 +175,7 @@ class shared_lines {
   transferred what_;
   std::array<line, count> lines_;
   std::array<unsigned, count> order_{};
-  // How often each line has been used, by both; handed over with the turn.
+  // How often both threads have used each line; handed over with the turn.
   std::uint64_t used_ = 0;
   alignas(128) std::atomic<unsigned> turn_{0};
   std::thread partner_;
@@ -271,7 +269,7 @@ double cost_of_cmpxchg_increment(sample_count samples) {
   });
 }
 
-// With a store before it: a fence that has nothing to wait for is not what one is paid for.
+// With a store before it, so that the fence has to wait.
 double cost_of_fence(sample_count samples) {
   counter_line mine;
   return per_operation(samples, times, [&] {
@@ -316,7 +314,7 @@ std::optional<double> cost_of_contended_increment(sample_count samples) {
   });
   while (both.count.load() == 0) std::this_thread::yield();
   percentiles found;
-  // The partner may be off its CPU: only what it has met counts.
+  // The partner may be off its CPU: counts only samples that it disturbed.
   const auto enough = clock::now() + std::chrono::seconds(1);
   while (found.count() < samples.count && (found.count() == 0 || clock::now() < enough)) {
     const std::uint64_t before = both.count.load();
@@ -331,9 +329,9 @@ std::optional<double> cost_of_contended_increment(sample_count samples) {
   return found.median() / at_once;
 }
 
-machine_costs measure_machine(sample_count samples) {
+operation_costs measure_operations(sample_count samples) {
   const cache_sizes cache = caches();
-  machine_costs found;
+  operation_costs found;
   found.clock_cycle = cost_of_cycle(samples);
   found.instruction = cost_of_instruction(samples);
   found.l1_hit = cost_of_load(cache.first / 2, samples);

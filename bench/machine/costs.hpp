@@ -1,5 +1,6 @@
-// What the machine's own operations cost (RCU Table 1; the slides of the RCU paper,
-// "Instruction/Pipeline Costs"), measured one by one.
+// The cost of single machine operations (RCU Table 1; the slides of the RCU paper,
+// "Instruction/Pipeline Costs"). `readmost machine` measures others: what the library's own
+// operations wait for.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,8 @@
 
 namespace bench {
 
-// Nanoseconds. Those with a second CPU in them are missing where there is only one.
-struct machine_costs {
+// In nanoseconds. Costs that involve a second CPU are missing where there is only one.
+struct operation_costs {
   double clock_cycle = 0;
   double instruction = 0;
   double l1_hit = 0;
@@ -26,8 +27,8 @@ struct machine_costs {
   std::optional<double> contended_increment;
 };
 
-// Sizes in bytes of the first CPU's data caches; as the kernel knows them, else as they commonly
-// are. (sysconf tells of some processors what all their last caches hold together.)
+// Sizes in bytes of the first CPU's data caches, from the kernel, else common ones. (sysconf
+// returns the sum of all last-level caches on some processors.)
 struct cache_sizes {
   std::size_t first;
   std::size_t second;
@@ -35,21 +36,20 @@ struct cache_sizes {
 };
 cache_sizes caches();
 
-// How many times each operation is timed; the median counts.
+// How often each operation is timed. The result is the median.
 struct sample_count {
   unsigned count = 101;
 };
 
-machine_costs measure_machine(sample_count samples);
+operation_costs measure_operations(sample_count samples);
 
-// One by one, also for who needs only some. Each of dependent operations, so that what is counted
-// is how long one takes.
+// Single costs. The operations depend on one another, so that the result is the latency of one.
 
-// An addition that needs the one before; the clock as the processor runs now.
+// An addition that needs the one before: a cycle at the present clock frequency.
 double cost_of_cycle(sample_count samples);
-// One of many additions that do not need one another.
+// One of many independent additions.
 double cost_of_instruction(sample_count samples);
-// Follows pointers through so many bytes, in random order, a cache line each.
+// Follows pointers through so many bytes, in random order, one per cache line.
 double cost_of_load(std::size_t bytes, sample_count samples);
 double cost_of_atomic_increment(sample_count samples);
 double cost_of_cmpxchg_increment(sample_count samples);
@@ -59,14 +59,14 @@ double cost_of_local_lock(sample_count samples);
 // On a line that another CPU wrote last.
 enum class transferred {
   increment,     // atomic increment
-  blind,         // compare-and-swap without a look at the line before
-  invalidating,  // load, then compare-and-swap: fetches the line, then takes it away from the other
+  blind,         // compare-and-swap without loading the line before
+  invalidating,  // load, then compare-and-swap: fetches the line, then invalidates the other copy
   lock           // a spinlock, taken and released
 };
 std::optional<double> cost_of_transfer(transferred what, sample_count samples);
 
-// An atomic increment of what another CPU increments all the while. Less than a transfer: a CPU
-// that has the line increments it several times before it loses it.
+// An atomic increment of a counter that another CPU increments meanwhile. Costs less than a
+// transfer: a CPU that has the line increments it several times before it loses the line.
 std::optional<double> cost_of_contended_increment(sample_count samples);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// How threads that ought to run show that they do: there may be others on their CPUs.
+// How threads show that they run: other threads may occupy their CPUs.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class heartbeats {
   };
 
   pulse& add() { return all_.emplace_back(); }
-  // Whether each has beaten since the call before.
+  // Whether each thread has beaten since the last call.
   bool all_alive() {
     bool all = true;
     for (pulse& one : all_) {

@@ -1,17 +1,16 @@
-// Measurements of the machine, as far as any machine can be held to them.
-#include "machine_costs.hpp"
-
+// Bounds that measurements of any machine keep.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "heartbeats.hpp"
-#include "pinned_thread.hpp"
-#include "receivers.hpp"
-#include "versions.hpp"
-#include "workers.hpp"
+#include "harness/workers.hpp"
+#include "machine/costs.hpp"
+#include "machine/heartbeats.hpp"
+#include "machine/pinned_thread.hpp"
+#include "machine/receivers.hpp"
+#include "machine/versions.hpp"
 
 namespace {
 
@@ -21,7 +20,7 @@ TEST(machine_costs, are_in_order) {
   const double cycle = bench::cost_of_cycle(few);
   EXPECT_GT(cycle, 0.05);
   EXPECT_LT(cycle, 20);
-  // One at a time, and several at a time.
+  // Independent instructions overlap.
   EXPECT_LT(bench::cost_of_instruction(few), cycle);
   const bench::cache_sizes cache = bench::caches();
   EXPECT_LE(cache.first, cache.second);

@@ -1,12 +1,12 @@
-// What it costs to have threads take notice, by what means (FCP Table 2 and section 3.1).
+// The cost of a message to threads, by several means (FCP Table 2 and section 3.1).
 #include <algorithm>
 #include <cmath>
 #include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
-#include "comparison.hpp"
-#include "rcu/machine_costs.hpp"
-#include "rcu/receivers.hpp"
+#include "harness/benchmark.hpp"
+#include "machine/costs.hpp"
+#include "machine/receivers.hpp"
 
 namespace {
 
@@ -14,16 +14,16 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 constexpr const char* description =
-    "How long it takes until every one of some threads has got a message, by number of threads: "
+    "The time until all of some threads have received a message, by number of threads: "
     "membarrier(2), which interrupts each other CPU that runs a thread of the process (the paper's "
     "IPI, FCP Table 2); a signal to each, whose handler answers; a futex wake of sleeping "
     "threads, which answer; a store to a cache line that each of them polls, and answers on one of "
     "its own. Up to one less than CPUs, but at least 1: the sender needs one itself. A message "
-    "counts only if all receivers have just been seen to run. Medians, in nanoseconds and in clock "
-    "cycles, and the standard deviation of the quickest 99%: the rest was interrupted itself.";
+    "counts only if all receivers ran just before it. Medians, in nanoseconds and in clock cycles, "
+    "and the standard deviation of the quickest 99%: the others were interrupted.";
 
-// Measures send(), which returns when everybody has got it. Between two messages receivers go back
-// to what they were doing.
+// Measures send(), which returns when all receivers have the message. Between two messages
+// receivers go on with their work.
 template <class Receivers, class Send>
 void measure_sending(unsigned threads, bench::effort chosen, bench::figures& found,
                      Receivers& receivers, Send send) {
@@ -40,7 +40,7 @@ void measure_sending(unsigned threads, bench::effort chosen, bench::figures& fou
     }
     const bool running = receivers.all_running();
     const auto begin = clock::now();
-    // Where a receiver never gets a CPU to itself, that is what there is to tell.
+    // Measures nevertheless if the receivers never all run.
     if (!running && begin < too_late) {
       std::this_thread::yield();
       continue;
@@ -66,8 +66,8 @@ void measure_sending(unsigned threads, bench::effort chosen, bench::figures& fou
               std::sqrt(variance));
 }
 
-// From `least` to as many receivers as can run: all where those are few, else powers of two and the
-// last.
+// Numbers of receivers, from `least` to as many as can run: all of them up to 4, then powers of
+// two.
 std::vector<unsigned> steps(unsigned least) {
   const unsigned most = std::max(readmost::detail::platform::usable_cpus(), 2U) - 1;
   std::vector<unsigned> found;
@@ -97,16 +97,19 @@ void answered(bench::effort chosen, bench::figures& found) {
   }
 }
 
-}  // namespace
+struct means {
+  const char* name;
+  void (*measure)(bench::effort, bench::figures&);
+};
 
-int main(int argc, char** argv) {
-  const auto measure = [](const std::string& name, bench::effort chosen, bench::figures& found) {
-    if (name == "membarrier") membarrier(chosen, found);
-    if (name == "signal") answered<bench::signalled_threads>(chosen, found);
-    if (name == "futex-wake") answered<bench::sleeping_threads>(chosen, found);
-    if (name == "cache-line") answered<bench::polling_threads>(chosen, found);
-  };
-  return bench::compare(
-      argc, argv,
-      {"message_cost", description, {"membarrier", "signal", "futex-wake", "cache-line"}, measure});
-}
+const bench::registration here("message_cost", [] {
+  const std::vector<means> all{{"membarrier", membarrier},
+                               {"signal", answered<bench::signalled_threads>},
+                               {"futex-wake", answered<bench::sleeping_threads>},
+                               {"cache-line", answered<bench::polling_threads>}};
+  return bench::benchmark_of(description, all, [](const means& by, auto chosen, auto& found) {
+    by.measure(chosen, found);
+  });
+});
+
+}  // namespace

@@ -1,5 +1,4 @@
-// Threads on CPUs of their own, for measurements of what goes on between two CPUs. Contenders are
-// never pinned.
+// Pinned threads, for measurements between two CPUs. Contenders are never pinned.
 #pragma once
 
 #include <pthread.h>
@@ -21,7 +20,7 @@ inline std::vector<int> own_cpus() {
   return found;
 }
 
-// Keeps the calling thread on that CPU as long as this exists.
+// Pins the calling thread to a CPU during the lifetime of the object.
 class pinned {
  public:
   explicit pinned(int cpu) {

@@ -1,4 +1,4 @@
-// Threads that answer messages, by different means: send() returns when all have got it.
+// Threads that receive messages by different means: send() returns when all have the message.
 #pragma once
 
 #include <sys/syscall.h>
@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
-#include "heartbeats.hpp"
+#include "machine/heartbeats.hpp"
 
 namespace bench {
 
-// The number of a message, on a line of its own.
+// The number of a message, on a cache line of its own.
 struct alignas(64) message_number {
   std::atomic<std::uint32_t> value{0};
 
@@ -31,11 +31,11 @@ struct alignas(64) message_number {
   }
 };
 
-// Run without a rest, and know of nothing.
+// Threads that run without a pause and do not look for messages.
 class running_threads {
  public:
   explicit running_threads(unsigned count) : running_threads(count, [](unsigned) {}) {}
-  // Each calls first(number) before.
+  // Each thread calls first(number) before.
   template <class First>
   running_threads(unsigned count, First first) : begun_(count) {
     for (unsigned i = 0; i < count; ++i) {
@@ -48,12 +48,7 @@ class running_threads {
     }
     begun_.wait();
   }
-  ~running_threads() {
-    over_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  running_threads(const running_threads&) = delete;
-  running_threads& operator=(const running_threads&) = delete;
+  ~running_threads() { over_ = true; }
 
   bool all_running() { return alive_.all_alive(); }
 
@@ -61,10 +56,10 @@ class running_threads {
   heartbeats alive_;
   std::latch begun_;
   std::atomic<bool> over_{false};
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
-// Poll one line, without a rest.
+// Threads that poll one line without a pause.
 class polling_threads {
  public:
   explicit polling_threads(unsigned count) {
@@ -79,12 +74,7 @@ class polling_threads {
       });
     }
   }
-  ~polling_threads() {
-    sent_.value.store(over, std::memory_order_release);
-    for (std::thread& thread : threads_) thread.join();
-  }
-  polling_threads(const polling_threads&) = delete;
-  polling_threads& operator=(const polling_threads&) = delete;
+  ~polling_threads() { sent_.value.store(over, std::memory_order_release); }
 
   bool all_running() { return alive_.all_alive(); }
 
@@ -100,10 +90,10 @@ class polling_threads {
   message_number sent_;
   std::uint32_t last_ = 0;
   std::list<message_number> answers_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
-// Sleep on a futex.
+// Threads that sleep on a futex.
 class sleeping_threads {
  public:
   explicit sleeping_threads(unsigned count) : begun_(count) {
@@ -121,14 +111,9 @@ class sleeping_threads {
     }
     begun_.wait();
   }
-  ~sleeping_threads() {
-    publish(over);
-    for (std::thread& thread : threads_) thread.join();
-  }
-  sleeping_threads(const sleeping_threads&) = delete;
-  sleeping_threads& operator=(const sleeping_threads&) = delete;
+  ~sleeping_threads() { publish(over); }
 
-  bool all_running() { return true; }  // they need not
+  bool all_running() { return true; }  // they sleep
 
   void send() {
     publish(++last_);
@@ -149,10 +134,10 @@ class sleeping_threads {
   std::uint32_t last_ = 0;
   std::list<message_number> answers_;
   std::latch begun_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
-// Run without a rest, and answer in a signal handler. One of these at a time.
+// Threads that run without a pause and answer in a signal handler. One object at a time.
 class signalled_threads {
  public:
   explicit signalled_threads(unsigned count)

@@ -1,4 +1,4 @@
-// The processor's own clock, for what lasts less than a call of the system's.
+// The processor's own clock, for times shorter than a call of the system's clock.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace bench {
 
-// After everything before it, before everything after it. Counts alike on all CPUs where the
-// kernel takes its time from it.
+// Ordered with all instructions before and after it. Agrees on all CPUs where the kernel uses it as
+// its clock source.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   _mm_lfence();

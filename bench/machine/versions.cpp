@@ -1,4 +1,4 @@
-#include "versions.hpp"
+#include "machine/versions.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,9 +8,9 @@
 #include <readmost/rcu.hpp>
 #include <thread>
 
-#include "heartbeats.hpp"
-#include "pinned_thread.hpp"
-#include "ticks.hpp"
+#include "machine/heartbeats.hpp"
+#include "machine/pinned_thread.hpp"
+#include "machine/ticks.hpp"
 
 namespace bench {
 
@@ -22,14 +22,13 @@ std::uint64_t in_ticks(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(static_cast<double>(time.count()) / ns_per_tick());
 }
 
-// A round of the paper's experiment. Both sides agree on a time, and act at random moments after
-// it.
+// A round of the paper's experiment. Both sides act at random times after an agreed time.
 struct memory_round {
   alignas(64) std::atomic<std::uint64_t> location{0};
   alignas(64) std::atomic<std::uint64_t> begin{0};  // in ticks; 0: not yet
-  alignas(64) std::atomic<std::uint64_t> round{0};  // the reader is ready for it
+  alignas(64) std::atomic<std::uint64_t> round{0};  // the reader may begin
   std::atomic<bool> over{false};
-  // Of the reader, handed over with `done`.
+  // Written by the reader, handed over with `done`.
   alignas(64) std::uint64_t read_at = 0;
   std::uint64_t found = 0;
   std::atomic<std::uint64_t> done{0};
@@ -47,7 +46,7 @@ void read_at_random_times(memory_round& shared) {
       if (spins % 4096 == 0) std::this_thread::yield();
     }
     begin = shared.begin.load(std::memory_order_relaxed);
-    // The line is here, as it is with whoever reads again and again.
+    // Fetches the line, as a repeated reader has it.
     shared.location.load(std::memory_order_relaxed);
     const std::uint64_t when = begin + delay(random);
     while (ticks() < when) {
@@ -141,7 +140,7 @@ std::vector<std::optional<double>> measure_versions(unsigned readers,
   for (unsigned i = 0; i < times && (i < 3 || clock::now() < over);) {
     alive.all_alive();
     spin_ticks(in_ticks(spread) + pause(random));
-    // Where a reader never gets a CPU to itself, that is what there is to tell.
+    // Measures nevertheless if the readers never all run.
     if (!alive.all_alive() && clock::now() < too_late) {
       std::this_thread::yield();
       continue;
@@ -149,7 +148,7 @@ std::vector<std::optional<double>> measure_versions(unsigned readers,
     ++i;
     std::fill(after.begin(), after.end(), std::nullopt);
     const std::uint64_t begin = ticks();
-    // As begin_round() of the library does; a round that waits for nobody.
+    // As begin_round() of the library, without waiting.
     const std::uint64_t version =
         readmost::detail::default_domain.version.fetch_add(2, readmost::detail::platform::seq_cst) +
         2;

@@ -1,4 +1,4 @@
-// How long a new version stays unseen.
+// The time until readers see a new version.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,16 @@ namespace bench {
 
 struct staleness_of_memory {
   std::size_t reads = 0;
-  std::vector<double> stale_ns;  // of reads that found the old value: how old it was
+  std::vector<double> stale_ns;  // the age of the value, for each read of an old value
 };
 
-// A location that one CPU writes and another reads at random times around that, so many times or
-// for so long. Nothing where there is one CPU only.
+// One CPU writes a location, another reads it at random times around the write, in so many rounds
+// or for so long. Empty where there is one CPU only.
 staleness_of_memory measure_memory(unsigned rounds, std::chrono::nanoseconds most);
 
-// Raises the version of the default domain so many times, or for so long, and tells after how many
-// nanoseconds each of the readers has reported it; nothing if it takes longer than 1 ms. Readers
-// are in sections of RCU of that length, with rests of that length between them, and have just been
-// seen to run.
+// Raises the version of the default domain so many times, or for so long, and returns after how
+// many nanoseconds each reader reported it; no value after 1 ms. Readers run sections of RCU of
+// that length, with pauses of that length between them, and ran just before the version was raised.
 std::vector<std::optional<double>> measure_versions(unsigned readers,
                                                     std::chrono::nanoseconds section,
                                                     std::chrono::nanoseconds rest, unsigned times,

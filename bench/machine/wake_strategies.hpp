@@ -1,4 +1,4 @@
-// Ways to wake many sleepers, for bench/wake_up.cpp. docs/wake-up.md says what they showed.
+// Ways to wake many sleepers, for wake_up.cpp.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,8 +20,8 @@ namespace bench {
 
 namespace platform = readmost::detail::platform;
 
-// A round: one thread calls prepare(), others call sleep(), it calls wake(), which lets all of them
-// return from sleep(), and each calls leave().
+// In a round, one thread calls prepare(), others call sleep(), the first calls wake(), which lets
+// all others return from sleep(), and each of these calls leave().
 class wake_strategy {
  public:
   explicit wake_strategy(std::string name) : name_(std::move(name)) {}
@@ -40,7 +40,7 @@ class wake_strategy {
   std::string name_;
 };
 
-// A word to sleep on until somebody changes it.
+// A futex word to sleep on until it is opened.
 class alignas(platform::cache_line) sleeping_word {
  public:
   static constexpr std::uint32_t everybody = ~0U;
@@ -61,7 +61,7 @@ class alignas(platform::cache_line) sleeping_word {
   platform::atomic<std::uint32_t> word_{0};
 };
 
-// The waker wakes all of them itself.
+// The waker wakes all sleepers itself.
 class broadcast final : public wake_strategy {
  public:
   broadcast() : wake_strategy("broadcast") {}
@@ -104,25 +104,25 @@ class notify_all final : public wake_strategy {
   bool open_ = false;
 };
 
-// Sleepers lie in buckets by the CPU they went to sleep on. The waker wakes one in each, and that
-// one owes the rest of its bucket a wake-up. One bucket: the first thread woken does all the
-// waking.
+// Sleepers are in buckets by the CPU on which they went to sleep. The waker wakes one thread of
+// each bucket, and that thread wakes the rest of its bucket. With one bucket, the first woken
+// thread wakes all others.
 //
-// No wake-up is lost. The word is changed first, so whoever is not yet in a bucket's queue when the
-// waker comes to it does not sleep. If the waker finds the queue empty nothing is owed. Otherwise
-// `owed` was set before the thread it woke ran, and that thread, or another of the bucket that
-// comes back before it, takes the debt and wakes all that are still queued. A thread that comes
-// back for another reason finds no debt, or settles it early.
+// No wake-up is lost. The word is changed first, so a thread that is not yet in a bucket's queue
+// when the waker comes to it does not sleep. If the waker finds the queue empty, no wake-up is
+// owed. Otherwise `owed` was set before the woken thread ran, and that thread, or another of the
+// bucket that returns before it, clears `owed` and wakes all that are still queued. A thread that
+// returns for another reason finds `owed` clear, or wakes the others early.
 class by_cpu final : public wake_strategy {
  public:
   struct how {
     unsigned buckets;
-    // Buckets are told apart by a bit each on one word, or by a word each.
+    // Buckets have a bit each of one word's futex mask, or a word each.
     enum { bits, words } apart = bits;
-    // The waker wakes all of the bucket of its own CPU, where a thread that owed a wake-up would
-    // wait for the waker to leave the CPU.
+    // The waker wakes the whole bucket of its own CPU, where a woken thread would have to wait
+    // until the waker leaves the CPU.
     bool own_bucket_directly = false;
-    // So many are woken without regard to buckets; only if there were as many it goes on.
+    // So many are woken without regard to buckets first; the rest only if there were as many.
     int directly = 0;
   };
   by_cpu(std::string name, how chosen)
@@ -169,8 +169,9 @@ class by_cpu final : public wake_strategy {
   std::vector<bucket> buckets_;
 };
 
-// The waker wakes a few, and each of them as many, until one finds too few. Nobody is forgotten: a
-// wake that finds too few found all there were, and later sleepers find the word changed.
+// The waker wakes a few sleepers, and each of them as many, until one finds fewer. No sleeper is
+// left out: a wake that finds fewer has woken all that were asleep, and later sleepers find the
+// word changed.
 class tree final : public wake_strategy {
  public:
   explicit tree(int fan) : wake_strategy(fmt::format("tree-of-{}", fan)), fan_(fan) {}
@@ -198,7 +199,7 @@ class tree final : public wake_strategy {
   alignas(platform::cache_line) platform::atomic<bool> exhausted_{false};
 };
 
-// Readers blocked by a writer that unlocks.
+// Readers that wait for a writer to unlock.
 class pthread_readers final : public wake_strategy {
  public:
   pthread_readers() : wake_strategy("pthread_rwlock") {}
@@ -220,7 +221,7 @@ class readmost_readers final : public wake_strategy {
   void leave() override { lock_.unlock_shared(); }
 
  private:
-  // Under writer preference a reader wakes by itself after a millisecond to see how it stands.
+  // Under writer preference a reader wakes by itself after a millisecond and checks the lock.
   alignas(platform::cache_line) readmost::shared_mutex lock_{readmost::preference::reader};
 };
 

@@ -1,34 +1,34 @@
-// How soon sleeping threads run again once one thread lets them, and how long that thread is busy
-// with waking them (FCP 6, Fig. 19), for several ways of waking. The ways take turns, so
-// that what the machine does meanwhile falls on all of them alike.
+// How soon sleeping threads run again once a thread wakes them, and how long that thread is busy
+// with waking them (FCP 6, Fig. 19), for several ways to wake. docs/wake-up.md discusses the
+// results.
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "wake_strategies.hpp"
+#include "harness/benchmark.hpp"
+#include "machine/wake_strategies.hpp"
 
 namespace {
 
 namespace platform = readmost::detail::platform;
 
-// What the kernel says a thread of this process is doing.
+constexpr const char* description =
+    "How soon sleeping threads run again, by the way they are woken and by their number, in "
+    "microseconds: until half and 90% of all sleepers ran, in all rounds; how long the waker is "
+    "busy with waking them; until the last sleeper of a round runs; CPU times of the wake-up.";
+
+// The kernel's state of a thread of this process.
 class thread_state {
  public:
   explicit thread_state(int thread_id) {
@@ -61,8 +61,8 @@ enum class afterwards { sleeps, works };
 struct round_result {
   std::vector<std::uint64_t> latencies;  // from the wake-up's begin until each sleeper goes on
   std::uint64_t waker_busy;
-  std::uint64_t waker_cpu;  // CPU time of that: without what it spent off its CPU
-  std::uint64_t cpu;        // of all threads, until the last sleeper goes on
+  std::uint64_t waker_cpu;  // CPU time of waker_busy
+  std::uint64_t cpu;        // CPU time of all threads until the last sleeper goes on
 };
 
 std::uint64_t cpu_time(clockid_t whose) {
@@ -106,7 +106,7 @@ class sleepers {
     for (const sleeper& one : each_) {
       while (!one.state->is_asleep()) platform::sleep_for(20'000);
     }
-    // Until everything that was under way because of the above is over.
+    // Until the system calls that the above caused are over.
     platform::sleep_for(100'000);
 
     round_result result;
@@ -170,146 +170,58 @@ class sleepers {
   alignas(platform::cache_line) word done_{0};
 };
 
-// Kept in microseconds.
-class distribution {
- public:
-  void add(std::uint64_t nanoseconds) {
-    values_.push_back(static_cast<double>(nanoseconds) / 1000);
-  }
-  void sort() { std::sort(values_.begin(), values_.end()); }
-  double at(double share) const {
-    return values_[static_cast<std::size_t>(share * static_cast<double>(values_.size() - 1))];
-  }
-  nlohmann::json to_json() const {
-    return {{"p50", at(0.5)}, {"p90", at(0.9)}, {"p99", at(0.99)}, {"max", at(1)}};
-  }
-
- private:
-  std::vector<double> values_;
-};
-
-struct measurement {
-  distribution latency;
-  distribution last;
-  distribution waker;
-  distribution waker_cpu;
-  distribution cpu;
-
-  void add(const round_result& round) {
-    for (const std::uint64_t each : round.latencies) latency.add(each);
-    last.add(*std::max_element(round.latencies.begin(), round.latencies.end()));
-    waker.add(round.waker_busy);
-    waker_cpu.add(round.waker_cpu);
-    cpu.add(round.cpu);
-  }
-  void sort() {
-    for (distribution* each : {&latency, &last, &waker, &waker_cpu, &cpu}) each->sort();
-  }
-};
-
-struct settings {
-  std::vector<unsigned> sleepers{1, 2, 4, 8, 16, 32, 63};
-  unsigned rounds = 200;
-  std::vector<std::string> strategies;
+struct options {
+  std::vector<unsigned> sleepers{1, 8, 63};
+  unsigned rounds = 40;
   bool waker_works = false;
-  std::string json;
+
+  void add_to(CLI::App& app) {
+    bench::add_option(app, "--sleepers", sleepers, "Numbers of threads that sleep",
+                      bench::limits{1U, 1024U});
+    bench::add_option(app, "--rounds", rounds, "How often each number is measured",
+                      bench::limits{1U, 1'000'000U});
+    bench::add_flag(app, "--waker-works", waker_works,
+                    "The waker stays on its CPU afterwards; without it, it sleeps");
+  }
 };
 
-void add_options(CLI::App& app, settings& chosen, const std::vector<std::string>& names) {
-  app.add_option("--sleepers", chosen.sleepers, "How many threads sleep; several numbers: in turn")
-      ->check(CLI::Range(1u, 1024u))
-      ->capture_default_str();
-  app.add_option("--rounds", chosen.rounds, "How often each way is measured")
-      ->check(CLI::Range(1u, 1'000'000u))
-      ->capture_default_str();
-  app.add_option("--strategies", chosen.strategies, "Ways of waking; without it all of them")
-      ->check(CLI::IsMember(names));
-  app.add_flag("--waker-works", chosen.waker_works,
-               "The waker stays on its CPU afterwards; without it, it sleeps");
-  app.add_option("--json", chosen.json, "Also write every figure to this file");
-}
-
-nlohmann::json machine() {
-  utsname system{};
-  uname(&system);
-  return {{"processors", platform::usable_cpus()},
-          {"kernel", system.release},
-          {"architecture", system.machine}};
-}
-
-void measure(const settings& chosen, nlohmann::json& rows) {
-  const auto strategies = bench::wake_strategies();
-  const auto is_chosen = [&](const std::string& name) {
-    const auto& wanted = chosen.strategies;
-    return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
-  };
+void measure(bench::wake_strategy& strategy, const options& chosen, bench::effort much,
+             bench::figures& found) {
   const afterwards waker = chosen.waker_works ? afterwards::works : afterwards::sleeps;
-  fmt::print("{:>8}  {:20}  {:>8} {:>8} {:>8}  {:>8}  {:>8} {:>8}  {:>8}\n", "sleepers",
-             "microseconds", "p50", "p90", "max", "last", "busy", "own cpu", "all cpu");
+  const unsigned rounds = much.quick ? std::min(chosen.rounds, 2U) : chosen.rounds;
   for (const unsigned count : chosen.sleepers) {
-    std::map<std::string, measurement> by_name;
+    bench::percentiles latency;
+    bench::percentiles last;
+    bench::percentiles busy;
+    bench::percentiles waker_cpu;
+    bench::percentiles all_cpu;
     sleepers asleep(count);
-    for (unsigned round = 0; round < chosen.rounds; ++round) {
-      for (std::size_t i = 0; i < strategies.size(); ++i) {
-        // Another one begins each time: nobody always follows the same neighbour.
-        auto& strategy = *strategies[(i + round) % strategies.size()];
-        if (is_chosen(strategy.name())) by_name[strategy.name()].add(asleep.run(strategy, waker));
-      }
+    for (unsigned round = 0; round < rounds; ++round) {
+      const round_result result = asleep.run(strategy, waker);
+      const auto add = [](bench::percentiles& to, std::uint64_t ns) {
+        to.add(std::chrono::nanoseconds(ns));
+      };
+      for (const std::uint64_t each : result.latencies) add(latency, each);
+      add(last, *std::max_element(result.latencies.begin(), result.latencies.end()));
+      add(busy, result.waker_busy);
+      add(waker_cpu, result.waker_cpu);
+      add(all_cpu, result.cpu);
     }
-    for (const auto& strategy : strategies) {
-      if (!is_chosen(strategy->name())) continue;
-      measurement& m = by_name[strategy->name()];
-      m.sort();
-      fmt::print("{:8}  {:20}  {:8.1f} {:8.1f} {:8.1f}  {:8.1f}  {:8.1f} {:8.1f}  {:8.1f}\n", count,
-                 strategy->name(), m.latency.at(0.5), m.latency.at(0.9), m.latency.at(1),
-                 m.last.at(0.5), m.waker.at(0.5), m.waker_cpu.at(0.5), m.cpu.at(0.5));
-      rows.push_back({{"sleepers", count},
-                      {"strategy", strategy->name()},
-                      {"latency", m.latency.to_json()},
-                      {"last", m.last.to_json()},
-                      {"waker_busy", m.waker.to_json()},
-                      {"waker_cpu", m.waker_cpu.to_json()},
-                      {"cpu", m.cpu.to_json()}});
-    }
-    std::fflush(stdout);
+    const auto point = [&](const char* table, double ns, const char* better = "less") {
+      found.point(table, count, better, "us", ns / 1000);
+    };
+    point("Half awake", latency.median());
+    point("90% awake", latency.at(0.9));
+    point("Waker busy", busy.median());
+    point("Slowest sleeper", latency.highest(), "neither");
+    point("All awake", last.median(), "neither");
+    point("CPU time of the waker", waker_cpu.median(), "neither");
+    point("CPU time of all threads", all_cpu.median(), "neither");
   }
 }
+
+const bench::registration here("wake_up", [] {
+  return bench::benchmark_of<options>(description, bench::wake_strategies(), measure);
+});
 
 }  // namespace
-
-int main(int argc, char** argv) try {
-  std::vector<std::string> names;
-  for (const auto& strategy : bench::wake_strategies()) names.push_back(strategy->name());
-  settings chosen;
-  CLI::App app{"How soon sleeping threads run again, by the way they are woken."};
-  add_options(app, chosen, names);
-  CLI11_PARSE(app, argc, argv);
-
-  std::ofstream json;
-  if (!chosen.json.empty()) {
-    json.open(chosen.json);
-    if (!json) {
-      throw std::runtime_error(
-          fmt::format("--json {} cannot be written ({}); name a file in a folder that exists",
-                      chosen.json, std::strerror(errno)));
-    }
-  }
-  nlohmann::json rows = nlohmann::json::array();
-  measure(chosen, rows);
-  if (json.is_open()) {
-    json << nlohmann::json{{"machine", machine()},
-                           {"unit", "us"},
-                           {"rounds", chosen.rounds},
-                           {"waker_works", chosen.waker_works},
-                           {"rows", rows}}
-                .dump(2)
-         << '\n';
-    json.close();
-    if (!json)
-      throw std::runtime_error(
-          fmt::format("--json {} could not be written; make room for it", chosen.json));
-  }
-} catch (const std::exception& error) {
-  fmt::print(stderr, "wake_up: {}\n", error.what());
-  return 1;
-}

@@ -1,5 +1,5 @@
-// Readers in threads of their own, for updates to be measured against: each kind reads from its
-// construction to its destruction.
+// Readers in threads of their own, beside which updates are measured. Each kind reads from
+// construction to destruction.
 #pragma once
 
 #include <atomic>
@@ -9,34 +9,27 @@
 #include <thread>
 #include <vector>
 
-#include "sides.hpp"
-#include "sleep_rounds.hpp"
-#include "workers.hpp"
+#include "contenders/rcu/sides.hpp"
+#include "harness/batches.hpp"
+#include "harness/sleep_rounds.hpp"
+#include "harness/workers.hpp"
 
 namespace bench {
 
 using clock = std::chrono::steady_clock;
 
-inline void spin_for(clock::duration time) {
-  const auto over = clock::now() + time;
-  while (clock::now() < over) {
-  }
-}
-
-// A cell that always points to something.
+// A cell that always points to an object.
 class filled_cell {
  public:
   filled_cell() { cell_.current = new data(1); }
   ~filled_cell() { delete cell_.current.load(); }
-  filled_cell(const filled_cell&) = delete;
-  filled_cell& operator=(const filled_cell&) = delete;
   shared_cell& operator*() { return cell_; }
 
  private:
   shared_cell cell_;
 };
 
-// Threads that read without a rest; what they do are reads.
+// Threads that read without a pause. Their progress is the number of reads.
 class hot_readers : public workers {
  public:
   hot_readers(read_side& side, const shared_cell& from, unsigned count)
@@ -66,20 +59,15 @@ class idle_readers {
     }
     have_read_.wait();
   }
-  ~idle_readers() {
-    over_.count_down();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  idle_readers(const idle_readers&) = delete;
-  idle_readers& operator=(const idle_readers&) = delete;
+  ~idle_readers() { over_.count_down(); }
 
  private:
   std::latch have_read_;
   std::latch over_{1};
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
-// Threads that read, and every so many reads sleep inside the section.
+// Threads that sleep inside the section after every 10,000 reads.
 class drowsy_readers {
  public:
   drowsy_readers(rcu_flavor& rcu, const shared_cell& from, unsigned count) : have_slept_(count) {
@@ -87,7 +75,7 @@ class drowsy_readers {
       threads_.emplace_back([this, &rcu, &from] {
         const user_of member(rcu);
         for (bool first = true; !stopped_.load(std::memory_order_relaxed); first = false) {
-          rcu.read(from, 10000);
+          rcu.read(from, 10'000);
           rcu.hold(from, [] { std::this_thread::sleep_for(std::chrono::microseconds(100)); });
           if (first) have_slept_.count_down();
         }
@@ -95,20 +83,15 @@ class drowsy_readers {
     }
     have_slept_.wait();
   }
-  ~drowsy_readers() {
-    stopped_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  drowsy_readers(const drowsy_readers&) = delete;
-  drowsy_readers& operator=(const drowsy_readers&) = delete;
+  ~drowsy_readers() { stopped_ = true; }
 
  private:
   std::latch have_slept_;
   std::atomic<bool> stopped_{false};
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
-// Threads that, in rounds, read for a while and then fall asleep inside the section, all at once.
+// Threads that read for a while in each round and then fall asleep inside the section, all at once.
 class sleepers {
  public:
   sleepers(rcu_flavor& rcu, const shared_cell& from, unsigned count) : rounds_(count) {
@@ -126,19 +109,14 @@ class sleepers {
       });
     }
   }
-  ~sleepers() {
-    rounds_.end();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  sleepers(const sleepers&) = delete;
-  sleepers& operator=(const sleepers&) = delete;
+  ~sleepers() { rounds_.end(); }
 
   void fall_asleep() { rounds_.fall_asleep(); }
   clock::time_point last_left() const { return rounds_.last_left(); }
 
  private:
   sleep_rounds rounds_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace bench

@@ -1,30 +1,31 @@
-// Up to which share of updates RCU is the cheapest (RCU 6.2, Figs. 28 and 29).
+// The share of updates up to which RCU is the cheapest (RCU 6.2, Figs. 28 and 29).
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "comparison.hpp"
+#include "harness/benchmark.hpp"
+#include "machine/costs.hpp"
 #include "rcu/breakeven_model.hpp"
-#include "rcu/machine_costs.hpp"
 #include "rcu/rcu_costs.hpp"
 
 namespace {
 
 constexpr const char* description =
-    "The share of updates up to which one way to synchronize is cheaper than another, by a model: "
+    "The share of updates up to which one way to synchronize is cheaper than another in a model: "
     "by number of CPUs (RCU Fig. 28), and for 4 CPUs by memory-latency ratio (Fig. 29), that is "
     "how many times as long as from the largest cache of its own a CPU waits for a line from "
     "farther away; with 0.1 and with 10 updates per CPU and grace period. 0: never cheaper; 1: "
-    "always. The paper does not print its formulas; those used here are derived in "
-    "rcu/breakeven_model.hpp. Fed with costs measured here, and with those of the paper's machine "
-    "(Table 1). Nobody waits for a lock in the model: contention would favour RCU.";
+    "always. The paper does not print its formulas; rcu/breakeven_model.hpp derives those used "
+    "here. With the costs measured here, and with those of the paper's machine (Table 1). The "
+    "model "
+    "has no waits for locks: contention would favour RCU.";
 
 // A machine in the model.
 struct machine {
   const char* name;
   bench::synchronization_costs costs;
-  double own_cache;  // a hit in the largest one of a CPU's own
+  double own_cache;  // a hit in the largest cache of a CPU's own
 };
 
 constexpr double cpus[] = {1, 2, 3, 4, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000};
@@ -53,7 +54,7 @@ void draw(const std::string& pair, const machine& of, bench::figures& found) {
                   "of accesses", share_of(pair, of.costs, n, rate));
     }
     for (const double ratio : ratios) {
-      // A transfer takes that many hits in the cache instead of what it takes here.
+      // Makes a transfer cost that many cache hits.
       const double times = of.costs.transfer > 0 ? ratio * of.own_cache / of.costs.transfer : 1;
       found.point(fmt::format("Break-even share of updates by memory-latency ratio, {}", what),
                   ratio, "neither", "of accesses",
@@ -62,9 +63,9 @@ void draw(const std::string& pair, const machine& of, bench::figures& found) {
   }
 }
 
-void tell(const machine& of, bench::figures& found) {
+void add_costs(const machine& of, bench::figures& found) {
   const std::string table = fmt::format("Costs in the model, {}", of.name);
-  const auto add = [&](const char* name, double ns) { found.told(table, name, "ns", ns); };
+  const auto add = [&](const char* name, double ns) { found.neutral(table, name, "ns", ns); };
   add("local lock", of.costs.local);
   add("its transfer", of.costs.transfer);
   add("read section", of.costs.read);
@@ -72,7 +73,7 @@ void tell(const machine& of, bench::figures& found) {
   add("grace period of one CPU", of.costs.grace);
   add("grace period, each further CPU",
       of.costs.grace_work + of.costs.grace_lines * of.costs.transfer);
-  found.told(table, "memory-latency ratio", "times", of.costs.transfer / of.own_cache);
+  found.neutral(table, "memory-latency ratio", "times", of.costs.transfer / of.own_cache);
 }
 
 void measure(const std::string& pair, bench::effort chosen, bench::figures& found) {
@@ -85,17 +86,15 @@ void measure(const std::string& pair, bench::effort chosen, bench::figures& foun
   const machine theirs{"the paper's machine", bench::pentium_costs(), 12.9};
   for (const machine& one : {here, theirs}) {
     draw(pair, one, found);
-    tell(one, found);
+    add_costs(one, found);
   }
 }
 
-}  // namespace
+const bench::registration here("rcu_breakeven", [] {
+  return bench::benchmark{.description = description,
+                          .contenders = {"RCU over both", "RCU over spinlock", "RCU over brlock",
+                                         "brlock over spinlock"},
+                          .measure = measure};
+});
 
-int main(int argc, char** argv) {
-  return bench::compare(
-      argc, argv,
-      {"rcu_breakeven",
-       description,
-       {"RCU over both", "RCU over spinlock", "RCU over brlock", "brlock over spinlock"},
-       measure});
-}
+}  // namespace

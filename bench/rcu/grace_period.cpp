@@ -1,9 +1,9 @@
-// How long rcu_synchronize takes beside liburcu's synchronize_rcu.
+// The duration of rcu_synchronize beside that of liburcu's synchronize_rcu.
 #include <algorithm>
 #include <readmost/rcu.hpp>
 
-#include "rcu/background.hpp"
-#include "rcu/compare_sides.hpp"
+#include "harness/benchmark.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
@@ -11,11 +11,11 @@ using bench::clock;
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "How long a grace period takes (rcu_synchronize, synchronize_rcu): nanoseconds, median, 99th "
+    "The duration of a grace period (rcu_synchronize, synchronize_rcu): nanoseconds, median, 99th "
     "percentile and maximum, one call of the clock (clock_ns) included. Against no reader; a "
-    "reader that reads without a rest; 64 threads that have read and now sleep outside; 4 readers "
-    "that sleep inside for 0.1 ms after every 10,000 reads; 4 readers asleep inside, from the "
-    "moment the last one begins to leave; 8 readers without a rest.";
+    "reader without a pause; 64 threads that have read and now sleep outside; 4 readers that sleep "
+    "inside for 0.1 ms after every 10,000 reads; 4 readers asleep inside, from the moment the last "
+    "one begins to leave; 8 readers without a pause.";
 
 class measurement {
  public:
@@ -27,7 +27,7 @@ class measurement {
   }
   void hot_reader() {
     bench::hot_readers reader(rcu_, *cell_, 1);
-    // A grace period is measured against a reader that runs.
+    // Waits until the reader has a CPU.
     const auto pause = [&] {
       reader.wait_for(16);
       bench::spin_for(10us);
@@ -57,12 +57,12 @@ class measurement {
  private:
   static constexpr auto when_asked = [] { return clock::time_point::min(); };
 
-  // A latency begins when the grace period is asked for or at start(), whichever is later.
+  // A duration begins with the call or at start(), whichever is later.
   template <class Prepare, class Start>
   void measure(const char* table, unsigned times, Prepare prepare, Start start) {
     const bool ours = rcu_.name() == "readmost::detail::rcu";
     bench::percentiles latencies;
-    // The first ones start what is needed once.
+    // The first grace periods start what is started once per process.
     for (int i = 0; i < 3; ++i) {
       prepare();
       rcu_.synchronize();
@@ -83,9 +83,9 @@ class measurement {
       return 1000 * static_cast<double>(to - from) /
              static_cast<double>(after.grace_periods - before.grace_periods);
     };
-    found_.told(table, "by membarrier", "of 1000",
-                of_a_thousand(before.by_membarrier, after.by_membarrier));
-    found_.told(table, "asleep", "of 1000", of_a_thousand(before.asleep, after.asleep));
+    found_.neutral(table, "by membarrier", "of 1000",
+                   of_a_thousand(before.by_membarrier, after.by_membarrier));
+    found_.neutral(table, "asleep", "of 1000", of_a_thousand(before.asleep, after.asleep));
   }
 
   bench::rcu_flavor& rcu_;
@@ -94,18 +94,18 @@ class measurement {
   bench::filled_cell cell_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto measure = [](bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
-    measurement of(rcu, chosen, found);
-    of.no_reader();
-    of.hot_reader();
-    of.idle_threads();
-    of.drowsy_readers();
-    of.sleepers();
-    of.more_readers_than_cpus();
-  };
-  return bench::compare_sides(argc, argv, "grace_period", description, bench::all_rcu_flavors(),
-                              measure);
+void measure(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+  measurement of(rcu, chosen, found);
+  of.no_reader();
+  of.hot_reader();
+  of.idle_threads();
+  of.drowsy_readers();
+  of.sleepers();
+  of.more_readers_than_cpus();
 }
+
+const bench::registration here("grace_period", [] {
+  return bench::benchmark_of(description, bench::all_rcu_flavors(), measure);
+});
+
+}  // namespace

@@ -1,13 +1,13 @@
-// Lookups in hash tables, and what resizing does to them and to grace periods (FCP Figs. 16, 17 and
-// 18).
+// Lookups in hash tables, also while a table is resized, and grace periods meanwhile (FCP Figs. 16,
+// 17 and 18).
 #include <fmt/core.h>
 
 #include <cstdlib>
 
-#include "comparison.hpp"
-#include "rcu/background.hpp"
-#include "rcu/lookup_tables.hpp"
-#include "rcu/workers.hpp"
+#include "contenders/rcu/lookup_tables.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/workers.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "Lookups per second of one and of two threads in a hash table of 8192 elements: with 8192 "
-    "buckets, and while another thread resizes it to 16,384 and back without a rest (FCP Fig. "
-    "16). How often it is resized meanwhile; and how long a grace period takes a thread that asks "
-    "for one every 0.1 ms beside that thread and one that looks up (Figs. 17, 18), in nanoseconds.";
+    "buckets, and while another thread resizes it to 16,384 and back without a pause (FCP Fig. "
+    "16). The number of resizes meanwhile; and the duration in nanoseconds of a grace period every "
+    "0.1 ms beside that thread and one that looks up (Figs. 17, 18).";
 
 constexpr std::size_t elements = 8192;
 
@@ -33,7 +33,7 @@ class table_user {
   bench::lookup_table& table_;
 };
 
-// Look up without a rest. A key that is there and not found ends the program.
+// Threads that look up without a pause. A key that is not found ends the program.
 bench::workers searchers(bench::lookup_table& table, unsigned count) {
   return bench::workers(
       count,
@@ -41,14 +41,14 @@ bench::workers searchers(bench::lookup_table& table, unsigned count) {
                std::atomic<std::uint64_t>& lookups) {
         const table_user member(table);
         if (table.look_up_until(stopped, number, lookups) != 0) {
-          fmt::print(stderr, "hash_table: a key that is in the table was not found\n");
+          fmt::print(stderr, "hash_table: a key in the table was not found\n");
           std::abort();
         }
       },
       10'000);
 }
 
-// A thread that resizes without a rest.
+// A thread that resizes without a pause.
 class resizer {
  public:
   explicit resizer(bench::lookup_table& table)
@@ -61,19 +61,14 @@ class resizer {
             }
           }
         }) {}
-  ~resizer() {
-    stopped_ = true;
-    thread_.join();
-  }
-  resizer(const resizer&) = delete;
-  resizer& operator=(const resizer&) = delete;
+  ~resizer() { stopped_ = true; }
 
   std::uint64_t resizes() const { return resizes_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> resizes_{0};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 class measurement {
@@ -122,23 +117,18 @@ class measurement {
   bench::figures& found_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto makers = bench::all_lookup_tables();
-  std::vector<std::string> names;
-  for (const auto& maker : makers) names.push_back(maker.name);
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    for (const auto& maker : makers) {
-      if (maker.name != name) continue;
-      const auto table = maker.make(elements);
-      measurement of(*table, chosen, found);
-      of.lookups(1);
-      of.lookups(2);
-      of.lookups_while_resizing(1);
-      of.lookups_while_resizing(2);
-      of.grace_periods_while_resizing();
-    }
-  };
-  return bench::compare(argc, argv, {"hash_table", description, names, measure});
+void measure(const bench::lookup_table_maker& maker, bench::effort chosen, bench::figures& found) {
+  const auto table = maker.make(elements);
+  measurement of(*table, chosen, found);
+  of.lookups(1);
+  of.lookups(2);
+  of.lookups_while_resizing(1);
+  of.lookups_while_resizing(2);
+  of.grace_periods_while_resizing();
 }
+
+const bench::registration here("hash_table", [] {
+  return bench::benchmark_of(description, bench::all_lookup_tables(), measure);
+});
+
+}  // namespace

@@ -7,22 +7,24 @@
 #include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 
-#include "comparison.hpp"
-#include "rcu/mixed_tables.hpp"
-#include "rcu/workers.hpp"
+#include "contenders/rcu/mixed_tables.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/workers.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Operations per second in a hash table with one element in each bucket, which random searches "
-    "and updates (delete, then reinsert) use without a rest: searches alone by number of threads "
-    "(RCU Figs. 2 and 6), and by the share of updates with a thread for each CPU (Fig. 27). "
+    "Operations per second in a hash table with one element in each bucket, by threads that search "
+    "and update (delete, then reinsert) random keys without a pause: searches alone by number of "
+    "threads (RCU Figs. 2 and 6), and by the share of updates with a thread for each CPU (Fig. "
+    "27). "
     "`ideal` is one thread without synchronization, times the threads that can run at once. RCU "
-    "and hazard pointers guard updates by a spinlock for each bucket. Updates allocate the new "
-    "element and free the old one, who defers it later. A search that finds what was destroyed, or "
-    "a table that is not whole in the end, ends the program with an error.";
+    "and "
+    "hazard pointers guard updates by a spinlock for each bucket. Updates allocate the new element "
+    "and free the old one, where necessary later. A search that finds a deleted element, or a "
+    "damaged table in the end, is an error.";
 
 constexpr std::initializer_list<double> shares{0, 0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1};
 
@@ -30,6 +32,12 @@ struct options {
   bench::seconds_option seconds;
   bench::threads_option threads{bench::thread_counts()};
   std::vector<std::size_t> buckets{32, 16'384};
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    threads.add_to(app, "Numbers of threads that search");
+    bench::add_powers_of_two(app, "--buckets", buckets, "Sizes of the table, powers of two", 24);
+  }
 };
 
 class measurement {
@@ -75,8 +83,8 @@ class measurement {
 
   void check(const bench::mixed_result& result, double updates) const {
     std::string fault = table_->fault();
-    if (result.wrong != 0) fault = "a search found what was destroyed";
-    if (updates == 0 && result.misses != 0) fault = "a key that is there was not found";
+    if (result.wrong != 0) fault = "a search found a deleted element";
+    if (updates == 0 && result.misses != 0) fault = "a key in the table was not found";
     if (!fault.empty()) throw std::runtime_error(fault);
   }
 
@@ -87,29 +95,17 @@ class measurement {
   std::unique_ptr<bench::mixed_table> table_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  options given;
-  const auto makers = bench::all_mixed_tables();
-  std::vector<std::string> names;
-  for (const auto& maker : makers) names.push_back(maker.name);
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    const std::chrono::nanoseconds time = given.seconds.point(chosen, 100ms);
-    for (const auto& maker : makers) {
-      if (maker.name != name) continue;
-      for (const std::size_t buckets : given.buckets) {
-        measurement of(maker, buckets, time, found);
-        for (const unsigned threads : given.threads.counts(chosen)) of.searches(threads);
-        for (const double share : shares) of.mix(readmost::detail::platform::usable_cpus(), share);
-      }
-    }
-  };
-  const auto add_options = [&](CLI::App& app) {
-    given.seconds.add_to(app);
-    given.threads.add_to(app, "Numbers of threads that search");
-    bench::add_powers_of_two(app, "--buckets", given.buckets, "Sizes of the table, powers of two",
-                             24);
-  };
-  return bench::compare(argc, argv, {"rcu_hash_table", description, names, measure, add_options});
+void measure(const bench::mixed_table_maker& maker, const options& given, bench::effort chosen,
+             bench::figures& found) {
+  for (const std::size_t buckets : given.buckets) {
+    measurement of(maker, buckets, given.seconds.point(chosen, 100ms), found);
+    for (const unsigned threads : given.threads.counts(chosen)) of.searches(threads);
+    for (const double share : shares) of.mix(readmost::platform::usable_cpus(), share);
+  }
 }
+
+const bench::registration here("rcu_hash_table", [] {
+  return bench::benchmark_of<options>(description, bench::all_mixed_tables(), measure);
+});
+
+}  // namespace

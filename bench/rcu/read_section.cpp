@@ -1,67 +1,65 @@
-// What a read section costs with the same work in it, for RCU, hazard pointers and reader-writer
-// locks: loads a pointer and reads what it points to. By one and by two threads.
-#include <benchmark/benchmark.h>
-
-#include <cstdio>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "rcu/background.hpp"
-#include "rcu/sides.hpp"
-#include "run_benchmarks.hpp"
+// The cost of a read section with the same work in it, for RCU, hazard pointers and reader-writer
+// locks.
+#include "harness/benchmark.hpp"
+#include "harness/timed_run.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr const char* description =
-    "Time of a read section in which a pointer is loaded and what it points to is read, by one "
-    "and\n"
-    "by two threads: items_per_second is sections per second in all threads. `empty`: without a\n"
-    "section. --quick: a short turn. QSBR announces a quiescent state every 1024 sections.\n\n"
-    "What else can be given:\n";
+    "The time of a read section in which a pointer is loaded and the object read, for each of one "
+    "and of two threads, in nanoseconds. `empty` has no section. QSBR announces a quiescent state "
+    "every 1024 sections.";
 
 constexpr unsigned at_once = 1024;
 
-void read_sections(benchmark::State& state, bench::read_side& side,
-                   const bench::shared_cell& cell) {
-  const bench::user_of member(side);
-  while (state.KeepRunningBatch(at_once)) benchmark::DoNotOptimize(side.read(cell, at_once));
-  state.SetItemsProcessed(state.iterations());
+struct options {
+  bench::seconds_option seconds;
+  void add_to(CLI::App& app) { seconds.add_to(app); }
+};
+
+// The loop without a section.
+class no_section final : public bench::read_side {
+ public:
+  std::string name() const override { return "empty"; }
+  void begin_thread() override {}
+  void end_thread() override {}
+  std::uint64_t read(const bench::shared_cell& from, unsigned times) override {
+    std::uint64_t sum = 0;
+    for (; times != 0; --times) sum += from.current.load(std::memory_order_acquire)->value;
+    return sum;
+  }
+  void read_until(const std::atomic<bool>&, const bench::shared_cell&,
+                  std::atomic<std::uint64_t>&) override {}
+  void hold(const bench::shared_cell&, const std::function<void()>&) override {}
+};
+
+void measure(bench::read_side& side, const options& chosen, bench::effort much,
+             bench::figures& found) {
+  bench::filled_cell cell;
+  const auto read = [&](const std::atomic<bool>& stopped) {
+    const bench::user_of member(side);
+    std::uint64_t times = 0;
+    for (; !stopped.load(std::memory_order_relaxed); times += at_once) {
+      const std::uint64_t sum = side.read(*cell, at_once);
+      asm volatile("" ::"r"(sum) : "memory");
+    }
+    return times;
+  };
+  for (const unsigned threads : {1U, 2U}) {
+    const bench::timed_outcome outcome = bench::run_together(
+        std::vector<bench::timed_body>(threads, read), chosen.seconds.point(much, 100ms));
+    found.point("Read section", threads, "less", "ns",
+                threads * 1e9 / outcome.per_second(outcome.total()));
+  }
 }
 
-void read_without(benchmark::State& state, const bench::shared_cell& cell) {
-  while (state.KeepRunningBatch(at_once)) {
-    std::uint64_t sum = 0;
-    for (unsigned i = 0; i < at_once; ++i) {
-      sum += cell.current.load(std::memory_order_acquire)->value;
-    }
-    benchmark::DoNotOptimize(sum);
-  }
-  state.SetItemsProcessed(state.iterations());
-}
+const bench::registration here("rcu_read_pair", [] {
+  std::vector<std::unique_ptr<bench::read_side>> all = bench::all_read_sides();
+  all.push_back(std::make_unique<no_section>());
+  return bench::benchmark_of<options>(description, std::move(all), measure);
+});
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  std::string quick = "--benchmark_min_time=0.01";
-  std::vector<char*> arguments(argv, argv + argc);
-  for (char*& one : arguments) {
-    if (std::strcmp(one, "--quick") == 0) one = quick.data();
-    if (std::strcmp(one, "--help") == 0) std::fputs(description, stdout);
-  }
-  arguments.push_back(nullptr);
-
-  bench::filled_cell cell;
-  const auto sides = bench::all_read_sides();
-  const auto add = [](const std::string& name, auto measure) {
-    benchmark::RegisterBenchmark(("read/" + name).c_str(), measure)
-        ->Threads(1)
-        ->Threads(2)
-        ->UseRealTime();
-  };
-  add("empty", [&](benchmark::State& state) { read_without(state, *cell); });
-  for (const auto& side : sides) {
-    add(side->name(), [&](benchmark::State& state) { read_sections(state, *side, *cell); });
-  }
-  return bench::run_benchmarks(argc, arguments.data());
-}

@@ -1,10 +1,10 @@
-// What a flood of retired objects does to memory.
+// The memory that a flood of retired objects takes.
 #include <fstream>
 #include <limits>
 #include <stdexcept>
 
-#include "rcu/background.hpp"
-#include "rcu/compare_sides.hpp"
+#include "harness/benchmark.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
@@ -12,9 +12,8 @@ using bench::clock;
 
 constexpr const char* description =
     "One thread retires 10,000,000 objects of 64 bytes as fast as it can (rcu_retire with its "
-    "default limit, call_rcu) while another reads without a rest. Peak of resident memory (VmHWM) "
-    "in MiB, in a process of its own, above what it was before; nanoseconds per object, retired "
-    "and reclaimed.";
+    "default limit, call_rcu) while another reads without a pause. Growth of the peak of resident "
+    "memory (VmHWM) in MiB; nanoseconds per object, retired and reclaimed.";
 
 double peak_of_memory_kib() {
   std::ifstream status("/proc/self/status");
@@ -30,7 +29,7 @@ void measure_flood(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures&
   const unsigned objects = chosen.times(10'000'000);
   bench::filled_cell cell;
   const bench::user_of member(rcu);
-  rcu.retire(nullptr);  // starts the thread that reclaims
+  rcu.retire(nullptr);  // starts the reclaiming thread
   rcu.barrier();
   const bench::hot_readers reader(rcu, *cell, 1);
   const double before = peak_of_memory_kib();
@@ -46,9 +45,8 @@ void measure_flood(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures&
   found.less_is_better(table, "each", "ns", time.count() / objects);
 }
 
-}  // namespace
+const bench::registration here("retire_flood", [] {
+  return bench::benchmark_of(description, bench::all_rcu_flavors(), measure_flood);
+});
 
-int main(int argc, char** argv) {
-  return bench::compare_sides(argc, argv, "retire_flood", description, bench::all_rcu_flavors(),
-                              measure_flood);
-}
+}  // namespace

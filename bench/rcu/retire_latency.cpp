@@ -1,8 +1,8 @@
-// How soon what is retired is reclaimed, beside liburcu's call_rcu.
+// How soon retired objects are reclaimed, beside liburcu's call_rcu.
 #include <atomic>
 
-#include "rcu/background.hpp"
-#include "rcu/compare_sides.hpp"
+#include "harness/benchmark.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 constexpr const char* description =
     "From retire (call_rcu) to the deleter (callback), one object at a time, and how long "
     "rcu_barrier takes: nanoseconds, median, 99th percentile and maximum, one call of the clock "
-    "(clock_ns) included. With no reader and with one that reads without a rest.";
+    "(clock_ns) included. With no reader and with one that reads without a pause.";
 
 class measurement {
  public:
@@ -32,7 +32,7 @@ class measurement {
 
  private:
   clock::duration retire_one() {
-    // Until whoever reclaims has gone back to sleep.
+    // Lets the reclaiming thread fall asleep again.
     rcu_.pause();
     std::this_thread::sleep_for(100us);
     rcu_.resume();
@@ -54,14 +54,14 @@ class measurement {
 
   template <class Once>
   void measure(const std::string& table, Once once) {
-    // The first ones start the thread that reclaims.
+    // The first calls start the reclaiming thread.
     for (int i = 0; i < 2; ++i) once();
     bench::percentiles latencies;
     const auto over = clock::now() + chosen_.time(1s);
     for (unsigned i = 0; i < chosen_.times(5'000) && (i < 3 || clock::now() < over); ++i) {
       latencies.add(once());
     }
-    rcu_.barrier();  // nobody is in tell_ any more
+    rcu_.barrier();  // no thread runs tell_ any more
     found_.latency(table, latencies);
   }
 
@@ -79,14 +79,14 @@ class measurement {
   };
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto measure = [](bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
-    measurement of(rcu, chosen, found);
-    of.measure_all("no reader");
-    of.with_hot_reader();
-  };
-  return bench::compare_sides(argc, argv, "retire_latency", description, bench::all_rcu_flavors(),
-                              measure);
+void measure(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+  measurement of(rcu, chosen, found);
+  of.measure_all("no reader");
+  of.with_hot_reader();
 }
+
+const bench::registration here("retire_latency", [] {
+  return bench::benchmark_of(description, bench::all_rcu_flavors(), measure);
+});
+
+}  // namespace

@@ -5,26 +5,22 @@
 #include <stdexcept>
 #include <thread>
 
-#include "comparison.hpp"
-#include "rcu/semaphores.hpp"
-#include "rcu/workers.hpp"
+#include "contenders/rcu/semaphores.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/workers.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Operations per second on 64 semaphores by threads that use random ones without a rest: look "
-    "up "
-    "the number in an array, lock the semaphore, count it up, unlock (the paper's semopbench, "
-    "RCU Table 7, in a program instead of a kernel). By number of threads; at rest, and while "
-    "one "
-    "more thread creates and removes 64 others without a rest, for which the array is replaced by "
-    "a "
-    "longer one and back. `global-lock` is one spinlock around everything, as in Linux 2.4; all "
+    "Operations per second on 64 semaphores by threads that use random ones without a pause: look "
+    "up the number in an array, lock the semaphore, count it up, unlock (the paper's semopbench, "
+    "RCU Table 7, in a program instead of a kernel). By number of threads; at rest, and while one "
+    "more thread creates and removes 64 others without a pause, for which the array is replaced by "
+    "a longer one and back. `global-lock` is one spinlock around everything, as in Linux 2.4; all "
     "others have a spinlock in each semaphore, and RCU or a reader-writer lock for the array. "
-    "Semaphores that were counted up more or less often than reported end the program with an "
-    "error.";
+    "Semaphores whose counts differ from the number of operations are an error.";
 
 constexpr std::size_t lasting = 64;
 constexpr std::size_t passing = 64;
@@ -32,6 +28,11 @@ constexpr std::size_t passing = 64;
 struct options {
   bench::seconds_option seconds;
   bench::threads_option threads{bench::thread_counts()};
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    threads.add_to(app, "Numbers of threads that use semaphores");
+  }
 };
 
 class measurement {
@@ -40,7 +41,7 @@ class measurement {
               bench::figures& found)
       : time_(time), found_(found), set_(maker.make()) {
     for (std::size_t i = 0; i < lasting; ++i) {
-      if (set_->create() != i) throw std::runtime_error("a number is taken that is free");
+      if (set_->create() != i) throw std::runtime_error("a free number was not given out");
     }
   }
 
@@ -95,7 +96,7 @@ class measurement {
     return per_second;
   }
 
-  // Creates and removes as many as there shall be.
+  // Creates and removes semaphores; returns their number.
   std::uint64_t pass() {
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < passing; ++i) numbers.push_back(set_->create());
@@ -108,28 +109,19 @@ class measurement {
   bench::figures& found_;
   std::unique_ptr<bench::semaphore_set> set_;
   std::uint64_t done_ = 0;
-  std::uint64_t passed_ = 0;  // operations on semaphores that are gone
+  std::uint64_t passed_ = 0;  // operations on removed semaphores
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  options given;
-  const auto makers = bench::all_semaphore_sets();
-  std::vector<std::string> names;
-  for (const auto& maker : makers) names.push_back(maker.name);
-  const auto measure = [&](const std::string& name, bench::effort chosen, bench::figures& found) {
-    for (const auto& maker : makers) {
-      if (maker.name != name) continue;
-      measurement of(maker, given.seconds.point(chosen, 200ms), found);
-      for (const unsigned threads : given.threads.counts(chosen)) of.at_rest(threads);
-      for (const unsigned threads : given.threads.counts(chosen)) of.while_others_pass(threads);
-      of.check();
-    }
-  };
-  const auto add_options = [&](CLI::App& app) {
-    given.seconds.add_to(app);
-    given.threads.add_to(app, "Numbers of threads that use semaphores");
-  };
-  return bench::compare(argc, argv, {"semaphore_array", description, names, measure, add_options});
+void measure(const bench::semaphore_set_maker& maker, const options& given, bench::effort chosen,
+             bench::figures& found) {
+  measurement of(maker, given.seconds.point(chosen, 200ms), found);
+  for (const unsigned threads : given.threads.counts(chosen)) of.at_rest(threads);
+  for (const unsigned threads : given.threads.counts(chosen)) of.while_others_pass(threads);
+  of.check();
 }
+
+const bench::registration here("semaphore_array", [] {
+  return bench::benchmark_of<options>(description, bench::all_semaphore_sets(), measure);
+});
+
+}  // namespace

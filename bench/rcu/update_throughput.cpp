@@ -1,8 +1,8 @@
-// Updates per second against how many share a grace period (FCP Fig. 22).
+// Updates per second by the number of updates that share a grace period (FCP Fig. 22).
 #include <fmt/core.h>
 
-#include "rcu/background.hpp"
-#include "rcu/compare_sides.hpp"
+#include "harness/benchmark.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
@@ -10,10 +10,11 @@ using bench::clock;
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Updates per second while a thread reads without a rest (FCP Fig. 22). An update replaces "
+    "Updates per second while a thread reads without a pause (FCP Fig. 22). An update replaces "
     "an object by a new one. In batches: after so many updates the thread waits for a grace period "
-    "and deletes what they replaced. In background: each is retired (rcu_retire with its default "
-    "limit, call_rcu); per second as the updating thread sees it, and until everything is "
+    "and deletes the replaced objects. In background: each object is retired (rcu_retire with its "
+    "default limit, call_rcu); per second as the updating thread sees it, and until all objects "
+    "are "
     "reclaimed.";
 
 class measurement {
@@ -43,7 +44,7 @@ class measurement {
     const bench::user_of member(rcu_);
     constexpr unsigned between_looks = 64;
     std::uint64_t updates = 0;
-    rcu_.retire(nullptr);  // starts the thread that reclaims
+    rcu_.retire(nullptr);  // starts the reclaiming thread
     rcu_.barrier();
     const auto begin = clock::now();
     do {
@@ -78,12 +79,12 @@ class measurement {
   bench::filled_cell cell_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto measure = [](bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
-    measurement(rcu, chosen, found).measure_all();
-  };
-  return bench::compare_sides(argc, argv, "update_throughput", description,
-                              bench::all_rcu_flavors(), measure);
+void measure(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+  measurement(rcu, chosen, found).measure_all();
 }
+
+const bench::registration here("update_throughput", [] {
+  return bench::benchmark_of(description, bench::all_rcu_flavors(), measure);
+});
+
+}  // namespace

@@ -1,11 +1,11 @@
-// Readers and a writer that waits between its writes (FCP Fig. 21).
+// Readers and a writer that pauses between its writes (FCP Fig. 21).
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <readmost/detail/platform/platform.hpp>
 
-#include "rcu/background.hpp"
-#include "rcu/compare_sides.hpp"
+#include "harness/benchmark.hpp"
+#include "rcu/background_readers.hpp"
 
 namespace {
 
@@ -13,9 +13,9 @@ using bench::clock;
 using namespace std::chrono_literals;
 
 constexpr const char* description =
-    "Reads and writes per second when a writer waits between two writes, for RCU (a grace period "
+    "Reads and writes per second when a writer pauses between two writes, for RCU (a grace period "
     "for each write) and reader-writer locks (FCP Fig. 21). One reader less than CPUs, but at "
-    "least one, and one writer; the writer spins while it waits.";
+    "least one, and one writer, which spins during the pause.";
 
 void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,
                    bench::effort chosen, bench::figures& found) {
@@ -40,15 +40,14 @@ void measure_delay(bench::replacing_side& side, std::chrono::nanoseconds delay,
                        static_cast<double>(writes) / seconds);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto measure = [](bench::replacing_side& side, bench::effort chosen,
-                          bench::figures& found) {
-    for (const std::chrono::nanoseconds delay : {0us, 1us, 10us, 100us, 1000us, 10'000us}) {
-      measure_delay(side, delay, chosen, found);
-    }
-  };
-  return bench::compare_sides(argc, argv, "writer_frequency", description,
-                              bench::all_replacing_sides(), measure);
+void measure(bench::replacing_side& side, bench::effort chosen, bench::figures& found) {
+  for (const std::chrono::nanoseconds delay : {0us, 1us, 10us, 100us, 1000us, 10'000us}) {
+    measure_delay(side, delay, chosen, found);
+  }
 }
+
+const bench::registration here("writer_frequency", [] {
+  return bench::benchmark_of(description, bench::all_replacing_sides(), measure);
+});
+
+}  // namespace

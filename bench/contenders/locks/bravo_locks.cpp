@@ -1,7 +1,6 @@
-#include "bravo_locks.hpp"
-
-#include "contender_of.hpp"
-#include "contenders.hpp"
+#include "contenders/locks/contender_of.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "contenders/locks/lists.hpp"
 
 namespace bench {
 
@@ -11,7 +10,7 @@ struct size_of<readmost::bravo<Lock, Policy>> : size_of_lock_alone<readmost::bra
     return sizeof(readmost::detail::thread_record) + sizeof(readmost::detail::visible_reader) +
            (Policy::by_consensus ? sizeof(readmost::detail::own_slots) : 0);
   }
-  // The table, which all locks share; once it has grown it may be larger.
+  // The table that all locks share. It may be larger once it has grown.
   static std::size_t of_the_process() {
     if constexpr (Policy::by_consensus) {
       return 0;

@@ -1,9 +1,8 @@
-// A contender made of any lock that bench::holder can use.
+// Makes a contender of any lock that bench::holder can use.
 #pragma once
 
 #include <sched.h>
 
-#include <chrono>
 #include <memory>
 #include <random>
 #include <rivals/nodes.hpp>
@@ -12,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "contender.hpp"
-#include "holder.hpp"
-#include "work.hpp"
+#include "contenders/locks/contender.hpp"
+#include "contenders/locks/holder.hpp"
+#include "contenders/locks/upgrades.hpp"
+#include "contenders/locks/work.hpp"
 
 namespace bench {
 
@@ -27,7 +27,7 @@ class counter_under final : public guarded_counter {
     std::mt19937 random(seed);
     std::bernoulli_distribution writes_now(probability);
     std::uniform_int_distribution<unsigned> steps_outside(0, 199);
-    // Each step has an effect (it moves the generator on), so the compiler cannot drop it.
+    // Each step changes the generator, so the compiler cannot drop it.
     const auto steps = [&](unsigned count) {
       for (; count != 0; --count) random();
     };
@@ -83,8 +83,7 @@ class counter_under final : public guarded_counter {
     return times;
   }
 
-  std::uint64_t read_and_stay(const std::function<void()>& inside,
-                              const std::atomic<bool>& stopped) override {
+  std::uint64_t read_and_call(const action& inside, const std::atomic<bool>& stopped) override {
     holder<Lock> mine(lock_.value);
     bool whole = true;
     std::uint64_t times = 0;
@@ -99,18 +98,18 @@ class counter_under final : public guarded_counter {
     return times;
   }
 
-  std::uint64_t write_and_wait(const std::function<void()>& outside, percentiles& waits,
-                               const std::atomic<bool>& stopped) override {
+  std::uint64_t write_timed(const action& before, const write_observer& observer,
+                            const std::atomic<bool>& stopped) override {
     holder<Lock> mine(lock_.value);
     std::uint64_t times = 0;
     for (; !stopped.load(std::memory_order_relaxed); ++times) {
-      const auto asked = std::chrono::steady_clock::now();
+      before();
+      const auto asked = clock::now();
       mine.lock();
-      const auto entered = std::chrono::steady_clock::now();
+      const auto acquired = clock::now();
       counter_.value.increment();
       mine.unlock();
-      waits.add(entered - asked);
-      outside();
+      observer(asked, acquired);
     }
     return times;
   }
@@ -128,7 +127,7 @@ class counter_under final : public guarded_counter {
       last = turn;
       mine.lock_shared();
       mine.unlock_shared();
-      // Alone in the ring, a thread finds its own turn here.
+      // A thread that is alone in the ring gives the turn to itself.
       next.turn.store(turn + 1, std::memory_order_release);
       if (stopped.load(std::memory_order_relaxed)) return times + 1;
     }
@@ -158,6 +157,24 @@ class counter_under final : public guarded_counter {
     }
   }
 
+  bool upgrade_times(std::uint64_t times) override {
+    if constexpr (upgradable<Lock>) {
+      for (; times != 0; --times) {
+        read_then_write(lock_.value, [this] { counter_.value.increment(); });
+      }
+    }
+    return upgradable<Lock>;
+  }
+
+  bool downgrade_times(std::uint64_t times) override {
+    if constexpr (upgradable<Lock>) {
+      for (; times != 0; --times) {
+        write_then_read(lock_.value, [this] { counter_.value.increment(); });
+      }
+    }
+    return upgradable<Lock>;
+  }
+
   std::uint64_t written() override {
     holder<Lock> mine(lock_.value);
     mine.lock();
@@ -176,7 +193,7 @@ class counter_under final : public guarded_counter {
 
   static void require(bool whole) {
     if (!whole) {
-      throw std::runtime_error("a reader saw a half-made write: the lock let both in at once");
+      throw std::runtime_error("a reader saw a half-made write: it held the lock beside a writer");
     }
   }
 
@@ -203,7 +220,7 @@ class table_under final : public guarded_table {
       mine.unlock_shared();
       right &= there && string_table::is_value_of(key, value);
     }
-    if (!right) throw std::runtime_error("a key that is in the table was not found as it is");
+    if (!right) throw std::runtime_error("a key in the table was not found, or with a wrong value");
     return times;
   }
 
@@ -225,7 +242,7 @@ class table_under final : public guarded_table {
       ++next;
       ++times;
     }
-    if (!fresh) throw std::runtime_error("a key that nobody has inserted was in the table");
+    if (!fresh) throw std::runtime_error("a key was in the table before it was inserted");
     return times;
   }
 
@@ -281,12 +298,18 @@ class contender_of final : public contender {
     mine.unlock();
     meanwhile();
   }
+  void make_times(std::uint64_t times) const override {
+    for (; times != 0; --times) {
+      Lock lock{};
+      asm volatile("" : : "g"(&lock) : "memory");
+    }
+  }
 
  private:
   std::string name_;
 };
 
-// Adds a contender for each lock that a list of locks calls it with.
+// Adds a contender for each lock of a list, see lists.hpp.
 class add_contender {
  public:
   explicit add_contender(std::vector<std::unique_ptr<contender>>& to) : to_(to) {}

@@ -1,4 +1,4 @@
-#include "contenders.hpp"
+#include "contenders/locks/contenders.hpp"
 
 #include <stdexcept>
 
@@ -13,22 +13,16 @@ contender_list all_contenders() {
   return all;
 }
 
-std::vector<std::string> names_of(const contender_list& all) {
-  std::vector<std::string> names;
-  for (const auto& each : all) names.push_back(each->name());
-  return names;
-}
-
-const contender& named(const contender_list& all, const std::string& name) {
+const contender& contender_named(const contender_list& all, const std::string& name) {
   for (const auto& each : all) {
     if (each->name() == name) return *each;
   }
-  throw std::logic_error("there is no contender " + name);
+  throw std::logic_error("unknown contender " + name);
 }
 
 void require_no_write_lost(guarded_counter& counter, std::uint64_t writes) {
   if (counter.written() != writes) {
-    throw std::runtime_error("a write is lost: two writers were in at once");
+    throw std::runtime_error("a write was lost: two writers held the lock at once");
   }
 }
 

@@ -3,29 +3,36 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "contender.hpp"
+#include "contenders/locks/contender.hpp"
+#include "harness/benchmark.hpp"
 
 namespace bench {
 
 using contender_list = std::vector<std::unique_ptr<contender>>;
 
-// All of them, ours first; under the names by which READMOST_LOCK knows those that it knows.
+// All locks, ours first, under the names of READMOST_LOCK where it knows them.
 contender_list all_contenders();
 
-std::vector<std::string> names_of(const contender_list& all);
-
-// The one with that name; there is one.
-const contender& named(const contender_list& all, const std::string& name);
+// There is one with that name.
+const contender& contender_named(const contender_list& all, const std::string& name);
 
 // What the loops cost without a lock. For one thread.
-std::unique_ptr<guarded_counter> make_counter_without_lock();
+std::unique_ptr<contender> make_no_lock();
 
-// The parts of the list, in files of their own.
+// The parts of all_contenders(). Each is compiled in a file of its own.
 void add_system_locks(contender_list& to);
 void add_library_locks(contender_list& to);
 void add_rival_locks(contender_list& to);
 void add_bravo_locks(contender_list& to);
+
+// A benchmark of all locks: measure(lock, options, effort, figures) measures a turn of one.
+template <class Options>
+benchmark benchmark_of_locks(std::string description,
+                             void (*measure)(const contender&, const Options&, effort, figures&)) {
+  return benchmark_of<Options>(std::move(description), all_contenders(), measure);
+}
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-#include "contenders.hpp"
+#include "contenders/locks/contenders.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "contender_of.hpp"
-#include "timed_run.hpp"
+#include "contenders/locks/contender_of.hpp"
+#include "harness/timed_run.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ class open_door {
 
 using bodies_of = std::vector<bench::timed_body> (*)(bench::guarded_counter&);
 
-// Whether running these over a lock that does not lock ends in an error, sooner or later.
+// Whether running the bodies over a lock that does not lock ends in an error eventually.
 bool notice_an_open_door(bodies_of bodies) {
   const bench::contender_of<open_door> door("open door");
   const auto over = clock::now() + 60s;
@@ -58,13 +58,14 @@ TEST(locks_that_do_not_lock, are_noticed_by_a_reader_that_stays) {
   const auto stay = [] { std::this_thread::sleep_for(1ms); };
   EXPECT_THROW(bench::run_together(
                    {[&](const auto& stopped) { return counter->write(0, 0, stopped); },
-                    [&](const auto& stopped) { return counter->read_and_stay(stay, stopped); }},
+                    [&](const auto& stopped) { return counter->read_and_call(stay, stopped); }},
                    200ms),
                std::runtime_error);
 }
 
 TEST(contenders, have_names_of_their_own_and_ours_is_first) {
-  const auto names = bench::names_of(bench::all_contenders());
+  std::vector<std::string> names;
+  for (const auto& one : bench::all_contenders()) names.push_back(one->name());
   EXPECT_EQ(names.front(), "prwlock");
   EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
   for (const char* const expected :
@@ -73,12 +74,12 @@ TEST(contenders, have_names_of_their_own_and_ours_is_first) {
         "bravo-ba", "bravo-prwlock", "bravo-mutex", "bravo-consensus"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), expected), 1) << expected;
   }
-  EXPECT_THROW(bench::named(bench::all_contenders(), "no lock"), std::logic_error);
+  EXPECT_THROW(bench::contender_named(bench::all_contenders(), "no lock"), std::logic_error);
 }
 
 TEST(contenders, say_how_large_their_locks_are) {
   const auto all = bench::all_contenders();
-  const auto size_of = [&](const char* name) { return bench::named(all, name).size(); };
+  const auto size_of = [&](const char* name) { return bench::contender_named(all, name).size(); };
   EXPECT_EQ(size_of("pthread").here, 56U);
   EXPECT_EQ(size_of("pthread").on_72_cpus_and_2_nodes, 56U);
   EXPECT_EQ(size_of("prwlock").here, sizeof(readmost::shared_mutex));
@@ -92,7 +93,7 @@ TEST(contenders, say_how_large_their_locks_are) {
 
 TEST(contenders, count_what_they_do) {
   const bench::contender_list all = bench::all_contenders();
-  const auto counter = bench::named(all, "prwlock").make_counter();
+  const auto counter = bench::contender_named(all, "prwlock").make_counter();
   counter->write_times(7, 0);
   counter->read_times(5, 0);
   EXPECT_EQ(counter->written(), 7U);
@@ -107,16 +108,28 @@ TEST(contenders, count_what_they_do) {
   bench::percentiles waits;
   const auto outcome = bench::run_together(
       {[&](const auto& until) { return counter->rwbench(1, 1, writes, until); },
-       [&](const auto& until) { return counter->write_and_wait([] {}, waits, until); }},
+       [&](const auto& until) {
+         return counter->write_timed(
+             [] {}, [&](auto asked, auto acquired) { waits.add(acquired - asked); }, until);
+       }},
       20ms);
   EXPECT_EQ(outcome.counts[0], writes);
   EXPECT_EQ(outcome.counts[1], waits.count());
   EXPECT_EQ(counter->written(), 7 + outcome.total());
 }
 
+TEST(contenders, upgrade_and_downgrade_where_the_lock_can) {
+  const bench::contender_list all = bench::all_contenders();
+  const auto counter = bench::contender_named(all, "prwlock").make_counter();
+  EXPECT_TRUE(counter->upgrade_times(3));
+  EXPECT_TRUE(counter->downgrade_times(4));
+  EXPECT_EQ(counter->written(), 7U);
+  EXPECT_FALSE(bench::contender_named(all, "pthread").make_counter()->upgrade_times(1));
+}
+
 TEST(contenders, pass_a_turn_round_a_ring) {
   const bench::contender_list all = bench::all_contenders();
-  const auto counter = bench::named(all, "prwlock").make_counter();
+  const auto counter = bench::contender_named(all, "prwlock").make_counter();
   std::vector<bench::ring_place> ring(2);
   ring[0].turn = 1;
   const auto outcome = bench::run_together(
@@ -130,9 +143,9 @@ TEST(contenders, pass_a_turn_round_a_ring) {
 
 TEST(guarded_table, finds_what_is_in_it_and_notices_what_is_not) {
   const bench::contender_list all = bench::all_contenders();
-  const auto guarded = bench::named(all, "prwlock").make_table();
-  // On a busy machine a thread may not get to run in its time: again, until each key has had its
-  // look-ups.
+  const auto guarded = bench::contender_named(all, "prwlock").make_table();
+  // On a busy machine a thread may not get a CPU within its time: repeat until there were enough
+  // lookups.
   constexpr int most_runs = 1'000;
   const auto look_up = [&](std::uint64_t keys) {
     std::uint64_t looked_up = 0;
@@ -149,7 +162,7 @@ TEST(guarded_table, finds_what_is_in_it_and_notices_what_is_not) {
     bench::run_together({[&](const auto& until) { return guarded->insert(inserted, 100, until); }},
                         100ms);
   }
-  EXPECT_EQ(inserted, 100U);  // and then it waits
+  EXPECT_EQ(inserted, 100U);  // waits there
   EXPECT_EQ(guarded->table().size(), 100U);
   EXPECT_GT(look_up(100), 0U);
   EXPECT_THROW(look_up(101), std::runtime_error);
@@ -163,38 +176,6 @@ TEST(guarded_table, finds_what_is_in_it_and_notices_what_is_not) {
   }
   EXPECT_EQ(erased, 100U);
   EXPECT_EQ(guarded->table().size(), 0U);
-}
-
-TEST(timed_run, adds_up_by_thread) {
-  const bench::timed_outcome outcome{{1, 2, 4}, 0.5};
-  EXPECT_EQ(outcome.total(), 7U);
-  EXPECT_EQ(outcome.sum(1, 3), 6U);
-  EXPECT_EQ(outcome.per_second(outcome.total()), 14);
-}
-
-TEST(timed_run, tells_its_threads_when_the_time_is_up) {
-  const auto begin = clock::now();
-  const bench::timed_body wait = [](const std::atomic<bool>& stopped) -> std::uint64_t {
-    while (!stopped) sched_yield();
-    return 1;
-  };
-  const auto outcome = bench::run_together({wait, wait, wait}, 30ms);
-  EXPECT_GE(clock::now() - begin, 30ms);
-  EXPECT_GE(outcome.seconds, 0.03);
-  EXPECT_EQ(outcome.total(), 3U);
-}
-
-TEST(timed_run, ends_early_with_the_error_of_a_thread) {
-  const auto begin = clock::now();
-  EXPECT_THROW(
-      bench::run_together({[](const auto& stopped) -> std::uint64_t {
-                             while (!stopped) sched_yield();
-                             return 1;
-                           },
-                           [](const auto&) -> std::uint64_t { throw std::runtime_error("wrong"); }},
-                          300s),
-      std::runtime_error);
-  EXPECT_LT(clock::now() - begin, 100s);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A lock that does not lock is fast. So before any is measured: do they exclude, as wrapped here?
+// A lock that does not lock is fast: checks that each lock, as wrapped here, excludes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,20 +8,19 @@
 #include <thread>
 #include <vector>
 
-#include "bravo_locks.hpp"
-#include "measured_locks.hpp"
-#include "upgrades.hpp"
+#include "contenders/locks/lists.hpp"
+#include "contenders/locks/upgrades.hpp"
 
 namespace {
 
 constexpr int threads = 2;
 constexpr int rounds = 10;
 
-// The section that the lock is to protect. Whoever is inside stays until the other thread wants to
-// come in too, and then lets it run, so that they meet if they can, on a single CPU too.
+// The section that the lock has to protect. A thread inside stays until the other thread asks to
+// come in, and then lets it run, so that they meet if the lock allows it, also on a single CPU.
 class section {
  public:
-  // To be called before locking, and when there will be no more of it.
+  // To be called before each lock, and after the last section.
   void ask() { ++others_; }
 
   void write() {
@@ -47,7 +46,7 @@ class section {
     for (int i = 0; i < 3; ++i) std::this_thread::yield();
   }
 
-  // Threads that ask or have finished.
+  // Threads that have asked or have finished.
   std::atomic<int> others_{0};
   std::atomic<int> readers_{0};
   std::atomic<int> writers_{0};
@@ -61,7 +60,7 @@ void in_threads(Lock& lock, section& inside, Round round) {
   std::vector<std::jthread> all;
   for (int i = 0; i < threads; ++i) {
     all.emplace_back([&] {
-      // While one is inside, others may be unable to make or destroy theirs.
+      // Made before any thread is inside: making a holder may need the lock.
       bench::holder<Lock> mine(lock);
       ready.arrive_and_wait();
       for (int done = 0; done < rounds; ++done) round(mine);
@@ -107,13 +106,15 @@ struct expect_exclusion_through_upgrades {
 };
 
 TEST(measured_locks, keep_writers_from_one_another_and_from_readers) {
-  bench::for_each_real_lock(expect_exclusion{});
+  bench::for_each_system_lock(expect_exclusion{});
+  bench::for_each_library_lock(expect_exclusion{});
   bench::for_each_bravo_lock(expect_exclusion{});
   rivals::for_each_rival(expect_exclusion{});
 }
 
 TEST(measured_locks, are_held_alone_after_an_upgrade_and_before_a_downgrade) {
-  bench::for_each_real_lock(expect_exclusion_through_upgrades{});
+  bench::for_each_system_lock(expect_exclusion_through_upgrades{});
+  bench::for_each_library_lock(expect_exclusion_through_upgrades{});
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 
 namespace bench {
 
-// What one thread needs to use `lock`; it makes one before it locks. As it stands, for locks with
-// the members of std::shared_mutex, that is nothing. Locks that want to know their threads, or
-// memory of the thread's own, specialise it, as these libraries ask of all their users. What a
-// library has inline stays inline.
+// What one thread needs to use `lock`; the thread makes one before it locks. The primary template
+// fits locks with the members of std::shared_mutex. Specializations serve locks that register their
+// threads or need memory of the thread's own. What a library has inline stays inline.
 template <class Lock>
 class holder {
  public:
@@ -21,7 +20,7 @@ class holder {
   Lock& lock_;
 };
 
-// Starts on a cache line of its own, so that no lock is measured by its neighbours.
+// Starts on a cache line of its own, so that the lock's neighbours do not influence the figures.
 template <class Lock>
 struct alignas(64) alone_on_its_line {
   Lock lock{};

@@ -1,57 +1,105 @@
-// The reader-writer locks of Concurrency Kit; all of them spin. ck_swlock is for one writer only
-// and ck_rwcohort for machines of several nodes; neither is here.
+// The reader-writer locks of other libraries, those that the build found, as bench::holder uses
+// them: each as its library asks of its users.
 #pragma once
-
-#include <ck_brlock.h>
-#include <ck_bytelock.h>
-#include <ck_pflock.h>
-#include <ck_rwlock.h>
-#include <ck_tflock.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <vector>
 
-#include "holder.hpp"
+#include "contenders/locks/holder.hpp"
+
+#if defined(BENCH_HAS_ABSL)
+#include <absl/synchronization/mutex.h>
+#endif
+
+#if defined(BENCH_HAS_BOOST)
+// Without interruption points: nobody interrupts these threads. boost::shared_mutex is
+// boost::upgrade_mutex in Boost 1.74.
+#define BOOST_THREAD_DONT_PROVIDE_INTERRUPTIONS
+#include <boost/thread/shared_mutex.hpp>
+#endif
+
+#if defined(BENCH_HAS_TBB)
+#include <oneapi/tbb/queuing_rw_mutex.h>
+#include <oneapi/tbb/rw_mutex.h>
+#include <oneapi/tbb/spin_rw_mutex.h>
+#endif
+
+#if defined(BENCH_HAS_CK)
+#include <ck_brlock.h>
+#include <ck_bytelock.h>
+#include <ck_pflock.h>
+#include <ck_rwlock.h>
+#include <ck_tflock.h>
+#endif
 
 namespace bench {
 
-// Writers first.
-class ck_writer_first_lock {
+#if defined(BENCH_HAS_ABSL)
+
+template <>
+class holder<absl::Mutex> {
  public:
-  void lock() { ck_rwlock_write_lock(&lock_); }
-  void unlock() { ck_rwlock_write_unlock(&lock_); }
-  void lock_shared() { ck_rwlock_read_lock(&lock_); }
-  void unlock_shared() { ck_rwlock_read_unlock(&lock_); }
+  explicit holder(absl::Mutex& lock) : lock_(lock) {}
+
+  void lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { lock_.Lock(); }
+  void unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS { lock_.Unlock(); }
+  void lock_shared() ABSL_NO_THREAD_SAFETY_ANALYSIS { lock_.ReaderLock(); }
+  void unlock_shared() ABSL_NO_THREAD_SAFETY_ANALYSIS { lock_.ReaderUnlock(); }
 
  private:
-  ck_rwlock_t lock_ = CK_RWLOCK_INITIALIZER;
+  absl::Mutex& lock_;
 };
 
-// Phase-fair: readers and writers in turn.
-class ck_phase_fair_lock {
+#endif
+
+#if defined(BENCH_HAS_TBB)
+
+// Each thread queues with a node of its own. The other two locks of oneTBB have the members of
+// std::shared_mutex: rw_mutex sleeps, spin_rw_mutex spins.
+template <>
+class holder<tbb::queuing_rw_mutex> {
  public:
-  void lock() { ck_pflock_write_lock(&lock_); }
-  void unlock() { ck_pflock_write_unlock(&lock_); }
-  void lock_shared() { ck_pflock_read_lock(&lock_); }
-  void unlock_shared() { ck_pflock_read_unlock(&lock_); }
+  static constexpr std::size_t thread_bytes = sizeof(tbb::queuing_rw_mutex::scoped_lock);
+
+  explicit holder(tbb::queuing_rw_mutex& lock) : lock_(lock) {}
+
+  void lock() { node_.acquire(lock_, true); }
+  void unlock() { node_.release(); }
+  void lock_shared() { node_.acquire(lock_, false); }
+  void unlock_shared() { node_.release(); }
 
  private:
-  ck_pflock_t lock_ = CK_PFLOCK_INITIALIZER;
+  tbb::queuing_rw_mutex& lock_;
+  tbb::queuing_rw_mutex::scoped_lock node_;
 };
 
-// Task-fair: in the order of arrival.
-class ck_task_fair_lock {
+#endif
+
+#if defined(BENCH_HAS_CK)
+
+// The locks of Concurrency Kit spin. ck_swlock (one writer only) and ck_rwcohort (machines with
+// several nodes) are left out.
+template <class Lock, auto write_lock, auto write_unlock, auto read_lock, auto read_unlock>
+class ck_lock {
  public:
-  void lock() { ck_tflock_ticket_write_lock(&lock_); }
-  void unlock() { ck_tflock_ticket_write_unlock(&lock_); }
-  void lock_shared() { ck_tflock_ticket_read_lock(&lock_); }
-  void unlock_shared() { ck_tflock_ticket_read_unlock(&lock_); }
+  void lock() { write_lock(&lock_); }
+  void unlock() { write_unlock(&lock_); }
+  void lock_shared() { read_lock(&lock_); }
+  void unlock_shared() { read_unlock(&lock_); }
 
  private:
-  ck_tflock_ticket_t lock_ = CK_TFLOCK_TICKET_INITIALIZER;
+  Lock lock_{};  // all zeros, as CK_..._INITIALIZER
 };
+
+using ck_writer_first_lock = ck_lock<ck_rwlock_t, ck_rwlock_write_lock, ck_rwlock_write_unlock,
+                                     ck_rwlock_read_lock, ck_rwlock_read_unlock>;
+using ck_phase_fair_lock = ck_lock<ck_pflock_t, ck_pflock_write_lock, ck_pflock_write_unlock,
+                                   ck_pflock_read_lock, ck_pflock_read_unlock>;
+using ck_task_fair_lock =
+    ck_lock<ck_tflock_ticket_t, ck_tflock_ticket_write_lock, ck_tflock_ticket_write_unlock,
+            ck_tflock_ticket_read_lock, ck_tflock_ticket_read_unlock>;
 
 // A big-reader lock: each reader registers memory of its own with each lock.
 template <>
@@ -71,26 +119,23 @@ class holder<ck_brlock_t> {
 
  private:
   ck_brlock_t& lock_;
-  // As its users place it: where no other thread's reader is.
+  // On a cache line of its own, as its users place it.
   alignas(64) ck_brlock_reader_t reader_{};
 };
 
-// Numbers for threads, from 1 and as low as possible.
+// Numbers threads from 1, the lowest free number first.
 class thread_number {
  public:
   thread_number() {
-    const std::lock_guard guard(mutex());
-    const auto free = std::find(taken().begin(), taken().end(), false);
-    value_ = static_cast<unsigned>(free - taken().begin()) + 1;
-    if (free == taken().end()) {
-      taken().push_back(true);
-    } else {
-      *free = true;
-    }
+    const std::lock_guard guard(mutex);
+    const auto free = std::find(taken.begin(), taken.end(), false);
+    value_ = static_cast<unsigned>(free - taken.begin()) + 1;
+    if (free == taken.end()) taken.push_back(false);
+    taken[value_ - 1] = true;
   }
   ~thread_number() {
-    const std::lock_guard guard(mutex());
-    taken()[value_ - 1] = false;
+    const std::lock_guard guard(mutex);
+    taken[value_ - 1] = false;
   }
   thread_number(const thread_number&) = delete;
   thread_number& operator=(const thread_number&) = delete;
@@ -98,19 +143,13 @@ class thread_number {
   unsigned value() const { return value_; }
 
  private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  static std::vector<bool>& taken() {
-    static std::vector<bool> one;
-    return one;
-  }
+  static inline std::mutex mutex;
+  static inline std::vector<bool> taken;
 
   unsigned value_;
 };
 
-// A byte in the lock for each of the threads with the numbers 1 to 56; others share a counter.
+// The threads numbered 1 to 56 have a byte each in the lock; the others share a counter.
 template <>
 class holder<ck_bytelock_t> {
  public:
@@ -125,5 +164,7 @@ class holder<ck_bytelock_t> {
   ck_bytelock_t& lock_;
   const thread_number thread_;
 };
+
+#endif
 
 }  // namespace bench

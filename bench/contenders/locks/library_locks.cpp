@@ -1,6 +1,6 @@
-#include "contender_of.hpp"
-#include "contenders.hpp"
-#include "measured_locks.hpp"
+#include "contenders/locks/contender_of.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "contenders/locks/lists.hpp"
 
 namespace bench {
 

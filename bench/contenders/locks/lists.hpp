@@ -1,37 +1,27 @@
-// The locks that the benchmarks compare. Those of other libraries are there if the build found
-// them.
+// Which locks the benchmarks compare. The locks of other libraries are included if the build found
+// those libraries.
 #pragma once
 
+#include <mutex>
+#include <readmost/bravo.hpp>
 #include <readmost/shared_mutex.hpp>
+#include <rivals/pf_q.hpp>
 #include <shared_mutex>
 
-#include "holder.hpp"
-#include "pthread_lock.hpp"
-#if defined(BENCH_HAS_ABSL)
-#include "absl_lock.hpp"
-#endif
-#if defined(BENCH_HAS_BOOST)
-#include "boost_lock.hpp"
-#endif
-#if defined(BENCH_HAS_CK)
-#include "ck_locks.hpp"
-#endif
-#if defined(BENCH_HAS_TBB)
-#include "tbb_locks.hpp"
-#endif
+#include "contenders/locks/basic_locks.hpp"
+#include "contenders/locks/library_holders.hpp"
 
 namespace bench {
 
-// The loop around the lock, and nothing else.
-class no_lock {
- public:
-  void lock() { asm volatile("" ::: "memory"); }
-  void unlock() { asm volatile("" ::: "memory"); }
-  void lock_shared() { asm volatile("" ::: "memory"); }
-  void unlock_shared() { asm volatile("" ::: "memory"); }
-};
+// Each function calls use.operator()<Lock>(name) for each lock of its list.
 
-// Calls use.operator()<Lock>(name) for each lock of a library other than ours and the C library.
+// Our lock and the C library's.
+template <class Use>
+void for_each_system_lock(Use use) {
+  use.template operator()<readmost::shared_mutex>("prwlock");
+  use.template operator()<pthread_lock>("pthread");
+}
+
 template <class Use>
 void for_each_library_lock(Use use) {
   use.template operator()<std::shared_mutex>("std::shared_mutex");
@@ -39,7 +29,9 @@ void for_each_library_lock(Use use) {
   use.template operator()<boost::upgrade_mutex>("boost::upgrade_mutex");
 #endif
 #if defined(BENCH_HAS_ABSL)
-  ignore_deadlocks();
+  // Debian builds the library without NDEBUG. Its deadlock detector is on then and costs many times
+  // the lock itself, which no release build would have.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   use.template operator()<absl::Mutex>("absl::Mutex");
 #endif
 #if defined(BENCH_HAS_TBB)
@@ -56,19 +48,15 @@ void for_each_library_lock(Use use) {
 #endif
 }
 
-// For each lock, those that lock nothing left out.
+// BRAVO over other locks.
 template <class Use>
-void for_each_real_lock(Use use) {
-  use.template operator()<readmost::shared_mutex>("readmost::shared_mutex");
-  use.template operator()<pthread_lock>("pthread_rwlock");
-  for_each_library_lock(use);
-}
-
-// The same, and first what the measuring itself costs.
-template <class Use>
-void for_each_lock(Use use) {
-  use.template operator()<no_lock>("empty");
-  for_each_real_lock(use);
+void for_each_bravo_lock(Use use) {
+  using readmost::bravo;
+  use.template operator()<bravo<pthread_lock>>("bravo-pthread");
+  use.template operator()<bravo<rivals::pf_q>>("bravo-ba");
+  use.template operator()<bravo<readmost::shared_mutex>>("bravo-prwlock");
+  use.template operator()<bravo<std::mutex>>("bravo-mutex");
+  use.template operator()<bravo<pthread_lock, readmost::bravo_consensus_policy>>("bravo-consensus");
 }
 
 }  // namespace bench

@@ -1,7 +1,7 @@
 #include <rivals/all.hpp>
 
-#include "contender_of.hpp"
-#include "contenders.hpp"
+#include "contenders/locks/contender_of.hpp"
+#include "contenders/locks/contenders.hpp"
 
 namespace bench {
 

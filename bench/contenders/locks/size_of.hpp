@@ -3,21 +3,21 @@
 
 #include <cstddef>
 
-#include "holder.hpp"
+#include "contenders/locks/holder.hpp"
 
 namespace bench {
 
 // In bytes.
 struct lock_size {
   std::size_t itself;                   // sizeof
-  std::size_t here;                     // and what it allocates on this machine
-  std::size_t on_72_cpus_and_2_nodes;   // or on that of the BRAVO paper
-  std::size_t of_each_thread_for_each;  // that locks it
-  std::size_t of_each_thread;           // for all locks of the kind
-  std::size_t of_the_process;           // for all locks of the kind
+  std::size_t here;                     // with what it allocates on this machine
+  std::size_t on_72_cpus_and_2_nodes;   // with what it allocates on the BRAVO paper's machine
+  std::size_t of_each_thread_for_each;  // per thread and lock
+  std::size_t of_each_thread;           // per thread, for all locks of the kind
+  std::size_t of_the_process;           // once, for all locks of the kind
 };
 
-// For locks that share nothing and have nothing for their threads.
+// For locks that share nothing among them and keep nothing for all locks of a thread.
 template <class Lock>
 struct size_of_lock_alone {
   static std::size_t on(unsigned cpus, [[maybe_unused]] unsigned nodes) {
@@ -38,7 +38,7 @@ struct size_of_lock_alone {
   static std::size_t of_the_process() { return 0; }
 };
 
-// Others specialise it.
+// Other locks specialize it.
 template <class Lock>
 struct size_of : size_of_lock_alone<Lock> {};
 

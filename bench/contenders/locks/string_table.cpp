@@ -1,4 +1,4 @@
-#include "string_table.hpp"
+#include "contenders/locks/string_table.hpp"
 
 namespace bench {
 

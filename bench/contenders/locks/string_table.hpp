@@ -1,5 +1,5 @@
 // The hash table of RocksDB's hash_table_bench: std::unordered_map from numbers to strings of 1000
-// bytes. It has no lock of its own.
+// bytes, without a lock.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@ namespace bench {
 
 class string_table {
  public:
-  // What every key has for a value.
+  // The value of a key.
   static std::string value_of(std::uint64_t key);
-  // Whether `value` is that, by its length and by its first and its last character.
+  // Compares the length and the first and last character.
   static bool is_value_of(std::uint64_t key, const std::string& value);
 
-  // False if it was there already.
+  // False if the key was in the table.
   bool insert(std::uint64_t key, const std::string& value);
-  // False if it was not there.
+  // False if the key was not in the table.
   bool erase(std::uint64_t key);
-  // Copies the value out; false if the key is not there.
+  // Copies the value; false if the key is not in the table.
   bool look_up(std::uint64_t key, std::string& value) const;
   std::size_t size() const { return map_.size(); }
 

@@ -1,6 +1,6 @@
-#include "contender_of.hpp"
-#include "contenders.hpp"
-#include "measured_locks.hpp"
+#include "contenders/locks/contender_of.hpp"
+#include "contenders/locks/contenders.hpp"
+#include "contenders/locks/lists.hpp"
 
 namespace bench {
 
@@ -10,13 +10,11 @@ struct size_of<readmost::shared_mutex> : size_of_lock_alone<readmost::shared_mut
 };
 
 void add_system_locks(contender_list& to) {
-  const add_contender add(to);
-  add.operator()<readmost::shared_mutex>("prwlock");
-  add.operator()<pthread_lock>("pthread");
+  for_each_system_lock(add_contender(to));
 }
 
-std::unique_ptr<guarded_counter> make_counter_without_lock() {
-  return std::make_unique<counter_under<no_lock>>();
+std::unique_ptr<contender> make_no_lock() {
+  return std::make_unique<contender_of<no_lock>>("empty");
 }
 
 }  // namespace bench

@@ -3,14 +3,14 @@
 
 namespace bench {
 
-// Ours.
+// As ours do.
 template <class Lock>
 concept upgrades_itself = requires(Lock& lock) {
   { lock.upgrade() };
   { lock.downgrade() };
 };
 
-// Boost's: only a special read hold, one at a time, can be upgraded.
+// As Boost's does: a special read hold, one at a time, can be upgraded.
 template <class Lock>
 concept has_upgrade_holds = requires(Lock& lock) {
   lock.lock_upgrade();
@@ -18,7 +18,7 @@ concept has_upgrade_holds = requires(Lock& lock) {
   lock.unlock_and_lock_shared();
 };
 
-// TBB's: through the guard.
+// As TBB's do: through the guard.
 template <class Lock>
 concept upgrades_in_guard = requires(typename Lock::scoped_lock& guard) {
   guard.upgrade_to_writer();
@@ -33,7 +33,7 @@ template <upgradable Lock, class Section>
 void read_then_write(Lock& lock, Section section) {
   if constexpr (upgrades_itself<Lock>) {
     lock.lock_shared();
-    // False: another thread is ahead and waits for this one to leave.
+    // upgrade() fails if another thread upgrades and waits for this one to leave.
     while (!lock.upgrade()) {
       lock.unlock_shared();
       lock.lock_shared();

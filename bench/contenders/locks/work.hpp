@@ -1,18 +1,17 @@
-// What threads do inside and outside of locks.
+// The work of threads inside and outside of sections.
 #pragma once
 
 #include <cstdint>
 
 namespace bench {
 
-// One unit is one turn of a loop that counts a register down: two instructions, about one cycle.
+// A unit is one iteration of a loop that decrements a register: two instructions, about one cycle.
 inline void count_down(unsigned units) {
   for (; units != 0; --units) asm volatile("" : "+r"(units));
 }
 
-// Steps of one instruction and one cycle each, of which each waits for the one before, also over
-// the ends of sections. So a processor overlaps nothing of it, and the loop ends where it is
-// expected to.
+// Steps of one instruction and one cycle, each of which waits for the one before, also across the
+// ends of sections: the processor cannot overlap them.
 class chain {
  public:
   static constexpr unsigned steps_at_once = 10;
@@ -31,13 +30,13 @@ class chain {
   std::uint64_t state_ = 0;
 };
 
-// A counter that tells when its lock did not protect it: it is kept twice, the second time with
-// every bit inverted, so a reader that meets a half-made write sees two numbers that disagree.
+// A counter that shows when its lock failed to protect it. It is kept twice, the second time with
+// every bit inverted, so that a reader sees two numbers that disagree during a write.
 class twin_counter {
  public:
   void increment() {
     ++count_;
-    // Keeps the compiler from making one store of the two.
+    // Keeps the compiler from merging the two stores.
     asm volatile("" ::: "memory");
     inverted_ = ~count_;
   }

@@ -1,41 +1,23 @@
-// The big-reader lock that the papers compare with: a mutex for each reader, on a cache line of its
-// own; a writer takes all of them.
+// The big-reader lock of the papers: a mutex for each reader, on a cache line of its own; a writer
+// takes all of them.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <rivals/spin.hpp>
 #include <stdexcept>
-#include <thread>
 
 namespace bench {
 
-// Lets others run when it has spun for a while: there may be more threads than CPUs.
-class spinlock {
- public:
-  void lock() noexcept {
-    for (unsigned turn = 1; locked_.exchange(true, std::memory_order_acquire); ++turn) {
-      while (locked_.load(std::memory_order_relaxed)) {
-        if (turn++ % 256 == 0) std::this_thread::yield();
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-      }
-    }
-  }
-  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool> locked_{false};
-};
+using spinlock = rivals::spin_mutex;
 
 template <class Mutex>
 class big_reader_lock {
  public:
   static constexpr std::size_t most_readers = 128;
 
-  // A reader's own mutex, for as long as this exists.
+  // A reader's own mutex, during the lifetime of the object.
   class membership {
    public:
     explicit membership(big_reader_lock& of) : of_(of), mine_(of.join()) {}
@@ -49,7 +31,7 @@ class big_reader_lock {
     std::size_t mine_;
   };
 
-  // Of all that ever were members at once, in the same order.
+  // Takes the mutexes in order, as many as there ever were members at once.
   void lock() {
     joining_.lock();
     for (std::size_t i = 0; i < used_; ++i) lines_[i].mutex.lock();
@@ -80,7 +62,7 @@ class big_reader_lock {
     lines_[i].taken = false;
   }
 
-  std::mutex joining_;  // also keeps writers from one another
+  std::mutex joining_;  // also excludes writers from one another
   std::size_t used_ = 0;
   std::array<line, most_readers> lines_{};
 };

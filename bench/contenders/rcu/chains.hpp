@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include "big_reader_lock.hpp"
+#include "contenders/rcu/big_reader_lock.hpp"
 
 namespace bench {
 
-// What is stored under a key. Never 0, which a destroyed element has.
+// The content of a key's element. Never 0, which marks a deleted element.
 constexpr std::uint64_t content_of(std::uint64_t key) {
   return ~key;
 }
 
-// Base<element> is what the element's reclamation needs; 64 bytes with any of them.
+// Base<element> is for the element's reclamation. Has 64 bytes with every base.
 template <template <class> class Base>
 struct element : Base<element<Base>> {
   explicit element(std::uint64_t of) : key(of), content(content_of(of)) {}
@@ -32,7 +32,7 @@ struct element : Base<element<Base>> {
   bool is_right() const { return content == content_of(key); }
 
   std::atomic<element*> next{nullptr};
-  std::atomic<element*>* previous = nullptr;  // where the pointer to this one is
+  std::atomic<element*>* previous = nullptr;  // the pointer to this element
   std::uint64_t key;
   std::uint64_t content;
   std::uint64_t rest[2] = {};
@@ -43,17 +43,16 @@ struct no_base {
   std::uint64_t rest[2] = {};
 };
 
-// What becomes of an element's pointer to the next one when it is taken out of its chain.
+// What happens to an element's pointer to the next one when the element is taken out of its chain.
 enum class taken_out {
-  goes_on,      // readers that are there still find the way: RCU
-  ends_in_loop  // it points to itself, so readers see that they have to start again: hazard
-                // pointers
+  goes_on,      // readers at the element go on: RCU
+  ends_in_loop  // points to the element itself, so that readers start again: hazard pointers
 };
 
 template <class Element>
 class chains {
  public:
-  // A power of two. Filled with the keys below it.
+  // Holds the keys below `buckets`, a power of two.
   explicit chains(std::size_t buckets) : heads_(buckets) {
     for (std::uint64_t key = 0; key < buckets; ++key) put_in(*new Element(key));
   }
@@ -70,7 +69,7 @@ class chains {
   }
   const std::atomic<Element*>& head_of(std::uint64_t key) const { return heads_[bucket_of(key)]; }
 
-  // Null if it is not there. The caller keeps what it finds from being destroyed.
+  // Null if there is none. The caller protects the element from being deleted.
   Element* find(std::uint64_t key) const {
     Element* at = head_of(key).load(std::memory_order_acquire);
     while (at != nullptr && at->key != key) at = at->next.load(std::memory_order_acquire);
@@ -96,7 +95,7 @@ class chains {
     head.store(&fresh, std::memory_order_release);
   }
 
-  // What is wrong with the table at rest, or nothing.
+  // Describes a fault of the table at rest; empty if there is none.
   std::string fault() const {
     for (std::uint64_t key = 0; key < heads_.size(); ++key) {
       const std::atomic<Element*>* from = &heads_[bucket_of(key)];

@@ -1,42 +1,50 @@
-// Hazard pointers read the same cell.
+// Hazard pointers read the cell.
 #include <readmost/hazard_pointer.hpp>
 
-#include "asymmetric_hazard_pointer.hpp"
-#include "contenders.hpp"
-#include "side_of.hpp"
+#include "contenders/rcu/hazard_slots.hpp"
+#include "contenders/rcu/side_of.hpp"
 
 namespace bench {
 
 namespace {
 
-// Made once for each batch, as users keep one at hand.
-template <class HazardPointer, auto make>
+// Ours, with the members of hazard_slots.
+class our_hazard_pointer {
+ public:
+  data* protect(std::size_t, const std::atomic<data*>& source) { return mine_.protect(source); }
+  void clear(std::size_t) { mine_.reset_protection(); }
+
+ private:
+  readmost::hazard_pointer mine_ = readmost::make_hazard_pointer();
+};
+
+// Made once for each batch, since users keep a hazard pointer at hand.
+template <class Hazards>
 class protecting_reader {
  public:
   std::uint64_t look(const shared_cell& from) {
-    const std::uint64_t value = mine_.protect(from.current)->value;
-    mine_.reset_protection();
+    const std::uint64_t value = mine_.protect(0, from.current)->value;
+    mine_.clear(0);
     return value;
   }
   void hold(const shared_cell& from, const std::function<void()>& use) {
-    mine_.protect(from.current);
+    mine_.protect(0, from.current);
     use();
-    mine_.reset_protection();
+    mine_.clear(0);
   }
 
  private:
-  HazardPointer mine_ = make();
+  Hazards mine_;
 };
 
 struct ours : needs_no_threads {
   static constexpr const char* name = "readmost::hazard_pointer";
-  using reader = protecting_reader<readmost::hazard_pointer, readmost::make_hazard_pointer>;
+  using reader = protecting_reader<our_hazard_pointer>;
 };
 
 struct asymmetric : needs_no_threads {
   static constexpr const char* name = "hazard-asymmetric";
-  using reader =
-      protecting_reader<asymmetric_hazard_pointer, [] { return asymmetric_hazard_pointer(); }>;
+  using reader = protecting_reader<hazard_slots<data, hazard_fence::asymmetric>>;
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
-// One flavor of liburcu: BENCH_URCU_HEADER, BENCH_URCU_NAME, BENCH_URCU_MAKE say which. Used as it
-// asks for: threads registered, read sections inline, threads of QSBR offline while they wait.
-#include "contenders.hpp"
-#include "side_of.hpp"
-// clang-format off: last, since names of its are macros.
-#include "liburcu_flavor.hpp"
+// One flavor of liburcu, which BENCH_URCU_HEADER, BENCH_URCU_NAME and BENCH_URCU_MAKE choose. Used
+// as its manual demands: threads registered, read sections inline, threads of QSBR offline while
+// they wait.
+#include "contenders/rcu/side_of.hpp"
+#include "contenders/rcu/sides.hpp"
+// clang-format off: last, since some of its names are macros.
+#include "contenders/rcu/liburcu_flavor.hpp"
 // clang-format on
 
 namespace bench {

@@ -1,11 +1,11 @@
-// One flavor of liburcu under its names without the flavor, with its read sections inline: the one
-// whose header is BENCH_URCU_HEADER; without that, memb.
+// The flavor of liburcu whose header is BENCH_URCU_HEADER, by default memb, under names without the
+// flavor and with inline read sections.
 #pragma once
 
-// clang-format off: they depend on one another.
+// clang-format off: the order matters.
 #include <urcu/tls-compat.h>
-// Its thread-local variables are C's, which no thread has to construct: as C++'s thread_local,
-// which its headers make them, each access from outside would look for a constructor.
+// liburcu's thread-local variables are C's and need no construction. Its headers declare them as C++'s
+// thread_local, for which each access from another file would check for a constructor.
 #undef URCU_TLS_STORAGE_CLASS
 #define URCU_TLS_STORAGE_CLASS __thread
 
@@ -16,16 +16,16 @@
 #define URCU_API_MAP  // names without the flavor
 #include BENCH_URCU_HEADER
 #include <urcu/rculfhash.h>
-#undef rcu_flavor  // a name of ours
+#undef rcu_flavor  // a name in sides.hpp
 // clang-format on
 
 namespace bench {
 
-// Each file that is compiled has a flavor of its own.
+// Each object file has a flavor of its own.
 namespace {
 
 struct urcu {
-  // Base of what is retired.
+  // The base of retired objects.
   template <class T>
   struct element_base {
     rcu_head head;
@@ -38,7 +38,7 @@ struct urcu {
     section(const section&) = delete;
     section& operator=(const section&) = delete;
   };
-  // A thread that has sections, in scope.
+  // Registers the calling thread during the lifetime of the object.
   class thread {
    public:
     thread() { rcu_register_thread(); }

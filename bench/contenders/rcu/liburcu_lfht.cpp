@@ -1,9 +1,9 @@
 // liburcu's hash table, cds_lfht, with its flavor memb, whose read sections are inline here.
 #include <stdexcept>
 
-#include "lookup_table_of.hpp"
-// clang-format off: last, since names of its are macros.
-#include "liburcu_flavor.hpp"
+#include "contenders/rcu/lookup_table_of.hpp"
+// clang-format off: last, since some of its names are macros.
+#include "contenders/rcu/liburcu_flavor.hpp"
 // clang-format on
 
 namespace bench {
@@ -12,7 +12,7 @@ namespace {
 
 class lfht {
  public:
-  // All buckets are there at first, as many as elements, and it resizes when it is told to.
+  // Has as many buckets as elements at first, and resizes only on demand.
   explicit lfht(std::size_t elements)
       : table_(cds_lfht_new(elements, elements, 0, 0, nullptr)), buckets_(elements) {
     if (table_ == nullptr) throw std::runtime_error("cds_lfht_new failed");

@@ -1,7 +1,7 @@
 // The mini-benchmark's table under liburcu's flavor memb, whose read sections are inline here.
-#include "mixed_table_of.hpp"
-// clang-format off: last, since names of its are macros.
-#include "liburcu_flavor.hpp"
+#include "contenders/rcu/mixed_table_of.hpp"
+// clang-format off: last, since some of its names are macros.
+#include "contenders/rcu/liburcu_flavor.hpp"
 // clang-format on
 
 namespace bench {

@@ -1,12 +1,12 @@
-// Reader-writer locks around the same cell: the writer replaces while no reader is inside.
+// Reader-writer locks around the cell.
 #include <mutex>
 #include <optional>
 #include <readmost/shared_mutex.hpp>
 #include <shared_mutex>
 
-#include "big_reader_lock.hpp"
-#include "contenders.hpp"
-#include "side_of.hpp"
+#include "contenders/rcu/big_reader_lock.hpp"
+#include "contenders/rcu/side_of.hpp"
+#include "contenders/rcu/sides.hpp"
 
 namespace bench {
 
@@ -49,7 +49,7 @@ struct of_std : needs_no_threads {
   using reader = section_reader<shared_section<of_std>>;
 };
 
-// A reader's mutex is looked up once for each batch.
+// Looks up the reader's mutex once for each batch.
 template <class Side, class Mutex>
 struct brlock_side {
   using lock_type = big_reader_lock<Mutex>;

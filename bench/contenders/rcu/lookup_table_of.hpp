@@ -1,13 +1,14 @@
-// Implements lookup_table for a `Table` with inline functions: find(key) opens a section, and says
-// whether the key is there with the value it shall have, value_of(key).
+// Implements lookup_table for a `Table` with inline functions. Table::find(key) opens a section and
+// returns whether the key is there with the value value_of(key).
 #pragma once
 
-#include "lookup_tables.hpp"
+#include "contenders/rcu/lookup_tables.hpp"
+#include "harness/random_numbers.hpp"
 
 namespace bench {
 
-// Spreads the keys. The same for all, and what ours does to the integer that std::hash gives it:
-// neighbouring integers as they are would meet no collision.
+// The hash of all tables, the same as our map applies to the result of std::hash: without it,
+// neighbouring integers would not collide.
 struct spreading_hash {
   std::size_t operator()(std::uint64_t key) const noexcept {
     const std::uint64_t spread = key * 0x9E37'79B9'7F4A'7C15U;
@@ -31,12 +32,11 @@ class lookup_table_of final : public lookup_table {
                               std::atomic<std::uint64_t>& lookups) override {
     constexpr unsigned batch = 64;
     const std::uint64_t mask = elements_ - 1;
-    std::uint64_t random = seed + 1;
+    random_numbers random(seed);
     std::uint64_t missed = 0;
     for (std::uint64_t done = 0; !stopped.load(std::memory_order_relaxed);) {
       for (unsigned i = 0; i < batch; ++i) {
-        random = random * 6364136223846793005U + 1442695040888963407U;
-        if (!table_.find(random >> 32 & mask)) ++missed;
+        if (!table_.find(random() & mask)) ++missed;
       }
       lookups.store(done += batch, std::memory_order_relaxed);
     }

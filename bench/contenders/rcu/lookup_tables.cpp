@@ -1,5 +1,5 @@
-// Ours, and std::unordered_map in reader-writer locks.
-#include "lookup_tables.hpp"
+// Our hash map, and std::unordered_map under reader-writer locks.
+#include "contenders/rcu/lookup_tables.hpp"
 
 #include <mutex>
 #include <readmost/rcu_hash_map.hpp>
@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "lookup_table_of.hpp"
+#include "contenders/rcu/lookup_table_of.hpp"
 
 namespace bench {
 

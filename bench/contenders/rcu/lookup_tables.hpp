@@ -1,5 +1,5 @@
-// The hash tables that hash_table.cpp compares, all from key to value, both integers. Loops over
-// lookups are behind the virtual function, so what is inline stays inline.
+// The hash tables that rcu/hash_table.cpp compares, from integer keys to integer values. The
+// virtual look_up_until() runs a whole loop, so that inline functions are inlined in it.
 #pragma once
 
 #include <atomic>
@@ -14,19 +14,19 @@ class lookup_table {
  public:
   virtual ~lookup_table() = default;
 
-  // To be called by each thread before it uses what follows, and when it will not any more.
+  // To be called by each thread before and after it uses the other functions.
   virtual void begin_thread() = 0;
   virtual void end_thread() = 0;
 
-  // Looks up keys that are there, in an order that depends on `seed`, until it is stopped; says in
-  // `lookups` how many so far. Returns how many it did not find.
+  // Looks up keys of the table, in an order that depends on `seed`, until it is stopped; stores the
+  // number of lookups so far in `lookups`. Returns how many keys it did not find.
   virtual std::uint64_t look_up_until(const std::atomic<bool>& stopped, std::uint64_t seed,
                                       std::atomic<std::uint64_t>& lookups) = 0;
-  // Changes the number of buckets to about this. Returns when it is done.
+  // Returns when the table has about that number of buckets.
   virtual void resize(std::size_t buckets) = 0;
   virtual std::size_t buckets() = 0;
 
-  // Waits for a grace period; false where there are none.
+  // Waits for a grace period; false for tables without RCU.
   virtual bool synchronize() = 0;
 };
 
@@ -36,7 +36,7 @@ struct lookup_table_maker {
   std::unique_ptr<lookup_table> (*make)(std::size_t elements);
 };
 
-// Those that the build found; ours first.
+// All that the build found; ours first.
 std::vector<lookup_table_maker> all_lookup_tables();
 
 std::unique_ptr<lookup_table> make_rcu_hash_map(std::size_t elements);

@@ -1,4 +1,4 @@
-// Implements mixed_table for a `Table` with inline functions, and the RCU variant of such a table.
+// Implements mixed_table for a `Table` with inline functions, and such a table under RCU.
 #pragma once
 
 #include <array>
@@ -6,26 +6,14 @@
 #include <limits>
 #include <utility>
 
-#include "chains.hpp"
-#include "mixed_tables.hpp"
+#include "contenders/rcu/chains.hpp"
+#include "contenders/rcu/mixed_tables.hpp"
+#include "harness/random_numbers.hpp"
 
 namespace bench {
 
-class random_numbers {
- public:
-  explicit random_numbers(std::uint64_t seed) : state_(seed + 1) {}
-  // 32 bits.
-  std::uint64_t operator()() {
-    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
-    return state_ >> 32;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-// Numbers of searches between two updates, drawn at random so that the share of updates comes out
-// as asked for. Drawn beforehand: a logarithm would cost more than what is measured.
+// Random numbers of searches between two updates that result in the given share of updates. Drawn
+// beforehand: a logarithm would cost more than the measured operations.
 class run_lengths {
  public:
   static constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
@@ -47,9 +35,9 @@ class run_lengths {
   std::size_t at_ = 0;
 };
 
-// Table::user is a thread's: find(key, missed) says whether nothing wrong was found; take_out(key)
-// and put_in(element) are updates, discard(element) has it destroyed when nobody reads it any more;
-// quiescent() comes after each batch.
+// Each thread has a Table::user. Its find(key, missed) returns false if it found a wrong element;
+// take_out(key) and put_in(element) are updates; discard(element) deletes the element when no
+// reader can have it; quiescent() is called after each batch.
 template <class Table>
 class mixed_table_of final : public mixed_table {
  public:
@@ -86,12 +74,12 @@ class mixed_table_of final : public mixed_table {
   std::string fault() const override { return table_.elements().fault(); }
 
  private:
-  // Two operations, each synchronized by itself. What another thread has just taken out is left to
-  // that one.
+  // Two operations, each synchronized by itself. Leaves an element that another thread has just
+  // taken out to that thread.
   static void update(typename Table::user& me, std::uint64_t key) {
     auto* const old = me.take_out(key);
     if (old == nullptr) return;
-    // In its place, not in its memory: who still reads that is to be found out.
+    // In new memory, since the old element may still have readers.
     me.put_in(*new typename Table::element(key));
     me.discard(old);
   }
@@ -100,7 +88,7 @@ class mixed_table_of final : public mixed_table {
   Table table_;
 };
 
-// Whether what was found under `key` is what belongs there; counts it if there was nothing.
+// Whether `found` is the right element for `key`; counts a search that found none.
 template <class Element>
 bool is_found(const Element* found, std::uint64_t key, std::uint64_t& missed) {
   if (found == nullptr) {

@@ -1,15 +1,15 @@
 // Without synchronization, under locks, under our RCU, and under hazard pointers.
-#include "mixed_tables.hpp"
+#include "contenders/rcu/mixed_tables.hpp"
 
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/rcu.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <shared_mutex>
 
-#include "big_reader_lock.hpp"
-#include "michael_hazard_pointers.hpp"
-#include "mixed_table_of.hpp"
-#include "reader_writer_locks.hpp"
+#include "contenders/rcu/big_reader_lock.hpp"
+#include "contenders/rcu/hazard_slots.hpp"
+#include "contenders/rcu/mixed_table_of.hpp"
+#include "contenders/rcu/reader_writer_locks.hpp"
 
 namespace bench {
 
@@ -95,7 +95,7 @@ struct our_rcu {
   static void settle() { readmost::rcu_barrier(); }
 };
 
-// Searches publish what they look at; updates under the bucket's spinlock.
+// Searches protect the elements by hazard pointers; updates take the bucket's spinlock.
 template <class Hazards, class Element>
 class hazard_table {
  public:
@@ -109,14 +109,14 @@ class hazard_table {
    public:
     explicit user(hazard_table& of) : of_(of) {}
 
-    // Hand over hand: the element whose pointer is followed stays protected until the next one is.
+    // Hand over hand: an element stays protected until the next one is.
     bool find(std::uint64_t key, std::uint64_t& missed) {
       const std::atomic<element*>* from = &of_.chains_.all().head_of(key);
       const element* before = nullptr;
       std::size_t hand = 0;
       for (;;) {
         element* const at = hazards_.protect(hand, *from);
-        if (at != nullptr && at == before) {  // taken out under us
+        if (at != nullptr && at == before) {  // taken out meanwhile
           from = &of_.chains_.all().head_of(key);
           before = nullptr;
           continue;
@@ -173,13 +173,14 @@ std::unique_ptr<mixed_table> make(std::size_t buckets) {
 
 std::vector<mixed_table_maker> all_mixed_tables() {
   return {
-      {"readmost::detail::rcu", make<rcu_table<our_rcu>>},
-      {"ideal", make<locked_table<unsynchronized>>, true},
+      {"readmost::rcu", make<rcu_table<our_rcu>>},
+      {"ideal", make<locked_table<no_lock>>, true},
 #if defined(BENCH_HAS_URCU)
       {"liburcu-memb", make_liburcu_mixed_table},
 #endif
       {"readmost::hazard_pointer", make<hazard_table<our_hazard_pointers, our_hazard_element>>},
-      {"hazard-fenced", make<hazard_table<michael_hazard_pointers<plain_element>, plain_element>>},
+      {"hazard-fenced",
+       make<hazard_table<hazard_slots<plain_element, hazard_fence::fenced>, plain_element>>},
       {"spinlock-per-bucket", make<table_of_locked_buckets>},
       {"prwlock", make<locked_table<readmost::shared_mutex>>},
       {"brlock", make<locked_table<big_reader_lock<spinlock>>>},

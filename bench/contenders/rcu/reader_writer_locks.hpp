@@ -1,28 +1,19 @@
-// What rcu_hash_table.cpp and semaphore_array.cpp use as reader-writer locks beside ours.
+// The reader-writer locks beside ours under tables and semaphores.
 #pragma once
 
-#include "big_reader_lock.hpp"
-#include "pthread_lock.hpp"
+#include "contenders/locks/basic_locks.hpp"
+#include "contenders/rcu/big_reader_lock.hpp"
 
 namespace bench {
 
-// One at a time, also of readers.
+// Excludes readers from one another, too.
 class exclusive_spinlock : public spinlock {
  public:
   void lock_shared() noexcept { lock(); }
   void unlock_shared() noexcept { unlock(); }
 };
 
-// For one thread.
-class unsynchronized {
- public:
-  void lock() {}
-  void unlock() {}
-  void lock_shared() {}
-  void unlock_shared() {}
-};
-
-// A thread's read side of a lock: itself, but for a big_reader_lock.
+// The read side of a lock for one thread: the lock itself, except for a big_reader_lock.
 template <class Lock>
 class reader_of {
  public:

@@ -1,9 +1,9 @@
-// Ours.
+// Our RCU.
 #include <mutex>
 #include <readmost/rcu.hpp>
 
-#include "contenders.hpp"
-#include "side_of.hpp"
+#include "contenders/rcu/side_of.hpp"
+#include "contenders/rcu/sides.hpp"
 
 namespace bench {
 
@@ -35,7 +35,7 @@ void readmost_rcu::reclaim::operator()(object* one) const {
   delete one;
 }
 
-// The standard's spelling.
+// The interface of the C++ standard.
 class domain_section {
  public:
   domain_section() : lock_(readmost::rcu_default_domain()) {}

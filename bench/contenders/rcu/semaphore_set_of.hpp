@@ -1,17 +1,18 @@
-// Implements semaphore_set for a `Protection` of the array and of the semaphores in it:
-//   element_base<T>, for what is retired; the member type `user`, a thread's, in whose scope
-//   `section section(user)` is open while a number is looked up and its semaphore used;
-//   locks_each: semaphores have a lock of their own, taken inside of the section;
-//   exclusive: what a change of the array is made in, whether in place or by replacing it;
-//   retire(object): has it deleted when no section that may have it is open.
+// Implements semaphore_set for a `Protection` of the array and of the semaphores in it, which has
+//   element_base<T>: the base of retired objects;
+//   user: each thread has one, to make a `section` while it looks up a number and uses the
+//   semaphore; locks_each: whether semaphores have a lock of their own, taken inside of the
+//   section; exclusive: the scope of a change of the array, in place or by replacement;
+//   retire(object): deletes the object when no section that may have it is open.
 #pragma once
 
 #include <algorithm>
 #include <mutex>
 #include <vector>
 
-#include "big_reader_lock.hpp"
-#include "semaphores.hpp"
+#include "contenders/rcu/big_reader_lock.hpp"
+#include "contenders/rcu/semaphores.hpp"
+#include "harness/random_numbers.hpp"
 
 namespace bench {
 
@@ -30,12 +31,11 @@ class semaphore_set_of final : public semaphore_set {
                        std::atomic<std::uint64_t>& operations) override {
     constexpr unsigned batch = 64;
     typename Protection::user me(protection_);
-    std::uint64_t random = seed + 1;
+    random_numbers random(seed);
     semaphore_result result;
     for (std::uint64_t done = 0; !stopped.load(std::memory_order_relaxed);) {
       for (unsigned i = 0; i < batch; ++i) {
-        random = random * 6364136223846793005U + 1442695040888963407U;
-        if (count_up(me, static_cast<std::size_t>((random >> 32) * numbers >> 32))) {
+        if (count_up(me, static_cast<std::size_t>(random() * numbers >> 32))) {
           ++result.operations;
         } else {
           ++result.missing;
@@ -69,7 +69,7 @@ class semaphore_set_of final : public semaphore_set {
       const typename Protection::exclusive alone(protection_);
       auto& entry = entries_.load(std::memory_order_relaxed)->entries[number];
       gone = entry.load(std::memory_order_relaxed);
-      // Whoever has found it already sees that it is too late (Fig. 21).
+      // A thread that has found it already sees `deleted` (Fig. 21).
       const std::lock_guard guard(gone->lock);
       entry.store(nullptr, std::memory_order_relaxed);
       gone->deleted = true;
@@ -102,13 +102,13 @@ class semaphore_set_of final : public semaphore_set {
     bool deleted = false;
     std::uint64_t value = 0;
   };
-  // With its size, so that who has the array has the size that belongs to it.
+  // Has its size, so that a reader sees the array and the size that belong together.
   struct array : Protection::template element_base<array> {
     explicit array(std::size_t size) : entries(size) {}
     std::vector<std::atomic<semaphore*>> entries;
   };
 
-  // By who may make changes.
+  // The caller holds changes_.
   void replace(std::size_t size) {
     array* const old = entries_.load(std::memory_order_relaxed);
     auto* const fresh = new array(size);
@@ -142,15 +142,15 @@ class semaphore_set_of final : public semaphore_set {
 
   alignas(64) Protection protection_;
   alignas(64) std::atomic<array*> entries_;
-  alignas(64) std::mutex changes_;  // one at a time
+  alignas(64) std::mutex changes_;  // one change at a time
 };
 
-// What needs no base to be reclaimed.
+// For protections that need no base to reclaim objects.
 template <class T>
 struct no_element_base {};
 
-// Sections of RCU; changes go on beside them. Rcu has element_base, section, thread, retire(), and
-// settle().
+// Sections of RCU, which changes do not exclude. Rcu has element_base, section, thread, retire()
+// and settle().
 template <class Rcu>
 struct rcu_protection {
   static constexpr bool locks_each = true;

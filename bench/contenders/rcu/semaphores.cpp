@@ -1,12 +1,12 @@
 // Semaphores under our RCU and under locks.
-#include "semaphores.hpp"
+#include "contenders/rcu/semaphores.hpp"
 
 #include <readmost/rcu.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <shared_mutex>
 
-#include "reader_writer_locks.hpp"
-#include "semaphore_set_of.hpp"
+#include "contenders/rcu/reader_writer_locks.hpp"
+#include "contenders/rcu/semaphore_set_of.hpp"
 
 namespace bench {
 
@@ -24,8 +24,7 @@ struct our_rcu {
   static void settle() { readmost::rcu_barrier(); }
 };
 
-// A lock around the array; `each`: semaphores have locks of their own, else this one guards them
-// too, as in Linux 2.4 (Fig. 19).
+// A lock around the array. If not `each`, it guards the semaphores too, as in Linux 2.4 (Fig. 19).
 template <class Lock, bool each>
 class locked {
  public:
@@ -54,7 +53,7 @@ class locked {
     std::lock_guard<Lock> guard_;
   };
 
-  // Nobody is inside who could have found it.
+  // No section that could have found it is open.
   template <class T>
   static void retire(T* object) {
     delete object;

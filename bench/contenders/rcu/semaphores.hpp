@@ -1,6 +1,6 @@
-// Sets of semaphores found by number in an array that is replaced when it has to grow, as System V
-// IPC has them (RCU 5.1, Figs. 19 to 25), under different synchronization. Loops over
-// operations are behind the virtual function, so what is inline stays inline.
+// Sets of semaphores found by number in an array that is replaced when it has to grow, as in System
+// V IPC (RCU 5.1, Figs. 19 to 25), under different synchronization. The virtual use() runs a whole
+// loop, so that inline functions are inlined in it.
 #pragma once
 
 #include <atomic>
@@ -14,28 +14,27 @@ namespace bench {
 
 struct semaphore_result {
   std::uint64_t operations = 0;
-  std::uint64_t missing = 0;  // numbers that belonged to no semaphore
+  std::uint64_t missing = 0;  // numbers without a semaphore
 };
 
 class semaphore_set {
  public:
   virtual ~semaphore_set() = default;
 
-  // Finds, locks and counts up semaphores with random numbers below `numbers`, until it is stopped;
-  // says in `operations` how many so far. By any number of threads at once.
+  // Finds, locks and counts up semaphores with random numbers below `numbers` until it is stopped;
+  // stores the number of operations so far in `operations`. For any number of threads at once.
   virtual semaphore_result use(const std::atomic<bool>& stopped, std::uint64_t seed,
                                std::size_t numbers, std::atomic<std::uint64_t>& operations) = 0;
 
   // A new semaphore with the lowest free number, which is returned; the array grows if it is full.
   virtual std::size_t create() = 0;
-  // Removes it, and tells how often it was counted up. There is one with that number, and nobody
-  // else removes it.
+  // Removes the semaphore and returns its count. No other thread may remove it.
   virtual std::uint64_t remove(std::size_t number) = 0;
-  // Replaces the array by the smallest that will do.
+  // Replaces the array by the smallest that suffices.
   virtual void trim() = 0;
   virtual std::size_t capacity() = 0;
 
-  // Returns when all that was removed or replaced has been reclaimed.
+  // Returns when all removed semaphores and replaced arrays have been reclaimed.
   virtual void settle() = 0;
 };
 
@@ -44,7 +43,7 @@ struct semaphore_set_maker {
   std::unique_ptr<semaphore_set> (*make)();  // an empty one
 };
 
-// Those that the build found; ours first.
+// All that the build found; ours first.
 std::vector<semaphore_set_maker> all_semaphore_sets();
 
 std::unique_ptr<semaphore_set> make_liburcu_semaphores();

@@ -1,5 +1,5 @@
-// Do semaphores lose no operation, whatever is created and removed meanwhile?
-#include "semaphores.hpp"
+// Checks that semaphores lose no operation while others are created and removed.
+#include "contenders/rcu/semaphores.hpp"
 
 #include <gtest/gtest.h>
 

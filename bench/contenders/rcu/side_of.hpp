@@ -1,14 +1,14 @@
-// Implements the interfaces of sides.hpp for what has inline functions of its own.
+// Implements the interfaces of sides.hpp for a class with inline functions.
 #pragma once
 
 #include <utility>
 
-#include "sides.hpp"
+#include "contenders/rcu/sides.hpp"
 
 namespace bench {
 
-// Side::reader, one for each batch of reads, has look(cell) and hold(cell, inside). After each
-// batch comes Side::quiescent().
+// Side::reader, made for each batch of reads, has look(cell) and hold(cell, inside). Calls
+// Side::quiescent() after each batch.
 template <class Side, class Interface = read_side>
 class read_side_of : public Interface {
  public:
@@ -46,14 +46,14 @@ class read_side_of : public Interface {
   }
 };
 
-// What needs to know nothing of its threads.
+// For sides that do not register threads.
 struct needs_no_threads {
   static void begin_thread() {}
   static void end_thread() {}
   static void quiescent() {}
 };
 
-// Reads in a section that is open as long as a `Section` exists.
+// Reads in a section that lasts as long as a `Section` object.
 template <class Section>
 struct section_reader {
   std::uint64_t look(const shared_cell& from) {

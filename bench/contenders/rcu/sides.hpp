@@ -1,11 +1,10 @@
-// The interfaces under which the benchmarks use RCU and what competes with it. Loops over read
-// sections are behind the virtual functions, not around them, so what is inline stays inline.
+// The interfaces under which the benchmarks use RCU and its rivals. A virtual function runs a whole
+// loop over read sections, so that inline functions are inlined in it.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <readmost/hazard_pointer.hpp>
@@ -14,14 +13,13 @@
 
 namespace bench {
 
-// What readers read. Our hazard pointers protect only what has this base; the others have no use
-// for it.
+// The object that readers read. Only our hazard pointers need the base class.
 struct data : readmost::hazard_pointer_obj_base<data> {
   explicit data(std::uint64_t initial) : value(initial) {}
   std::uint64_t value;
 };
 
-// Where they find it.
+// Where readers find the object.
 struct alignas(64) shared_cell {
   std::atomic<data*> current;
 };
@@ -31,26 +29,26 @@ class read_side {
   virtual ~read_side() = default;
 
   virtual std::string name() const = 0;
-  // To be called by each thread before it uses what follows, and when it will not any more.
+  // To be called by each thread before and after it uses the other functions.
   virtual void begin_thread() = 0;
   virtual void end_thread() = 0;
 
-  // Reads so many times, each in a section of its own; the sum of what was read.
+  // Reads so many times, each in a section of its own; returns the sum of the values.
   virtual std::uint64_t read(const shared_cell& from, unsigned times) = 0;
-  // Reads until it is stopped, and says in `reads` how often it has so far.
+  // Reads until it is stopped, and stores the number of reads so far in `reads`.
   virtual void read_until(const std::atomic<bool>& stopped, const shared_cell& from,
                           std::atomic<std::uint64_t>& reads) = 0;
-  // Calls inside() in a section, in which what the cell points to is used.
+  // Calls inside() in a section that protects what the cell points to.
   virtual void hold(const shared_cell& from, const std::function<void()>& inside) = 0;
 };
 
 class replacing_side : public read_side {
  public:
-  // Has the cell point to `fresh`; returns what it pointed to, once nobody reads that any more.
+  // Makes the cell point to `fresh`. Returns the former object once no reader can have it.
   virtual data* replace(shared_cell& cell, data* fresh) = 0;
 };
 
-// What retired objects carry: 64 bytes in all, with the two pointers by which they are queued.
+// The payload of retired objects: 64 bytes in all, with the two pointers by which they are queued.
 struct retired_load {
   std::function<void()>* reclaimed;  // may be null
   std::byte rest[40];
@@ -58,41 +56,25 @@ struct retired_load {
 
 class rcu_flavor : public replacing_side {
  public:
-  // To be called now and then, outside of sections, by threads that neither read nor pause: QSBR
-  // wants to know that they are outside.
+  // Announces a quiescent state, for QSBR: to be called now and then by threads that neither read
+  // nor pause.
   virtual void quiescent() = 0;
-  // Around a wait for something else, which QSBR has to be told too.
+  // To be called around a wait for something else: takes a thread of QSBR offline.
   virtual void pause() = 0;
   virtual void resume() = 0;
 
   virtual void synchronize() = 0;
-  // Makes an object and retires it; it calls *reclaimed when its time has come.
+  // Makes an object and retires it; its reclamation calls *reclaimed.
   virtual void retire(std::function<void()>* reclaimed) = 0;
   virtual void barrier() = 0;
 };
 
-// Those that the build found; ours first.
+// All that the build found; ours first.
 std::vector<std::unique_ptr<read_side>> all_read_sides();
 std::vector<std::unique_ptr<replacing_side>> all_replacing_sides();
 std::vector<std::unique_ptr<rcu_flavor>> all_rcu_flavors();
 
-template <class Side>
-std::vector<std::string> names_of(const std::vector<std::unique_ptr<Side>>& sides) {
-  std::vector<std::string> names;
-  for (const auto& side : sides) names.push_back(side->name());
-  return names;
-}
-
-// The one with that name; there is one.
-template <class Side>
-Side& named(const std::vector<std::unique_ptr<Side>>& sides, const std::string& name) {
-  for (const auto& side : sides) {
-    if (side->name() == name) return *side;
-  }
-  std::abort();
-}
-
-// A thread that uses a side, in scope.
+// Registers the calling thread with a side during the lifetime of the object.
 class user_of {
  public:
   explicit user_of(read_side& side) : side_(side) { side_.begin_thread(); }
@@ -103,5 +85,19 @@ class user_of {
  private:
   read_side& side_;
 };
+
+// Each is made in a file that includes no other's headers: liburcu's flavors share names.
+std::unique_ptr<rcu_flavor> make_readmost_rcu();
+std::unique_ptr<rcu_flavor> make_liburcu_memb();
+std::unique_ptr<rcu_flavor> make_liburcu_bp();
+std::unique_ptr<rcu_flavor> make_liburcu_qsbr();
+std::unique_ptr<rcu_flavor> make_liburcu_mb();
+std::unique_ptr<replacing_side> make_readmost_shared_mutex();
+std::unique_ptr<replacing_side> make_std_shared_mutex();
+std::unique_ptr<replacing_side> make_brlock_of_spinlocks();
+std::unique_ptr<replacing_side> make_brlock_of_mutexes();
+std::unique_ptr<read_side> make_readmost_rcu_domain();
+std::unique_ptr<read_side> make_readmost_hazard_pointer();
+std::unique_ptr<read_side> make_asymmetric_hazard_pointer();
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-#include "contenders.hpp"
+#include "contenders/rcu/sides.hpp"
 
 #include <utility>
 

@@ -1,11 +1,11 @@
-// pthread_rwlock_t with the members of std::shared_mutex.
+// pthread_rwlock_t, and no lock at all, with the members of std::shared_mutex.
 #pragma once
 
 #include <pthread.h>
 
 namespace bench {
 
-// glibc's, or the preloaded library's: as the program is started.
+// glibc's lock, or the lock of a preloaded library.
 class pthread_lock {
  public:
   void lock() { pthread_rwlock_wrlock(&lock_); }
@@ -17,6 +17,15 @@ class pthread_lock {
 
  private:
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
+};
+
+// Measures the loop around the lock and nothing else.
+class no_lock {
+ public:
+  void lock() { asm volatile("" ::: "memory"); }
+  void unlock() { asm volatile("" ::: "memory"); }
+  void lock_shared() { asm volatile("" ::: "memory"); }
+  void unlock_shared() { asm volatile("" ::: "memory"); }
 };
 
 }  // namespace bench

@@ -1,0 +1,138 @@
+// Programs and libraries over each preloaded lock: operations per second by the number of threads.
+// The programs are in examples/ and programs/readwhilewriting.cpp and print what they measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "programs/launcher.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using words = std::vector<std::string>;
+
+struct options {
+  bench::seconds_option seconds;
+  bench::threads_option threads;
+
+  void add_to(CLI::App& app) {
+    seconds.add_to(app);
+    threads.add_to(app);
+  }
+};
+
+template <unsigned... usual>
+struct options_for : options {
+  options_for() { threads = bench::threads_option({usual...}); }
+};
+
+// Runs the program with that many threads. A program that starts slowly needs some time at its
+// speed.
+bench::finished_program run_program(const bench::run_function& run, words command, unsigned threads,
+                                    std::chrono::duration<double> time) {
+  for (const std::string& word :
+       {std::string("--threads"), fmt::to_string(threads), std::string("--seconds"),
+        fmt::to_string(std::max(time.count(), 0.05))}) {
+    command.push_back(word);
+  }
+  return run(std::move(command), {}, time);
+}
+
+struct program {
+  std::string table;
+  words command;
+};
+
+void measure_programs(const std::vector<program>& all, const char* unit,
+                      const bench::run_function& run, const options& chosen, bench::effort much,
+                      std::chrono::nanoseconds usual, bench::figures& found) {
+  for (const program& one : all) {
+    for (const unsigned count : chosen.threads.counts(much)) {
+      const auto done = run_program(run, one.command, count, chosen.seconds.point(much, usual));
+      found.point(one.table, count, "more", unit,
+                  done.number_above_0("([0-9]+) operations per second"));
+    }
+  }
+}
+
+std::string example(const char* name) {
+  return bench::program_folder() / "examples" / name;
+}
+
+void measure_real_programs(const bench::run_function& run, const options_for<1, 2, 8>& chosen,
+                           bench::effort much, bench::figures& found) {
+  const std::string map = example("shared_map");
+  measure_programs({{"Node.js, parse a PEM key", {BENCH_NODE, BENCH_NODE_PEM}},
+                    {"RE2, one object in all threads", {example("re2_shared")}},
+                    {"std::pmr pool, allocate and free", {example("pmr_pool")}},
+                    {"OpenSSL, fetch digest and cipher", {example("openssl_fetch")}},
+                    {"OpenSSL, parse a certificate", {example("x509_parse")}},
+                    {"std::shared_mutex map, reads only", {map}},
+                    {"std::shared_mutex map, 1 write in 1000", {map, "--writes-per", "1000"}},
+                    {"std::shared_mutex map, 1 write in 4", {map, "--writes-per", "4"}}},
+                   "operations per second", run, chosen, much, 500ms, found);
+}
+
+const bench::registration real_programs("real_programs", [] {
+  return bench::benchmark_of_preloaded_locks(
+      "Real programs, unchanged, over each lock: operations per second by threads.",
+      measure_real_programs);
+});
+
+void measure_rwbench(const bench::run_function& run, const options_for<2, 8>& chosen,
+                     bench::effort much, bench::figures& found) {
+  std::vector<program> all;
+  for (const char* const probability : {"0.9", "0.5", "0.1", "0.01", "0.001", "0.0001"}) {
+    all.push_back({fmt::format("RWBench, P = {}", probability),
+                   {example("rwbench"), "--probability", probability}});
+  }
+  measure_programs(all, "loops per second", run, chosen, much, 400ms, found);
+}
+
+const bench::registration rwbench("rwbench_preloaded", [] {
+  return bench::benchmark_of_preloaded_locks(
+      "RWBench (BRAVO 5.4) with glibc's pthread_rwlock_t over each preloaded lock: loops per "
+      "second "
+      "by threads and by the probability P of a write.",
+      measure_rwbench);
+});
+
+#if defined(BENCH_HAS_ROCKSDB)
+
+void measure_rocksdb(const bench::run_function& run, const options& chosen, bench::effort much,
+                     bench::figures& found) {
+  struct table {
+    const char* name;
+    const char* writes_per_second;  // 0: no pause
+  };
+  // The paper's writer writes without a pause, so that a lock that starves it has more reads to
+  // show: its writes are figures too. In the second table the writer does the same work over every
+  // lock.
+  constexpr std::array<table, 2> tables{
+      {{"RocksDB readwhilewriting", "0"},
+       {"RocksDB readwhilewriting, 1000 writes per second", "1000"}}};
+  const std::string command = bench::program_folder() / "programs" / "readwhilewriting";
+  for (const table& one : tables) {
+    for (const unsigned count : chosen.threads.counts(much)) {
+      const auto done = run_program(run, {command, "--writes-per-second", one.writes_per_second},
+                                    count, chosen.seconds.point(much, 1s));
+      found.point(one.name, count, "more", "reads per second",
+                  done.number_above_0("([0-9]+) operations per second"));
+      found.point(fmt::format("{}: the writer", one.name), count, "neither", "writes per second",
+                  done.number("([0-9.]+) writes per second"));
+    }
+  }
+}
+
+const bench::registration rocksdb("rocksdb_readwhilewriting", [] {
+  return bench::benchmark_of_preloaded_locks(
+      "RocksDB's readwhilewriting over each lock (BRAVO 5.5, Fig. 5): reads per second by the "
+      "number "
+      "of readers, beside one writer.",
+      measure_rocksdb);
+});
+
+#endif
+
+}  // namespace
