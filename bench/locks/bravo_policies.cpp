@@ -163,7 +163,7 @@ void measure_policy(const options& chosen, bench::effort effort, bench::figures&
 }
 
 // Scans a table in which other locks have some slots, with the cache as the scan before left it.
-template <readmost::scan_with Kernel>
+template <readmost::detail::scan_with Kernel>
 void measure_scan(const options&, bench::effort effort, bench::figures& found) {
   struct alignas(64) slots {
     std::array<readmost::detail::visible_slot, 4096> slot{};
@@ -174,7 +174,7 @@ void measure_scan(const options&, bench::effort effort, bench::figures& found) {
   constexpr std::uint64_t nobodys = 0x1000'0000'0000;
   for (const std::size_t count : {std::size_t{512}, std::size_t{4096}}) {
     const double whole = best_of(effort, 20, [&] {
-      if (readmost::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
+      if (readmost::detail::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
         throw std::runtime_error("a scan found a hold that is not in the table");
       }
     });
@@ -218,7 +218,7 @@ std::vector<part> all_parts() {
       {scan_with::neon, {"scan, neon", measure_scan<scan_with::neon>}},
   };
   for (const auto& [kernel, one] : kernels) {
-    if (readmost::is_available(kernel)) all.push_back(one);
+    if (readmost::detail::is_available(kernel)) all.push_back(one);
   }
   return all;
 }

@@ -7,7 +7,7 @@
 #include "harness/batches.hpp"
 #include "harness/sleep_rounds.hpp"
 #include "harness/workers.hpp"
-#include "statistics.hpp"
+#include "statistics/statistics.hpp"
 
 namespace {
 
@@ -95,7 +95,7 @@ class measurement {
   template <class Prepare, class Start>
   void measure(const char* table, unsigned times, Prepare prepare, Start start) {
     bench::percentiles waits;
-    const readmost::statistics before = readmost::collect_statistics();
+    const readmost::detail::statistics before = readmost::detail::collect_statistics();
     std::atomic<bool> done{false};
     counter_->write_timed(
         prepare,
@@ -104,7 +104,7 @@ class measurement {
           done = waits.count() == effort_.times(times);
         },
         done);
-    const readmost::statistics after = readmost::collect_statistics();
+    const readmost::detail::statistics after = readmost::detail::collect_statistics();
     found_.latency(table, waits);
     if (lock_.name() != "prwlock") return;
     const auto rounds = [&](const char* name, std::uint64_t from, std::uint64_t to) {

@@ -32,7 +32,7 @@ class measurement {
       reader.wait_for(16);
       bench::spin_for(10us);
     };
-    measure("Grace period, a reader without a rest", 20'000, pause, when_asked);
+    measure("Grace period, a reader without a pause", 20'000, pause, when_asked);
   }
   void idle_threads() {
     bench::idle_readers readers(rcu_, *cell_, 64);
@@ -51,7 +51,7 @@ class measurement {
   }
   void more_readers_than_cpus() {
     bench::hot_readers readers(rcu_, *cell_, 8);
-    measure("Grace period, 8 readers without a rest", 500, [] {}, when_asked);
+    measure("Grace period, 8 readers without a pause", 500, [] {}, when_asked);
   }
 
  private:
@@ -60,7 +60,7 @@ class measurement {
   // A duration begins with the call or at start(), whichever is later.
   template <class Prepare, class Start>
   void measure(const char* table, unsigned times, Prepare prepare, Start start) {
-    const bool ours = rcu_.name() == "readmost::detail::rcu";
+    const bool ours = rcu_.name() == "readmost::rcu";
     bench::percentiles latencies;
     // The first grace periods start what is started once per process.
     for (int i = 0; i < 3; ++i) {

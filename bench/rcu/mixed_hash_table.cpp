@@ -100,7 +100,7 @@ void measure(const bench::mixed_table_maker& maker, const options& given, bench:
   for (const std::size_t buckets : given.buckets) {
     measurement of(maker, buckets, given.seconds.point(chosen, 100ms), found);
     for (const unsigned threads : given.threads.counts(chosen)) of.searches(threads);
-    for (const double share : shares) of.mix(readmost::platform::usable_cpus(), share);
+    for (const double share : shares) of.mix(readmost::detail::platform::usable_cpus(), share);
   }
 }
 

@@ -27,7 +27,7 @@ class measurement {
 
   void with_hot_reader() {
     bench::hot_readers reader(rcu_, *cell_, 1);
-    measure_all("a reader without a rest");
+    measure_all("a reader without a pause");
   }
 
  private:

@@ -196,7 +196,7 @@ FIGURES = (
         "BRAVO-BA outperforms BA by a wide margin, is competitive with the much larger Per-CPU lock"
         " and does not degrade as threads are added; so with pthread.",
         "Turns per second of a ring of threads, of which one at a time locks for reading and"
-        " unlocks. Who waits looks without a rest; where threads outnumber CPUs, it gives its CPU"
+        " unlocks. Who waits looks without a pause; where threads outnumber CPUs, it gives its CPU"
         " up between two looks.",
         (sweep("Alternator", "turns per second"),),
         ("alternator",),
@@ -246,7 +246,7 @@ FIGURES = (
         "bravo-6", "BRAVO", "Figure 6", "hash_table_bench of RocksDB",
         "BRAVO enhances the locks underneath, with substantial speedup at many threads.",
         "A std::unordered_map under the lock: T threads look up, one inserts, one erases, all"
-        " without a rest. Operations of all kinds together.",
+        " without a pause. Operations of all kinds together.",
         (sweep("hash_table_bench", "operations per second", "readers"),),
         ("hash_table_bench",),
         judge_hash_table,
@@ -263,7 +263,8 @@ FIGURES = (
                 ("on this machine", "On this machine"),
                 ("72 CPUs, 2 nodes", "On 72 CPUs and 2 nodes"),
             )
-        ),
+        )
+        + (Panel("Make and destroy a lock", Axis("ns")),),
         ("lock_sizes",),
         judge_sizes,
         (LOCKS,),

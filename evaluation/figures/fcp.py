@@ -54,7 +54,7 @@ def judge_staleness(found):
             ),
             Check(
                 version >= 50,
-                f"{version:.0f}% of the readers without a rest had reported the new version"
+                f"{version:.0f}% of the readers without a pause had reported the new version"
                 " within 1 us, by themselves",
             ),
         ],
@@ -263,7 +263,7 @@ FIGURES = (
         "prwlock's readers take 12 cycles, alone and beside 63 others; rmlock's 46, brlock's 58,"
         " rwsem's 107 and 20,730. Writing beside readers it takes 23,236 cycles, brlock 89,403,"
         " rmlock 622,341, rwsem 3,235,736.",
-        "A pair of lock and unlock around an empty section; readers without a rest on every other"
+        "A pair of lock and unlock around an empty section; readers without a pause on every other"
         " CPU, at least one. pthread stands for rwsem.",
         tuple(
             Panel(
@@ -306,7 +306,7 @@ FIGURES = (
     Figure(
         "fcp-16", "FCP", "Figure 16", "Lookups in a hash table",
         "FCP-RCU and RCU both look up with nearly no overhead.",
-        "8,192 elements, at rest and while a thread resizes the table without a rest. liburcu's"
+        "8,192 elements, at rest and while a thread resizes the table without a pause. liburcu's"
         " table and an std::unordered_map in a lock stand beside ours.",
         tuple(
             Panel(

@@ -1,6 +1,6 @@
-"""What the papers do not show, and what decides for users."""
+"""Figures that no paper has and that matter to users."""
 
-from ..contenders import PRWLOCK, rivals_of_lock, rivals_of_rcu
+from ..contenders import PRELOADED, PRWLOCK, rivals_of_lock, rivals_of_rcu
 from .figure import Axis, Contest, Figure, Panel
 from .judging import Check, at_least, decide, named, never_below
 
@@ -22,11 +22,23 @@ GRACE_PERIODS = {
     of: f"Grace period, {of}"
     for of in (
         "no reader",
-        "a reader without a rest",
+        "a reader without a pause",
         "64 threads asleep that have read",
         "4 readers that sleep inside now and then",
     )
 }
+WRITE_LATENCIES = (
+    "Write lock against a reader without a pause, every 10 us",
+    "Write lock against a reader without a pause, every 200 us",
+    "Write lock among 64 idle threads that have read",
+    "Write lock after 4 readers slept inside, from the last one's leaving",
+)
+RETIRE_LATENCIES = tuple(
+    f"{what}, {readers}"
+    for what in ("Retire to deleter", "rcu_barrier after 1000 objects")
+    for readers in ("no reader", "a reader without a pause")
+)
+FLOOD = "A flood of retired objects"
 PROBABILITIES = (0.5, 0.1, 0.01, 0.001, 0.0001)
 POLICIES = ("default", "pthread", "paper", "consensus", "scalar scan", "one probe", "private table")
 
@@ -60,6 +72,44 @@ def rwbench(probability):
     return f"RWBench, P = {probability:g}"
 
 
+def judge_lock_operations(found):
+    table, row = "Lock and unlock", "reading, each of two threads"
+    return decide(
+        [at_least(found, table, row, ours, "pthread", 1) for ours in (PRWLOCK, PRELOADED)]
+    )
+
+
+def judge_write_latency(found):
+    return decide(
+        [
+            named(table, at_least(found, table, "median", PRWLOCK, "pthread", 1))
+            for table in WRITE_LATENCIES
+        ]
+    )
+
+
+def judge_rwbench(found):
+    tables = [rwbench(p) for p in PROBABILITIES[1:]]
+    return decide(
+        [
+            named(table, never_below(found, table, found.places(table), PRWLOCK, "pthread", 0.95))
+            for table in tables
+        ]
+    )
+
+
+def judge_retire(found):
+    checks = [
+        named(table, at_least(found, table, "median", RCU, MEMB, 1)) for table in RETIRE_LATENCIES
+    ]
+    flood = "retire_flood"
+    checks += [
+        named(row, at_least(found, FLOOD, row, RCU, MEMB, 1, benchmark=flood))
+        for row in ("peak of memory", "each")
+    ]
+    return decide(checks)
+
+
 def judge_policies(found):
     tables = {f"P = {probability:g}": rwbench(probability) for probability in PROBABILITIES}
     checks = [
@@ -75,7 +125,84 @@ def judge_policies(found):
     return decide([*checks, Check(took <= 0.3, told)])
 
 
+# The plot in README: a map under std::shared_mutex in an unchanged program.
+MAIN_RESULT_BENCHMARK = "real_programs"
+MAIN_RESULT_NAMES = {"pthread": "glibc", PRWLOCK: "Readmost, preloaded"}
+MAIN_RESULT = tuple(
+    Panel(
+        table, Axis("operations per second"), Axis("threads"), title=title,
+        contenders=tuple(MAIN_RESULT_NAMES),
+    )
+    for table, title in (
+        ("std::shared_mutex map, reads only", "Reads only"),
+        ("std::shared_mutex map, 1 write in 1000", "1 write in 1000 operations"),
+        ("std::shared_mutex map, 1 write in 4", "1 write in 4 operations"),
+    )
+)
+
 FIGURES = (
+    Figure(
+        "own-lock-operations", "Readmost", "", "Operations of a lock beside those of other libraries",
+        "A read lock costs no more than pthread's for each of two threads, also when it is preloaded"
+        " under pthread's.",
+        "A pair of lock and unlock around an empty section; upgrades and downgrades with theirs, for"
+        " the locks that have them. `empty` is the loop without a lock, `preloaded` pthread's lock"
+        " with the library preloaded.",
+        tuple(
+            Panel("Lock and unlock", Axis("ns"), title=title, rows=(name,))
+            for name, title in (
+                ("reading, each of two threads", "Reading, each of two threads"),
+                ("upgrading, alone", "Read lock, upgrade, unlock"),
+                ("downgrading, alone", "Write lock, downgrade, unlock"),
+            )
+        ),
+        ("critical_section",),
+        judge_lock_operations,
+        (LOCKS,),
+    ),
+    Figure(
+        "own-write-latency", "Readmost", "", "How long a writer waits for the lock",
+        "A writer waits no longer than with pthread's lock.",
+        "From the call until the lock is held. Only Readmost's writers pay for threads that have read"
+        " and do no more: the price of readers that write no shared memory.",
+        tuple(
+            Panel(table, Axis("ns, median", log=True), rows=("median",)) for table in WRITE_LATENCIES
+        ),
+        ("write_latency",),
+        judge_write_latency,
+        (LOCKS,),
+    ),
+    Figure(
+        "own-rwbench", "Readmost", "", "RWBench with the library preloaded",
+        "With prwlock preloaded it is never below 0.95 of glibc's lock when at most 1 in 10 writes.",
+        "RWBench of the BRAVO paper with pthread_rwlock_t, by threads and the probability of a write.",
+        tuple(
+            Panel(rwbench(p), Axis("loops per second"), Axis("threads")) for p in PROBABILITIES
+        ),
+        ("rwbench_preloaded",),
+        judge_rwbench,
+        (LOCKS,),
+    ),
+    Figure(
+        "own-retire", "Readmost", "", "How soon retired objects are reclaimed",
+        "No later than with liburcu's default flavor, and a flood of retired objects takes less"
+        " memory.",
+        "From rcu_retire or call_rcu to the deleter, and rcu_barrier after 1000 objects; the growth of"
+        " the process and the time of each object when a thread retires 10 million without a pause.",
+        (
+            *(Panel(table, Axis("ns, median", log=True), rows=("median",)) for table in RETIRE_LATENCIES),
+            *(
+                Panel(FLOOD, Axis(unit), title=title, rows=(row,), benchmark="retire_flood")
+                for row, unit, title in (
+                    ("peak of memory", "MiB", "A flood: growth of memory"),
+                    ("each", "ns", "A flood: time of each object"),
+                )
+            ),
+        ),
+        ("retire_latency", "retire_flood"),
+        judge_retire,
+        (Contest(RCU, rivals_of_rcu),),
+    ),
     Figure(
         "own-bravo", "Readmost", "", "BRAVO over pthread, one part of its policy changed at a time",
         "Over pthread it is never below 0.95 of pthread, and at least twice as good when 1 of"
@@ -127,7 +254,7 @@ FIGURES = (
     Figure(
         "own-grace-period", "Readmost", "", "How long a grace period takes",
         "Never longer than with liburcu's default flavor.",
-        "rcu_synchronize against no reader, one without a rest, many that sleep, and some that"
+        "rcu_synchronize against no reader, one without a pause, many that sleep, and some that"
         " sleep inside.",
         tuple(
             Panel(table, Axis("ns, median", log=True), rows=("median",))

@@ -13,7 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <readmost/platform.hpp>
+#include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -48,9 +48,9 @@ class hazard_slots {
       mine_.pointers[i].store(seen, std::memory_order_release);
       // Pairs with the fence in scan().
       if constexpr (kind == hazard_fence::fenced) {
-        readmost::platform::full_fence();
+        readmost::detail::platform::full_fence();
       } else {
-        readmost::platform::light_fence();
+        readmost::detail::platform::light_fence();
       }
       T* const again = source.load(std::memory_order_acquire);
       if (again == seen) return seen;
@@ -96,8 +96,9 @@ class hazard_slots {
 
   void scan() {
     if constexpr (kind == hazard_fence::fenced) {
-      readmost::platform::full_fence();
-    } else if (!readmost::platform::enable_heavy_fence() || !readmost::platform::heavy_fence()) {
+      readmost::detail::platform::full_fence();
+    } else if (!readmost::detail::platform::enable_heavy_fence() ||
+               !readmost::detail::platform::heavy_fence()) {
       throw std::runtime_error("membarrier(2) is needed and may not be used here");
     }
     std::vector<T*> kept;

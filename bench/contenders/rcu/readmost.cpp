@@ -10,7 +10,7 @@ namespace bench {
 namespace {
 
 struct readmost_rcu : needs_no_threads {
-  static constexpr const char* name = "readmost::detail::rcu";
+  static constexpr const char* name = "readmost::rcu";
   using reader = section_reader<readmost::rcu_reader>;
 
   struct reclaim;

@@ -73,7 +73,7 @@ std::unique_ptr<semaphore_set> make() {
 
 std::vector<semaphore_set_maker> all_semaphore_sets() {
   return {
-      {"readmost::detail::rcu", make<rcu_protection<our_rcu>>},
+      {"readmost::rcu", make<rcu_protection<our_rcu>>},
 #if defined(BENCH_HAS_URCU)
       {"liburcu-memb", make_liburcu_semaphores},
 #endif

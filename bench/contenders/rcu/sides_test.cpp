@@ -171,7 +171,8 @@ void expect_hazard_slots_to_keep_only_protected_objects() {
 
 TEST(hazard_slots, keep_only_protected_objects) {
   expect_hazard_slots_to_keep_only_protected_objects<bench::hazard_fence::fenced>();
-  if (!readmost::platform::enable_heavy_fence()) GTEST_SKIP() << "there is no membarrier(2)";
+  if (!readmost::detail::platform::enable_heavy_fence())
+    GTEST_SKIP() << "there is no membarrier(2)";
   expect_hazard_slots_to_keep_only_protected_objects<bench::hazard_fence::asymmetric>();
 }
 
