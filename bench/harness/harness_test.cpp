@@ -54,34 +54,27 @@ TEST(benchmark, measures_the_named_contender) {
   EXPECT_EQ(found.rows()[0].value, 2);
 }
 
-struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
+bench::effort given(const std::string& arguments) {
+  bench::effort much;
   CLI::App app{"a program"};
+  much.add_to(app);
+  app.parse(arguments);
+  return much;
+}
 
-  explicit options(const std::string& arguments) {
-    seconds.add_to(app);
-    threads.add_to(app);
-    app.parse(arguments);
-  }
-};
+TEST(effort, chooses_the_time_and_the_numbers_of_threads) {
+  EXPECT_EQ(given("").point(1s), 1s);
+  EXPECT_LE(given("--quick").point(1s), 50ms);
+  EXPECT_EQ(given("").counts(), (std::vector<unsigned>{1, 2, 4, 8}));
+  EXPECT_EQ(given("--quick").counts(), (std::vector<unsigned>{1, 8}));
 
-TEST(options, choose_the_time_and_the_numbers_of_threads) {
-  using namespace std::chrono_literals;
-  const options usual("");
-  EXPECT_EQ(usual.seconds.point({}, 1s), 1s);
-  EXPECT_LE(usual.seconds.point({true}, 1s), 50ms);
-  EXPECT_EQ(usual.threads.counts({}), (std::vector<unsigned>{1, 2, 4, 8}));
-  EXPECT_EQ(usual.threads.counts({true}), (std::vector<unsigned>{1, 8}));
+  EXPECT_EQ(given("--seconds 0.25").point(1s), 250ms);
+  EXPECT_EQ(given("--quick --seconds 0.25").point(1s), 250ms);
+  EXPECT_EQ(given("--quick --threads 7").counts(), std::vector<unsigned>{7});
 
-  const options told("--seconds 0.25 --threads 7");
-  EXPECT_EQ(told.seconds.point({}, 1s), 250ms);
-  EXPECT_EQ(told.seconds.point({true}, 1s), 250ms);
-  EXPECT_EQ(told.threads.counts({true}), std::vector<unsigned>{7});
-
-  EXPECT_THROW(options("--seconds nan"), CLI::ParseError);
-  EXPECT_THROW(options("--seconds 0"), CLI::ParseError);
-  EXPECT_THROW(options("--threads 0"), CLI::ParseError);
+  EXPECT_THROW(given("--seconds nan"), CLI::ParseError);
+  EXPECT_THROW(given("--seconds 0"), CLI::ParseError);
+  EXPECT_THROW(given("--threads 0"), CLI::ParseError);
 }
 
 TEST(percentiles, are_the_smallest_values_that_so_many_do_not_exceed) {

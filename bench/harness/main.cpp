@@ -49,7 +49,7 @@ int run(const std::string& name, maker make, int argc, char** argv) {
   how->add_flag("--list", list, "Print the names of the contenders");
   how->add_option("--turn-of", turn_of, "Measure one turn of this contender and print JSON")
       ->check(CLI::IsMember(what.contenders));
-  app.add_flag("--quick", chosen.quick, "A short turn: shows that everything works");
+  chosen.add_to(app);
   if (what.add_options) what.add_options(app);
   CLI11_PARSE(app, argc, argv);
 

@@ -1,9 +1,9 @@
 #include "harness/options.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <bit>
 
 namespace bench {
@@ -55,33 +55,38 @@ void add_powers_of_two(CLI::App& app, const std::string& name, std::vector<std::
   });
 }
 
-void seconds_option::add_to(CLI::App& app) {
-  app.add_option("--seconds", given_, "How long one point is measured")
+void effort::add_to(CLI::App& app) {
+  app.add_flag("--quick", quick, "A short turn: shows that everything works");
+  app.add_option("--seconds", seconds, "Length of a point, if the benchmark measures points")
       ->check([](const std::string& text) {
-        double seconds = 0;
-        const bool fits =
-            CLI::detail::lexical_cast(text, seconds) && seconds >= 0.001 && seconds <= 3600;
+        double given = 0;
+        const bool fits = CLI::detail::lexical_cast(text, given) && given >= 0.001 && given <= 3600;
         return fits ? std::string{}
                     : fmt::format("Value {} is not a number from 0.001 to 3600", text);
       });
-}
-
-std::chrono::nanoseconds seconds_option::point(effort chosen,
-                                               std::chrono::nanoseconds usual) const {
-  if (!given_) return chosen.time(usual);
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(*given_));
-}
-
-void threads_option::add_to(CLI::App& app, const std::string& what) {
-  app.add_option("--threads", given_, fmt::format("{} (default: {})", what, fmt::join(usual_, " ")))
+  app.add_option("--threads", threads, "Numbers of threads, if the benchmark sweeps them")
       ->check(CLI::Range(1U, 1024U));
 }
 
-std::vector<unsigned> threads_option::counts(effort chosen) const {
-  if (!given_.empty()) return given_;
-  if (!chosen.quick || usual_.size() < 3) return usual_;
-  return {usual_.front(), usual_.back()};
+std::chrono::nanoseconds effort::time(std::chrono::nanoseconds usual) const {
+  return quick ? std::min<std::chrono::nanoseconds>(usual / 20, std::chrono::milliseconds(20))
+               : usual;
+}
+
+unsigned effort::times(unsigned usual) const {
+  return quick ? std::max(usual / 100, 3U) : usual;
+}
+
+std::chrono::nanoseconds effort::point(std::chrono::nanoseconds usual) const {
+  if (!seconds) return time(usual);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(*seconds));
+}
+
+std::vector<unsigned> effort::counts(std::vector<unsigned> usual) const {
+  if (!threads.empty()) return threads;
+  if (!quick || usual.size() < 3) return usual;
+  return {usual.front(), usual.back()};
 }
 
 }  // namespace bench

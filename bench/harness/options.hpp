@@ -1,13 +1,11 @@
 // Options of benchmarks. Benchmarks include this instead of CLI11, which takes seconds to compile.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -39,42 +37,21 @@ void add_flag(CLI::App& app, const std::string& name, bool& value, const std::st
 void add_powers_of_two(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,
                        const std::string& help, unsigned most);
 
-// How long to measure.
+// How long to measure, as the command line asks. A benchmark ignores `seconds` if it measures no
+// points, and `threads` if it does not sweep numbers of threads.
 struct effort {
   bool quick = false;
+  std::optional<double> seconds = {};
+  std::vector<unsigned> threads = {};
 
-  std::chrono::nanoseconds time(std::chrono::nanoseconds usual) const {
-    return quick ? std::min<std::chrono::nanoseconds>(usual / 20, std::chrono::milliseconds(20))
-                 : usual;
-  }
-  unsigned times(unsigned usual) const { return quick ? std::max(usual / 100, 3U) : usual; }
-};
-
-// --seconds, how long one figure or point is measured.
-class seconds_option {
- public:
   void add_to(CLI::App& app);
-  // The time that the command line asks for, else the usual or the quick one.
-  std::chrono::nanoseconds point(effort chosen, std::chrono::nanoseconds usual) const;
 
- private:
-  std::optional<double> given_;
-};
-
-// --threads, the numbers of threads that are measured one after another.
-class threads_option {
- public:
-  threads_option() = default;
-  explicit threads_option(std::vector<unsigned> usual) : usual_(std::move(usual)) {}
-
-  void add_to(CLI::App& app, const std::string& what = "Numbers of threads to measure");
-  // The numbers that the command line asks for, else the usual ones; if quick, the least and the
-  // greatest of these.
-  std::vector<unsigned> counts(effort chosen) const;
-
- private:
-  std::vector<unsigned> usual_{1, 2, 4, 8};
-  std::vector<unsigned> given_;
+  std::chrono::nanoseconds time(std::chrono::nanoseconds usual) const;
+  unsigned times(unsigned usual) const;
+  // The length of a point.
+  std::chrono::nanoseconds point(std::chrono::nanoseconds usual) const;
+  // The numbers of threads to measure one after another; if quick, the least and the greatest.
+  std::vector<unsigned> counts(std::vector<unsigned> usual = {1, 2, 4, 8}) const;
 };
 
 }  // namespace bench

@@ -16,16 +16,6 @@ constexpr const char* description =
     "writes, and no two read at once. Waiting threads poll a variable; where the threads outnumber "
     "the CPUs, they yield between two polls.";
 
-struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
-
-  void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app, "Numbers of threads in the ring");
-  }
-};
-
 double turns_per_second(bench::guarded_counter& lock, unsigned threads,
                         std::chrono::nanoseconds time) {
   const bool polite = threads > readmost::detail::platform::usable_cpus();
@@ -48,12 +38,11 @@ double turns_per_second(bench::guarded_counter& lock, unsigned threads,
   return outcome.per_second(outcome.total());
 }
 
-void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
-             bench::figures& found) {
-  for (const unsigned threads : chosen.threads.counts(effort)) {
+void measure(const bench::contender& lock, bench::effort effort, bench::figures& found) {
+  for (const unsigned threads : effort.counts()) {
     const auto shared = lock.make_counter();
     found.point("Alternator", threads, "more", "turns per second",
-                turns_per_second(*shared, threads, chosen.seconds.point(effort, 300ms)));
+                turns_per_second(*shared, threads, effort.point(300ms)));
   }
 }
 

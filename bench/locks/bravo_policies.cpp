@@ -77,16 +77,6 @@ struct unbiased : Policy {
 
 // --- Measuring ----------------------------------------------------------------------------------
 
-struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
-
-  void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app);
-  }
-};
-
 // The fastest of many runs of `times` calls: excludes interruptions.
 template <class Call>
 double best_of(bench::effort chosen, unsigned times, Call call) {
@@ -124,9 +114,9 @@ double write_pair(bench::effort chosen) {
 }
 
 template <class Lock>
-void measure_mix(const options& chosen, bench::effort effort, bench::figures& found) {
+void measure_mix(bench::effort effort, bench::figures& found) {
   for (const double probability : {0.5, 0.1, 0.01, 0.001, 0.0001}) {
-    for (const unsigned threads : chosen.threads.counts(effort)) {
+    for (const unsigned threads : effort.counts()) {
       bench::counter_under<Lock> counter;
       std::vector<std::uint64_t> writes(threads);
       std::vector<bench::timed_body> bodies;
@@ -135,7 +125,7 @@ void measure_mix(const options& chosen, bench::effort effort, bench::figures& fo
           return counter.rwbench(i + 1, probability, writes[i], stopped);
         });
       }
-      const auto outcome = bench::run_together(bodies, chosen.seconds.point(effort, 200ms));
+      const auto outcome = bench::run_together(bodies, effort.point(200ms));
       std::uint64_t all = 0;
       for (const std::uint64_t of_one : writes) all += of_one;
       bench::require_no_write_lost(counter, all);
@@ -146,25 +136,25 @@ void measure_mix(const options& chosen, bench::effort effort, bench::figures& fo
 }
 
 template <class Lock, class Biased, class Unbiased>
-void measure_lock(const options& chosen, bench::effort effort, bench::figures& found) {
+void measure_lock(bench::effort effort, bench::figures& found) {
   const std::string table = "Lock and unlock";
   found.less_is_better(table, "read, biased", "ns", read_pair<Biased>(effort));
   found.less_is_better(table, "read, unbiased", "ns", read_pair<Unbiased>(effort));
   found.less_is_better(table, "write, with a revocation", "ns", write_pair<Biased>(effort));
   found.less_is_better(table, "write, without", "ns", write_pair<Unbiased>(effort));
-  measure_mix<Lock>(chosen, effort, found);
+  measure_mix<Lock>(effort, found);
 }
 
 template <class Policy>
-void measure_policy(const options& chosen, bench::effort effort, bench::figures& found) {
+void measure_policy(bench::effort effort, bench::figures& found) {
   using bench::pthread_lock;
   measure_lock<bravo<pthread_lock, Policy>, bravo<pthread_lock, eager<Policy>>,
-               bravo<pthread_lock, unbiased<Policy>>>(chosen, effort, found);
+               bravo<pthread_lock, unbiased<Policy>>>(effort, found);
 }
 
 // Scans a table in which other locks have some slots, with the cache as the scan before left it.
 template <readmost::detail::scan_with Kernel>
-void measure_scan(const options&, bench::effort effort, bench::figures& found) {
+void measure_scan(bench::effort effort, bench::figures& found) {
   struct alignas(64) slots {
     std::array<readmost::detail::visible_slot, 4096> slot{};
   };
@@ -187,7 +177,7 @@ void measure_scan(const options&, bench::effort effort, bench::figures& found) {
 
 struct part {
   std::string name;
-  void (*measure)(const options&, bench::effort, bench::figures&);
+  void (*measure)(bench::effort, bench::figures&);
 };
 
 std::vector<part> all_parts() {
@@ -224,11 +214,10 @@ std::vector<part> all_parts() {
 }
 
 const bench::registration here("bravo_policies", [] {
-  return bench::benchmark_of<options>(
-      description, all_parts(),
-      [](const part& one, const options& chosen, bench::effort effort, bench::figures& found) {
-        one.measure(chosen, effort, found);
-      });
+  return bench::benchmark_of(description, all_parts(),
+                             [](const part& one, bench::effort effort, bench::figures& found) {
+                               one.measure(effort, found);
+                             });
 });
 
 }  // namespace

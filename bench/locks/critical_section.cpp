@@ -25,11 +25,9 @@ constexpr const char* description =
     "which waits for the one before.";
 
 struct options {
-  bench::seconds_option seconds;
   std::vector<unsigned> instructions{10, 30, 100, 300, 1000, 3000, 10'000};
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
     bench::add_option(app, "--instructions", instructions,
                       "Lengths of sections, for the efficiency", bench::limits{10U, 100'000'000U});
   }
@@ -43,7 +41,7 @@ class measurement {
 
   void pairs_alone() {
     const auto counter = lock_.make_counter();
-    const auto time = chosen_.seconds.point(effort_, 100ms);
+    const auto time = effort_.point(100ms);
     const auto cost = [&](auto section) {
       return bench::usual_cost([&](auto times) { (*counter.*section)(times, 0); }, time);
     };
@@ -66,13 +64,12 @@ class measurement {
       }
       return times;
     });
-    const bench::timed_outcome outcome =
-        bench::run_together(bodies, chosen_.seconds.point(effort_, 100ms));
+    const bench::timed_outcome outcome = bench::run_together(bodies, effort_.point(100ms));
     add("reading, each of two threads", 2e9 / outcome.per_second(outcome.total()));
   }
 
   void pairs_beside_readers() {
-    const auto time = chosen_.seconds.point(effort_, 100ms);
+    const auto time = effort_.point(100ms);
     {
       const auto counter = lock_.make_counter();
       bench::working_threads readers(readers_of(*counter));
@@ -96,7 +93,7 @@ class measurement {
   void efficiency() {
     const auto counter = lock_.make_counter();
     const auto bare = bench::make_no_lock()->make_counter();
-    const auto time = chosen_.seconds.point(effort_, 50ms);
+    const auto time = effort_.point(50ms);
     for (const unsigned instructions : chosen_.instructions) {
       const unsigned tens = instructions / bench::chain::steps_at_once;
       const auto bare_reading = [&](std::uint64_t times) { bare->read_times(times, tens); };

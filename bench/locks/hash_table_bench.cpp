@@ -20,13 +20,9 @@ constexpr const char* description =
     "the inserting thread waits while there are 22 times --keys elements.";
 
 struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
   std::uint64_t keys = 4096;
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app, "Numbers of readers");
     bench::add_option(app, "--keys", keys, "Keys that are looked up",
                       bench::limits{std::uint64_t{1}, std::uint64_t{1} << 24});
   }
@@ -90,12 +86,13 @@ class measurement {
 void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
              bench::figures& found) {
   measurement of(lock, effort.quick ? std::min<std::uint64_t>(chosen.keys, 256) : chosen.keys);
-  for (const unsigned readers : chosen.threads.counts(effort)) {
-    of.point(readers, chosen.seconds.point(effort, 300ms), found);
+  for (const unsigned readers : effort.counts()) {
+    of.point(readers, effort.point(300ms), found);
   }
 }
 
-const bench::registration here("hash_table_bench",
-                               [] { return bench::benchmark_of_locks(description, measure); });
+const bench::registration here("hash_table_bench", [] {
+  return bench::benchmark_of_locks<options>(description, measure);
+});
 
 }  // namespace

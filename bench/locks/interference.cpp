@@ -20,13 +20,11 @@ constexpr const char* description =
     "a phase-fair queue lock.";
 
 struct options {
-  bench::seconds_option seconds;
   unsigned threads = 64;
   std::vector<unsigned> pools{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    bench::add_option(app, "--threads", threads, "Threads that read", bench::limits{1U, 1024U});
+    bench::add_option(app, "--readers", threads, "Threads that read", bench::limits{1U, 1024U});
     bench::add_option(app, "--pool", pools, "Numbers of locks", bench::limits{1U, 1U << 16});
   }
 };
@@ -107,7 +105,7 @@ void measure_policy(const options& chosen, bench::effort effort, bench::figures&
   constexpr int rounds = 4;
   std::vector<unsigned> sizes = chosen.pools;
   if (effort.quick) sizes = {sizes.front(), sizes[sizes.size() / 2]};
-  const std::chrono::nanoseconds time = chosen.seconds.point(effort, 200ms) / rounds;
+  const std::chrono::nanoseconds time = effort.point(200ms) / rounds;
   for (const unsigned size : sizes) {
     pool<readmost::bravo<rivals::pf_q, Policy>> sharing(size);
     pool<readmost::bravo<rivals::pf_q, with_private_tables<Policy>>> apart(size);

@@ -22,8 +22,7 @@ std::size_t heap_in_use() {
   return info.uordblks + info.hblkhd;
 }
 
-void measure(const bench::contender& lock, const bench::no_options&, bench::effort effort,
-             bench::figures& found) {
+void measure(const bench::contender& lock, bench::effort effort, bench::figures& found) {
   // The first lock of its kind may also allocate the memory of threads and of the process.
   lock.make_and_use([] {});
   const std::size_t before = heap_in_use();

@@ -13,13 +13,9 @@ constexpr const char* description =
     "probability P, takes 10 steps of std::mt19937 under the lock, then 0 to 199 steps without it.";
 
 struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
   std::vector<double> probabilities{0.9, 0.5, 0.1, 0.01, 0.001, 0.0001};
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app);
     bench::add_option(app, "--probability", probabilities, "Probabilities P of a write",
                       bench::limits{0.0, 1.0});
   }
@@ -48,16 +44,17 @@ double loops_per_second(bench::guarded_counter& counter, unsigned threads, doubl
 void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
              bench::figures& found) {
   for (const double probability : chosen.probabilities) {
-    for (const unsigned threads : chosen.threads.counts(effort)) {
+    for (const unsigned threads : effort.counts()) {
       const auto counter = lock.make_counter();
-      found.point(
-          fmt::format("RWBench, P = {:g}", probability), threads, "more", "loops per second",
-          loops_per_second(*counter, threads, probability, chosen.seconds.point(effort, 200ms)));
+      found.point(fmt::format("RWBench, P = {:g}", probability), threads, "more",
+                  "loops per second",
+                  loops_per_second(*counter, threads, probability, effort.point(200ms)));
     }
   }
 }
 
-const bench::registration here("rwbench_locks",
-                               [] { return bench::benchmark_of_locks(description, measure); });
+const bench::registration here("rwbench_locks", [] {
+  return bench::benchmark_of_locks<options>(description, measure);
+});
 
 }  // namespace

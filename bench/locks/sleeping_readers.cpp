@@ -22,14 +22,12 @@ constexpr const char* description =
     "nanoseconds.";
 
 struct options {
-  bench::seconds_option seconds;
   unsigned readers = 8;
   std::vector<unsigned> sleepers{0, 1, 2, 4, 8};
   std::vector<unsigned> sleeps{0, 100};
   unsigned between_writes = 1000;
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
     bench::add_option(app, "--readers", readers, "Threads that read", bench::limits{1U, 1024U});
     bench::add_option(app, "--sleepers", sleepers, "How many of them sleep");
     bench::add_option(app, "--sleep", sleeps, "For how many microseconds; 0: sched_yield");
@@ -94,13 +92,13 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   for (const unsigned sleep : chosen.sleeps) {
     for (const unsigned sleepers : counts) {
       measure_sleepers(lock, chosen, std::min(sleepers, chosen.readers),
-                       std::chrono::microseconds(sleep), chosen.seconds.point(effort, 200ms),
-                       found);
+                       std::chrono::microseconds(sleep), effort.point(200ms), found);
     }
   }
 }
 
-const bench::registration here("lock_sleeping_readers",
-                               [] { return bench::benchmark_of_locks(description, measure); });
+const bench::registration here("lock_sleeping_readers", [] {
+  return bench::benchmark_of_locks<options>(description, measure);
+});
 
 }  // namespace

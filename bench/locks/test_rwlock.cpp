@@ -12,14 +12,10 @@ constexpr const char* description =
     "Sections per second of all threads and of the writer, by the number of readers.";
 
 struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
   unsigned inside = 10;
   unsigned between_writes = 1000;
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app, "Numbers of readers");
     bench::add_option(app, "--inside", inside, "Units of work inside the lock");
     bench::add_option(app, "--between-writes", between_writes,
                       "Units of work of the writer outside");
@@ -28,7 +24,7 @@ struct options {
 
 void measure(const bench::contender& lock, const options& chosen, bench::effort effort,
              bench::figures& found) {
-  for (const unsigned readers : chosen.threads.counts(effort)) {
+  for (const unsigned readers : effort.counts()) {
     const auto counter = lock.make_counter();
     std::vector<bench::timed_body> bodies(readers, [&](const std::atomic<bool>& stopped) {
       return counter->read(chosen.inside, 0, stopped);
@@ -36,8 +32,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
     bodies.push_back([&](const std::atomic<bool>& stopped) {
       return counter->write(chosen.inside, chosen.between_writes, stopped);
     });
-    const bench::timed_outcome outcome =
-        bench::run_together(bodies, chosen.seconds.point(effort, 300ms));
+    const bench::timed_outcome outcome = bench::run_together(bodies, effort.point(300ms));
     bench::require_no_write_lost(*counter, outcome.counts.back());
     found.point("test_rwlock", readers, "more", "sections per second",
                 outcome.per_second(outcome.total()));
@@ -47,7 +42,8 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-const bench::registration here("test_rwlock",
-                               [] { return bench::benchmark_of_locks(description, measure); });
+const bench::registration here("test_rwlock", [] {
+  return bench::benchmark_of_locks<options>(description, measure);
+});
 
 }  // namespace

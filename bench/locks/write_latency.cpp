@@ -121,8 +121,7 @@ class measurement {
   std::unique_ptr<bench::guarded_counter> counter_;
 };
 
-void measure(const bench::contender& lock, const bench::no_options&, bench::effort much,
-             bench::figures& found) {
+void measure(const bench::contender& lock, bench::effort much, bench::figures& found) {
   measurement of(lock, much, found);
   of.against_reader(10us, "Write lock against a reader without a pause, every 10 us");
   of.against_reader(200us, "Write lock against a reader without a pause, every 200 us");

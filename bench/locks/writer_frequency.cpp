@@ -17,12 +17,10 @@ constexpr const char* description =
     "sections count down from 10, and the writer spins during the pause.";
 
 struct options {
-  bench::seconds_option seconds;
   unsigned readers = std::max(readmost::detail::platform::usable_cpus(), 2U) - 1;
   std::vector<unsigned> delays{0, 1, 10, 100, 1000, 10'000};
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
     bench::add_option(app, "--readers", readers, "Threads that read", bench::limits{1U, 1024U});
     bench::add_option(app, "--delay", delays, "Microseconds between two writes");
   }
@@ -43,8 +41,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
       return counter->write_timed(
           pause, [&](auto asked, auto acquired) { waits.add(acquired - asked); }, stopped);
     });
-    const bench::timed_outcome outcome =
-        bench::run_together(bodies, chosen.seconds.point(effort, 200ms));
+    const bench::timed_outcome outcome = bench::run_together(bodies, effort.point(200ms));
     const std::uint64_t writes = outcome.counts.back();
     bench::require_no_write_lost(*counter, writes);
     found.point("Readers beside a writer", delay, "more", "sections per second",
@@ -57,7 +54,8 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
   }
 }
 
-const bench::registration here("lock_writer_frequency",
-                               [] { return bench::benchmark_of_locks(description, measure); });
+const bench::registration here("lock_writer_frequency", [] {
+  return bench::benchmark_of_locks<options>(description, measure);
+});
 
 }  // namespace

@@ -50,6 +50,13 @@ double per_operation(sample_count samples, double operations, Run run) {
 
 constexpr unsigned times = 16'384;
 
+template <class Operation>
+double cost_of_each(sample_count samples, Operation operation) {
+  return per_operation(samples, times, [&] {
+    for (unsigned i = 0; i < times; ++i) operation(i);
+  });
+}
+
 struct alignas(64) counter_line {
   std::atomic<std::uint64_t> count{0};
 };
@@ -253,18 +260,14 @@ double cost_of_load(std::size_t bytes, sample_count samples) {
 
 double cost_of_atomic_increment(sample_count samples) {
   counter_line mine;
-  return per_operation(samples, times, [&] {
-    for (unsigned i = 0; i < times; ++i) mine.count.fetch_add(1);
-  });
+  return cost_of_each(samples, [&](unsigned) { mine.count.fetch_add(1); });
 }
 
 double cost_of_cmpxchg_increment(sample_count samples) {
   counter_line mine;
-  return per_operation(samples, times, [&] {
-    for (unsigned i = 0; i < times; ++i) {
-      std::uint64_t seen = mine.count.load(std::memory_order_relaxed);
-      while (!mine.count.compare_exchange_weak(seen, seen + 1)) {
-      }
+  return cost_of_each(samples, [&](unsigned) {
+    std::uint64_t seen = mine.count.load(std::memory_order_relaxed);
+    while (!mine.count.compare_exchange_weak(seen, seen + 1)) {
     }
   });
 }
@@ -272,21 +275,17 @@ double cost_of_cmpxchg_increment(sample_count samples) {
 // With a store before it, so that the fence has to wait.
 double cost_of_fence(sample_count samples) {
   counter_line mine;
-  return per_operation(samples, times, [&] {
-    for (unsigned i = 0; i < times; ++i) {
-      mine.count.store(i, std::memory_order_relaxed);
-      readmost::detail::platform::full_fence();
-    }
+  return cost_of_each(samples, [&](unsigned i) {
+    mine.count.store(i, std::memory_order_relaxed);
+    readmost::detail::platform::full_fence();
   });
 }
 
 double cost_of_local_lock(sample_count samples) {
   alignas(64) spinlock mine;
-  return per_operation(samples, times, [&] {
-    for (unsigned i = 0; i < times; ++i) {
-      mine.lock();
-      mine.unlock();
-    }
+  return cost_of_each(samples, [&](unsigned) {
+    mine.lock();
+    mine.unlock();
   });
 }
 

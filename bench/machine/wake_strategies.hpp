@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fmt/core.h>
-#include <pthread.h>
 #include <sched.h>
 
 #include <condition_variable>
@@ -15,6 +14,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "contenders/locks/basic_locks.hpp"
 
 namespace bench {
 
@@ -200,29 +201,19 @@ class tree final : public wake_strategy {
 };
 
 // Readers that wait for a writer to unlock.
-class pthread_readers final : public wake_strategy {
+template <class Lock>
+class readers_of final : public wake_strategy {
  public:
-  pthread_readers() : wake_strategy("pthread_rwlock") {}
-  void prepare() override { pthread_rwlock_wrlock(&lock_); }
-  void sleep() override { pthread_rwlock_rdlock(&lock_); }
-  void wake() override { pthread_rwlock_unlock(&lock_); }
-  void leave() override { pthread_rwlock_unlock(&lock_); }
-
- private:
-  alignas(platform::cache_line) pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
-};
-
-class readmost_readers final : public wake_strategy {
- public:
-  readmost_readers() : wake_strategy("shared_mutex") {}
+  template <class... Arguments>
+  explicit readers_of(const char* name, Arguments... of_lock)
+      : wake_strategy(name), lock_(of_lock...) {}
   void prepare() override { lock_.lock(); }
   void sleep() override { lock_.lock_shared(); }
   void wake() override { lock_.unlock(); }
   void leave() override { lock_.unlock_shared(); }
 
  private:
-  // Under writer preference a reader wakes by itself after a millisecond and checks the lock.
-  alignas(platform::cache_line) readmost::shared_mutex lock_{readmost::preference::reader};
+  alignas(platform::cache_line) Lock lock_;
 };
 
 inline std::vector<std::unique_ptr<wake_strategy>> wake_strategies() {
@@ -243,8 +234,10 @@ inline std::vector<std::unique_ptr<wake_strategy>> wake_strategies() {
   add_by_cpu("8-then-by-cpu", {.buckets = bits, .own_bucket_directly = true, .directly = 8});
   all.push_back(std::make_unique<tree>(2));
   all.push_back(std::make_unique<tree>(4));
-  all.push_back(std::make_unique<pthread_readers>());
-  all.push_back(std::make_unique<readmost_readers>());
+  all.push_back(std::make_unique<readers_of<pthread_lock>>("pthread_rwlock"));
+  // Under writer preference a reader wakes by itself after a millisecond and checks the lock.
+  all.push_back(std::make_unique<readers_of<readmost::shared_mutex>>("shared_mutex",
+                                                                     readmost::preference::reader));
   return all;
 }
 

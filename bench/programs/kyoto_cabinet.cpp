@@ -45,12 +45,10 @@ void measure_lookups(const bench::run_function& run, unsigned threads, unsigned 
 
 struct options {
   unsigned operations = 800'000;
-  bench::threads_option threads;
 
   void add_to(CLI::App& app) {
     bench::add_option(app, "--operations", operations, "Of all threads together, for each point",
                       bench::limits{10'000U, 1'000'000'000U});
-    threads.add_to(app);
   }
 };
 
@@ -58,14 +56,14 @@ void measure(const bench::run_function& run, const options& chosen, bench::effor
              bench::figures& found) {
   // Kyoto Cabinet prints milliseconds, too coarse for fewer operations.
   const unsigned number = much.quick ? std::min(chosen.operations, 40'000U) : chosen.operations;
-  for (const unsigned count : chosen.threads.counts(much)) {
+  for (const unsigned count : much.counts()) {
     for (const database& one : databases) measure_wicked(run, one, count, number, found);
     measure_lookups(run, count, number, found);
   }
 }
 
 const bench::registration here("kyoto_cabinet", [] {
-  return bench::benchmark_of_preloaded_locks(
+  return bench::benchmark_of_preloaded_locks<options>(
       "Kyoto Cabinet over each lock (FCP 8.3, Fig. 23): operations per second by the number of "
       "threads.",
       measure);

@@ -62,14 +62,16 @@ struct preloaded_lock {
 std::vector<preloaded_lock> all_preloaded_locks();
 
 // A benchmark of these locks: measure(run, options, effort, figures) measures a turn of one.
-template <class Options>
-benchmark benchmark_of_preloaded_locks(std::string description,
-                                       void (*measure)(const run_function&, const Options&, effort,
-                                                       figures&)) {
+template <class Options = no_options, class Measure>
+benchmark benchmark_of_preloaded_locks(std::string description, Measure measure) {
   return benchmark_of<Options>(
       std::move(description), all_preloaded_locks(),
       [measure](const preloaded_lock& lock, const Options& chosen, effort much, figures& found) {
-        measure(lock.run, chosen, much, found);
+        if constexpr (std::is_invocable_v<Measure, const run_function&, effort, figures&>) {
+          measure(lock.run, much, found);
+        } else {
+          measure(lock.run, chosen, much, found);
+        }
       });
 }
 

@@ -44,8 +44,7 @@ std::vector<work> all_work(bool quick) {
   };
 }
 
-void measure(const bench::run_function& run, const bench::no_options&, bench::effort chosen,
-             bench::figures& found) {
+void measure(const bench::run_function& run, bench::effort chosen, bench::figures& found) {
   for (const work& one : all_work(chosen.quick)) {
     double seconds = 0;
     double cpu_seconds = 0;

@@ -12,21 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using words = std::vector<std::string>;
 
-struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads;
-
-  void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app);
-  }
-};
-
-template <unsigned... usual>
-struct options_for : options {
-  options_for() { threads = bench::threads_option({usual...}); }
-};
-
 // Runs the program with that many threads. A program that starts slowly needs some time at its
 // speed.
 bench::finished_program run_program(const bench::run_function& run, words command, unsigned threads,
@@ -45,11 +30,12 @@ struct program {
 };
 
 void measure_programs(const std::vector<program>& all, const char* unit,
-                      const bench::run_function& run, const options& chosen, bench::effort much,
-                      std::chrono::nanoseconds usual, bench::figures& found) {
+                      const bench::run_function& run, bench::effort much,
+                      std::vector<unsigned> threads, std::chrono::nanoseconds usual,
+                      bench::figures& found) {
   for (const program& one : all) {
-    for (const unsigned count : chosen.threads.counts(much)) {
-      const auto done = run_program(run, one.command, count, chosen.seconds.point(much, usual));
+    for (const unsigned count : much.counts(threads)) {
+      const auto done = run_program(run, one.command, count, much.point(usual));
       found.point(one.table, count, "more", unit,
                   done.number_above_0("([0-9]+) operations per second"));
     }
@@ -60,8 +46,8 @@ std::string example(const char* name) {
   return bench::program_folder() / "examples" / name;
 }
 
-void measure_real_programs(const bench::run_function& run, const options_for<1, 2, 8>& chosen,
-                           bench::effort much, bench::figures& found) {
+void measure_real_programs(const bench::run_function& run, bench::effort much,
+                           bench::figures& found) {
   const std::string map = example("shared_map");
   measure_programs({{"Node.js, parse a PEM key", {BENCH_NODE, BENCH_NODE_PEM}},
                     {"RE2, one object in all threads", {example("re2_shared")}},
@@ -71,7 +57,7 @@ void measure_real_programs(const bench::run_function& run, const options_for<1, 
                     {"std::shared_mutex map, reads only", {map}},
                     {"std::shared_mutex map, 1 write in 1000", {map, "--writes-per", "1000"}},
                     {"std::shared_mutex map, 1 write in 4", {map, "--writes-per", "4"}}},
-                   "operations per second", run, chosen, much, 500ms, found);
+                   "operations per second", run, much, {1, 2, 8}, 500ms, found);
 }
 
 const bench::registration real_programs("real_programs", [] {
@@ -80,14 +66,13 @@ const bench::registration real_programs("real_programs", [] {
       measure_real_programs);
 });
 
-void measure_rwbench(const bench::run_function& run, const options_for<2, 8>& chosen,
-                     bench::effort much, bench::figures& found) {
+void measure_rwbench(const bench::run_function& run, bench::effort much, bench::figures& found) {
   std::vector<program> all;
   for (const char* const probability : {"0.9", "0.5", "0.1", "0.01", "0.001", "0.0001"}) {
     all.push_back({fmt::format("RWBench, P = {}", probability),
                    {example("rwbench"), "--probability", probability}});
   }
-  measure_programs(all, "loops per second", run, chosen, much, 400ms, found);
+  measure_programs(all, "loops per second", run, much, {2, 8}, 400ms, found);
 }
 
 const bench::registration rwbench("rwbench_preloaded", [] {
@@ -100,8 +85,7 @@ const bench::registration rwbench("rwbench_preloaded", [] {
 
 #if defined(BENCH_HAS_ROCKSDB)
 
-void measure_rocksdb(const bench::run_function& run, const options& chosen, bench::effort much,
-                     bench::figures& found) {
+void measure_rocksdb(const bench::run_function& run, bench::effort much, bench::figures& found) {
   struct table {
     const char* name;
     const char* writes_per_second;  // 0: no pause
@@ -114,9 +98,9 @@ void measure_rocksdb(const bench::run_function& run, const options& chosen, benc
        {"RocksDB readwhilewriting, 1000 writes per second", "1000"}}};
   const std::string command = bench::program_folder() / "programs" / "readwhilewriting";
   for (const table& one : tables) {
-    for (const unsigned count : chosen.threads.counts(much)) {
+    for (const unsigned count : much.counts()) {
       const auto done = run_program(run, {command, "--writes-per-second", one.writes_per_second},
-                                    count, chosen.seconds.point(much, 1s));
+                                    count, much.point(1s));
       found.point(one.name, count, "more", "reads per second",
                   done.number_above_0("([0-9]+) operations per second"));
       found.point(fmt::format("{}: the writer", one.name), count, "neither", "writes per second",

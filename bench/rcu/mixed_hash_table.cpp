@@ -29,13 +29,9 @@ constexpr const char* description =
 constexpr std::initializer_list<double> shares{0, 0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1};
 
 struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads{bench::thread_counts()};
   std::vector<std::size_t> buckets{32, 16'384};
 
   void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app, "Numbers of threads that search");
     bench::add_powers_of_two(app, "--buckets", buckets, "Sizes of the table, powers of two", 24);
   }
 };
@@ -98,8 +94,8 @@ class measurement {
 void measure(const bench::mixed_table_maker& maker, const options& given, bench::effort chosen,
              bench::figures& found) {
   for (const std::size_t buckets : given.buckets) {
-    measurement of(maker, buckets, given.seconds.point(chosen, 100ms), found);
-    for (const unsigned threads : given.threads.counts(chosen)) of.searches(threads);
+    measurement of(maker, buckets, chosen.point(100ms), found);
+    for (const unsigned threads : chosen.counts(bench::thread_counts())) of.searches(threads);
     for (const double share : shares) of.mix(readmost::detail::platform::usable_cpus(), share);
   }
 }

@@ -15,11 +15,6 @@ constexpr const char* description =
 
 constexpr unsigned at_once = 1024;
 
-struct options {
-  bench::seconds_option seconds;
-  void add_to(CLI::App& app) { seconds.add_to(app); }
-};
-
 // The loop without a section.
 class no_section final : public bench::read_side {
  public:
@@ -36,8 +31,7 @@ class no_section final : public bench::read_side {
   void hold(const bench::shared_cell&, const std::function<void()>&) override {}
 };
 
-void measure(bench::read_side& side, const options& chosen, bench::effort much,
-             bench::figures& found) {
+void measure(bench::read_side& side, bench::effort much, bench::figures& found) {
   bench::filled_cell cell;
   const auto read = [&](const std::atomic<bool>& stopped) {
     const bench::user_of member(side);
@@ -49,8 +43,8 @@ void measure(bench::read_side& side, const options& chosen, bench::effort much,
     return times;
   };
   for (const unsigned threads : {1U, 2U}) {
-    const bench::timed_outcome outcome = bench::run_together(
-        std::vector<bench::timed_body>(threads, read), chosen.seconds.point(much, 100ms));
+    const bench::timed_outcome outcome =
+        bench::run_together(std::vector<bench::timed_body>(threads, read), much.point(100ms));
     found.point("Read section", threads, "less", "ns",
                 threads * 1e9 / outcome.per_second(outcome.total()));
   }
@@ -59,7 +53,7 @@ void measure(bench::read_side& side, const options& chosen, bench::effort much,
 const bench::registration here("rcu_read_pair", [] {
   std::vector<std::unique_ptr<bench::read_side>> all = bench::all_read_sides();
   all.push_back(std::make_unique<no_section>());
-  return bench::benchmark_of<options>(description, std::move(all), measure);
+  return bench::benchmark_of(description, std::move(all), measure);
 });
 
 }  // namespace

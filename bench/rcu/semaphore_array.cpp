@@ -25,16 +25,6 @@ constexpr const char* description =
 constexpr std::size_t lasting = 64;
 constexpr std::size_t passing = 64;
 
-struct options {
-  bench::seconds_option seconds;
-  bench::threads_option threads{bench::thread_counts()};
-
-  void add_to(CLI::App& app) {
-    seconds.add_to(app);
-    threads.add_to(app, "Numbers of threads that use semaphores");
-  }
-};
-
 class measurement {
  public:
   measurement(const bench::semaphore_set_maker& maker, std::chrono::nanoseconds time,
@@ -112,16 +102,16 @@ class measurement {
   std::uint64_t passed_ = 0;  // operations on removed semaphores
 };
 
-void measure(const bench::semaphore_set_maker& maker, const options& given, bench::effort chosen,
-             bench::figures& found) {
-  measurement of(maker, given.seconds.point(chosen, 200ms), found);
-  for (const unsigned threads : given.threads.counts(chosen)) of.at_rest(threads);
-  for (const unsigned threads : given.threads.counts(chosen)) of.while_others_pass(threads);
+void measure(const bench::semaphore_set_maker& maker, bench::effort chosen, bench::figures& found) {
+  measurement of(maker, chosen.point(200ms), found);
+  for (const unsigned threads : chosen.counts(bench::thread_counts())) of.at_rest(threads);
+  for (const unsigned threads : chosen.counts(bench::thread_counts()))
+    of.while_others_pass(threads);
   of.check();
 }
 
 const bench::registration here("semaphore_array", [] {
-  return bench::benchmark_of<options>(description, bench::all_semaphore_sets(), measure);
+  return bench::benchmark_of(description, bench::all_semaphore_sets(), measure);
 });
 
 }  // namespace

@@ -38,6 +38,22 @@ class Panel:
         return self.place(row.name) if self.place and row.x is None else row.x
 
 
+def bars(table, y, titles, **more):
+    """A panel of bars for each row; `titles` by row."""
+    return tuple(Panel(table, y, title=title, rows=(row,), **more) for row, title in titles.items())
+
+
+def curves(tables, y, x, **more):
+    """A panel of lines for each table: names, or titles by table."""
+    titles = tables if isinstance(tables, dict) else dict.fromkeys(tables, "")
+    return tuple(Panel(table, y, x, title=title, **more) for table, title in titles.items())
+
+
+def elsewhere(paper, name, label, title, claim, reason):
+    """A figure that cannot be measured here."""
+    return Figure(f"{paper.lower()}-{name}", paper, label, title, claim, "", elsewhere=reason)
+
+
 @dataclass(frozen=True)
 class Contest:
     """A contender of ours with its rivals, for the summary."""

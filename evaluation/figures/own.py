@@ -1,7 +1,7 @@
 """Figures that no paper has and that matter to users."""
 
 from ..contenders import PRELOADED, PRWLOCK, rivals_of_lock, rivals_of_rcu
-from .figure import Axis, Contest, Figure, Panel
+from .figure import Axis, Contest, Figure, Panel, bars, curves
 from .judging import Check, at_least, decide, named, never_below
 
 RCU = "readmost::rcu"
@@ -128,16 +128,13 @@ def judge_policies(found):
 # The plot in README: a map under std::shared_mutex in an unchanged program.
 MAIN_RESULT_BENCHMARK = "real_programs"
 MAIN_RESULT_NAMES = {"pthread": "glibc", PRWLOCK: "Readmost, preloaded"}
-MAIN_RESULT = tuple(
-    Panel(
-        table, Axis("operations per second"), Axis("threads"), title=title,
-        contenders=tuple(MAIN_RESULT_NAMES),
-    )
-    for table, title in (
-        ("std::shared_mutex map, reads only", "Reads only"),
-        ("std::shared_mutex map, 1 write in 1000", "1 write in 1000 operations"),
-        ("std::shared_mutex map, 1 write in 4", "1 write in 4 operations"),
-    )
+MAIN_RESULT = curves(
+    {
+        "std::shared_mutex map, reads only": "Reads only",
+        "std::shared_mutex map, 1 write in 1000": "1 write in 1000 operations",
+        "std::shared_mutex map, 1 write in 4": "1 write in 4 operations",
+    },
+    Axis("operations per second"), Axis("threads"), contenders=tuple(MAIN_RESULT_NAMES),
 )
 
 FIGURES = (
@@ -148,14 +145,11 @@ FIGURES = (
         "A pair of lock and unlock around an empty section; upgrades and downgrades with theirs, for"
         " the locks that have them. `empty` is the loop without a lock, `preloaded` pthread's lock"
         " with the library preloaded.",
-        tuple(
-            Panel("Lock and unlock", Axis("ns"), title=title, rows=(name,))
-            for name, title in (
-                ("reading, each of two threads", "Reading, each of two threads"),
-                ("upgrading, alone", "Read lock, upgrade, unlock"),
-                ("downgrading, alone", "Write lock, downgrade, unlock"),
-            )
-        ),
+        bars("Lock and unlock", Axis("ns"), {
+            "reading, each of two threads": "Reading, each of two threads",
+            "upgrading, alone": "Read lock, upgrade, unlock",
+            "downgrading, alone": "Write lock, downgrade, unlock",
+        }),
         ("critical_section",),
         judge_lock_operations,
         (LOCKS,),
@@ -176,9 +170,7 @@ FIGURES = (
         "own-rwbench", "Readmost", "", "RWBench with the library preloaded",
         "With prwlock preloaded it is never below 0.95 of glibc's lock when at most 1 in 10 writes.",
         "RWBench of the BRAVO paper with pthread_rwlock_t, by threads and the probability of a write.",
-        tuple(
-            Panel(rwbench(p), Axis("loops per second"), Axis("threads")) for p in PROBABILITIES
-        ),
+        curves(map(rwbench, PROBABILITIES), Axis("loops per second"), Axis("threads")),
         ("rwbench_preloaded",),
         judge_rwbench,
         (LOCKS,),
@@ -191,12 +183,13 @@ FIGURES = (
         " the process and the time of each object when a thread retires 10 million without a pause.",
         (
             *(Panel(table, Axis("ns, median", log=True), rows=("median",)) for table in RETIRE_LATENCIES),
-            *(
-                Panel(FLOOD, Axis(unit), title=title, rows=(row,), benchmark="retire_flood")
-                for row, unit, title in (
-                    ("peak of memory", "MiB", "A flood: growth of memory"),
-                    ("each", "ns", "A flood: time of each object"),
-                )
+            Panel(
+                FLOOD, Axis("MiB"), title="A flood: growth of memory", rows=("peak of memory",),
+                benchmark="retire_flood",
+            ),
+            Panel(
+                FLOOD, Axis("ns"), title="A flood: time of each object", rows=("each",),
+                benchmark="retire_flood",
             ),
         ),
         ("retire_latency", "retire_flood"),
@@ -210,20 +203,15 @@ FIGURES = (
         "Lock and unlock through a slot (biased) and through the lock underneath, writing with a"
         " revocation and without; RWBench; and scans of the table of visible readers.",
         (
-            *(
-                Panel("Lock and unlock", Axis("ns"), title=title, rows=(name,))
-                for name, title in (
-                    ("read, biased", "Reading, biased"),
-                    ("read, unbiased", "Reading, not biased"),
-                    ("write, with a revocation", "Writing, with a revocation"),
-                    ("write, without", "Writing, without a revocation"),
-                )
-            ),
-            *(
-                Panel(
-                    rwbench(p), Axis("loops per second"), Axis("threads"), contenders=POLICIES
-                )
-                for p in PROBABILITIES
+            *bars("Lock and unlock", Axis("ns"), {
+                "read, biased": "Reading, biased",
+                "read, unbiased": "Reading, not biased",
+                "write, with a revocation": "Writing, with a revocation",
+                "write, without": "Writing, without a revocation",
+            }),
+            *curves(
+                map(rwbench, PROBABILITIES), Axis("loops per second"), Axis("threads"),
+                contenders=POLICIES,
             ),
             Panel("Scan", Axis("ns per slot", log=True), Axis("slots", log=True)),
         ),
@@ -234,7 +222,7 @@ FIGURES = (
         "own-programs", "Readmost", "", "Real programs",
         "No program becomes slower with prwlock preloaded.",
         "Programs and libraries as the distribution ships them, with each lock preloaded.",
-        tuple(Panel(table, Axis("operations per second"), Axis("threads")) for table in PROGRAMS),
+        curves(PROGRAMS, Axis("operations per second"), Axis("threads")),
         ("real_programs",),
         judge_programs,
         (LOCKS,),
@@ -243,16 +231,13 @@ FIGURES = (
         "own-read-section", "Readmost", "", "A read section with a pointer's load and a read",
         "RCU's readers cost no more than those of liburcu's default flavor.",
         "Time for each of one and of two threads: RCU, hazard pointers, reader-writer locks.",
-        (
-            Panel("Read section", Axis("ns"), title="One thread", rows=("1",)),
-            Panel("Read section", Axis("ns"), title="Each of two threads", rows=("2",)),
-        ),
+        bars("Read section", Axis("ns"), {"1": "One thread", "2": "Each of two threads"}),
         ("rcu_read_pair",),
         judge_read_section,
         (Contest(RCU, rivals_of_rcu),),
     ),
     Figure(
-        "own-grace-period", "Readmost", "", "How long a grace period takes",
+        "own-grace-period", "Readmost", "", "The duration of a grace period",
         "Never longer than with liburcu's default flavor.",
         "rcu_synchronize against no reader, one without a pause, many that sleep, and some that"
         " sleep inside.",

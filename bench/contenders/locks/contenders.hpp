@@ -29,9 +29,8 @@ void add_rival_locks(contender_list& to);
 void add_bravo_locks(contender_list& to);
 
 // A benchmark of all locks: measure(lock, options, effort, figures) measures a turn of one.
-template <class Options>
-benchmark benchmark_of_locks(std::string description,
-                             void (*measure)(const contender&, const Options&, effort, figures&)) {
+template <class Options = no_options, class Measure>
+benchmark benchmark_of_locks(std::string description, Measure measure) {
   return benchmark_of<Options>(std::move(description), all_contenders(), measure);
 }
 

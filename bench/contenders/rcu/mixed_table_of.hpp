@@ -98,8 +98,23 @@ bool is_found(const Element* found, std::uint64_t key, std::uint64_t& missed) {
   return found->key == key && found->is_right();
 }
 
-// Readers in sections of RCU; updates under the bucket's spinlock. Rcu has element, section,
-// thread, retire(element), quiescent() and settle().
+// A thread's use of a table whose updates take the spinlock of their bucket.
+template <class Table>
+class locked_chains_user {
+ public:
+  explicit locked_chains_user(Table& of) : of_(of) {}
+
+  auto* take_out(std::uint64_t key) { return of_.chains_.take_out(key); }
+  void put_in(typename Table::element& fresh) { of_.chains_.put_in(fresh); }
+  void discard(typename Table::element* old) { delete old; }
+  void quiescent() {}
+
+ protected:
+  Table& of_;
+};
+
+// Readers in sections of RCU. Rcu has element, section, thread, retire(element), quiescent() and
+// settle().
 template <class Rcu>
 class rcu_table {
  public:
@@ -109,25 +124,24 @@ class rcu_table {
   static void settle() { Rcu::settle(); }
   const chains<element>& elements() const { return chains_.all(); }
 
-  class user {
+  class user : public locked_chains_user<rcu_table> {
    public:
-    explicit user(rcu_table& of) : of_(of) {}
+    using locked_chains_user<rcu_table>::locked_chains_user;
 
     bool find(std::uint64_t key, std::uint64_t& missed) {
       const typename Rcu::section inside;
-      return is_found(of_.chains_.all().find(key), key, missed);
+      return is_found(this->of_.chains_.all().find(key), key, missed);
     }
-    element* take_out(std::uint64_t key) { return of_.chains_.take_out(key); }
-    void put_in(element& fresh) { of_.chains_.put_in(fresh); }
     void discard(element* old) { Rcu::retire(old); }
     void quiescent() { Rcu::quiescent(); }
 
    private:
     [[no_unique_address]] typename Rcu::thread member_;
-    rcu_table& of_;
   };
 
  private:
+  friend class locked_chains_user<rcu_table>;
+
   locked_chains<element> chains_;
 };
 

@@ -65,24 +65,19 @@ class table_of_locked_buckets {
   static void settle() {}
   const chains<element>& elements() const { return chains_.all(); }
 
-  class user {
+  class user : public locked_chains_user<table_of_locked_buckets> {
    public:
-    explicit user(table_of_locked_buckets& of) : of_(of) {}
+    using locked_chains_user::locked_chains_user;
 
     bool find(std::uint64_t key, std::uint64_t& missed) {
       const std::lock_guard inside(of_.chains_.lock_of(key));
       return is_found(of_.chains_.all().find(key), key, missed);
     }
-    element* take_out(std::uint64_t key) { return of_.chains_.take_out(key); }
-    void put_in(element& fresh) { of_.chains_.put_in(fresh); }
-    void discard(element* old) { delete old; }
-    void quiescent() {}
-
-   private:
-    table_of_locked_buckets& of_;
   };
 
  private:
+  friend class locked_chains_user<table_of_locked_buckets>;
+
   locked_chains<element> chains_;
 };
 
@@ -105,19 +100,19 @@ class hazard_table {
   static void settle() { Hazards::settle(); }
   const chains<element>& elements() const { return chains_.all(); }
 
-  class user {
+  class user : public locked_chains_user<hazard_table> {
    public:
-    explicit user(hazard_table& of) : of_(of) {}
+    using locked_chains_user<hazard_table>::locked_chains_user;
 
     // Hand over hand: an element stays protected until the next one is.
     bool find(std::uint64_t key, std::uint64_t& missed) {
-      const std::atomic<element*>* from = &of_.chains_.all().head_of(key);
+      const std::atomic<element*>* from = &this->of_.chains_.all().head_of(key);
       const element* before = nullptr;
       std::size_t hand = 0;
       for (;;) {
         element* const at = hazards_.protect(hand, *from);
         if (at != nullptr && at == before) {  // taken out meanwhile
-          from = &of_.chains_.all().head_of(key);
+          from = &this->of_.chains_.all().head_of(key);
           before = nullptr;
           continue;
         }
@@ -133,18 +128,17 @@ class hazard_table {
       }
     }
     element* take_out(std::uint64_t key) {
-      return of_.chains_.take_out(key, taken_out::ends_in_loop);
+      return this->of_.chains_.take_out(key, taken_out::ends_in_loop);
     }
-    void put_in(element& fresh) { of_.chains_.put_in(fresh); }
     void discard(element* old) { hazards_.retire(old); }
-    void quiescent() {}
 
    private:
-    hazard_table& of_;
     Hazards hazards_;
   };
 
  private:
+  friend class locked_chains_user<hazard_table>;
+
   locked_chains<element> chains_;
 };
 
