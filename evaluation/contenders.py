@@ -174,5 +174,5 @@ def rivals_of_rcu(name):
     return name.startswith("liburcu-")
 
 
-def anybody_else(name):
+def all_others(name):
     return not is_ours(name) and name != "ideal"

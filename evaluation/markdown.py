@@ -19,7 +19,7 @@ def text(results):
         *(f"- Build: {build}" for build in report.builds(results)),
         f"- Measured: {report.dates(results) or 'nothing'}",
         "",
-        "## Who won",
+        "## Summary",
         "",
         "Each point compares ours with the best rival with the same semantics there; the ratio says"
         " how many times as good ours is, with the lowest and the highest of the turns. Up to"

@@ -24,6 +24,19 @@ inline std::vector<unsigned> thread_counts() {
   return counts;
 }
 
+// Registers the calling thread with what it uses during the lifetime of the object.
+template <class Used>
+class user_of {
+ public:
+  explicit user_of(Used& used) : used_(used) { used_.begin_thread(); }
+  ~user_of() { used_.end_thread(); }
+  user_of(const user_of&) = delete;
+  user_of& operator=(const user_of&) = delete;
+
+ private:
+  Used& used_;
+};
+
 // Each thread calls work(stopped, number, done) once, which works until it is stopped and stores in
 // `done` how much it has done so far. They work from construction, which returns when each has done
 // `first`, to destruction.

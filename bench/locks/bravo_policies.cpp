@@ -161,10 +161,10 @@ void measure_scan(bench::effort effort, bench::figures& found) {
   const auto table = std::make_unique<slots>();
   std::minstd_rand random(1);
   for (int i = 0; i < 16; ++i) table->slot[random() % 4096] = random() << 3 | 1;
-  constexpr std::uint64_t nobodys = 0x1000'0000'0000;
+  constexpr std::uint64_t unused_lock = 0x1000'0000'0000;
   for (const std::size_t count : {std::size_t{512}, std::size_t{4096}}) {
     const double whole = best_of(effort, 20, [&] {
-      if (readmost::detail::find_hold(table->slot.data(), 0, count, nobodys, Kernel) != count) {
+      if (readmost::detail::find_hold(table->slot.data(), 0, count, unused_lock, Kernel) != count) {
         throw std::runtime_error("a scan found a hold that is not in the table");
       }
     });

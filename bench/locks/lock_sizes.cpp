@@ -35,14 +35,14 @@ void measure(const bench::contender& lock, bench::effort effort, bench::figures&
     throw std::runtime_error(fmt::format("{} allocates {} bytes; at most {} were expected",
                                          lock.name(), after - before, size.here));
   }
-  const auto tell = [&](const char* what, std::size_t bytes) {
+  const auto add = [&](const char* what, std::size_t bytes) {
     found.less_is_better("Size of a lock", what, "bytes", static_cast<double>(bytes));
   };
-  tell("on this machine", size.here);
-  tell("72 CPUs, 2 nodes", size.on_72_cpus_and_2_nodes);
-  tell("for each thread that uses it", size.of_each_thread_for_each);
-  tell("for each thread, once", size.of_each_thread);
-  tell("for the process, once", size.of_the_process);
+  add("on this machine", size.here);
+  add("72 CPUs, 2 nodes", size.on_72_cpus_and_2_nodes);
+  add("for each thread that uses it", size.of_each_thread_for_each);
+  add("for each thread, once", size.of_each_thread);
+  add("for the process, once", size.of_the_process);
   found.less_is_better(
       "Make and destroy a lock", "time", "ns",
       bench::usual_cost([&](std::uint64_t times) { lock.make_times(times); }, effort.time(100ms)));

@@ -102,7 +102,7 @@ class sleeping_threads {
       threads_.emplace_back([this, &answer] {
         begun_.count_down();
         for (std::uint32_t seen = 0; seen != over;) {
-          readmost::detail::platform::futex_wait(&sent_.value, seen, everybody, nullptr);
+          readmost::detail::platform::futex_wait(&sent_.value, seen, any_mask, nullptr);
           const std::uint32_t now = sent_.value.load(std::memory_order_acquire);
           if (now == seen) continue;
           answer.value.store(seen = now, std::memory_order_release);
@@ -122,12 +122,12 @@ class sleeping_threads {
 
  private:
   static constexpr std::uint32_t over = ~0U;
-  static constexpr std::uint32_t everybody = ~0U;
+  static constexpr std::uint32_t any_mask = ~0U;
   static constexpr int all = 1 << 30;
 
   void publish(std::uint32_t number) {
     sent_.value.store(number, std::memory_order_release);
-    readmost::detail::platform::futex_wake(&sent_.value, all, everybody);
+    readmost::detail::platform::futex_wake(&sent_.value, all, any_mask);
   }
 
   message_number sent_;

@@ -44,19 +44,19 @@ class wake_strategy {
 // A futex word to sleep on until it is opened.
 class alignas(platform::cache_line) sleeping_word {
  public:
-  static constexpr std::uint32_t everybody = ~0U;
+  static constexpr std::uint32_t all_buckets = ~0U;
 
   void shut() { word_.store(0, platform::seq_cst); }
   void open() { word_.store(1, platform::seq_cst); }
-  void sleep_until_open(std::uint32_t mask = everybody) {
+  void sleep_until_open(std::uint32_t mask = all_buckets) {
     while (word_.load(platform::acquire) == 0) {
       platform::futex_wait(platform::futex_of(word_), 0, mask, nullptr);
     }
   }
-  int wake(int count, std::uint32_t mask = everybody) {
+  int wake(int count, std::uint32_t mask = all_buckets) {
     return platform::futex_wake(platform::futex_of(word_), count, mask);
   }
-  int wake_all(std::uint32_t mask = everybody) { return wake(INT32_MAX, mask); }
+  int wake_all(std::uint32_t mask = all_buckets) { return wake(INT32_MAX, mask); }
 
  private:
   platform::atomic<std::uint32_t> word_{0};
@@ -163,7 +163,7 @@ class by_cpu final : public wake_strategy {
   }
   sleeping_word& word_of(std::size_t i) { return buckets_[how_.apart == how::words ? i : 0].word; }
   std::uint32_t mask_of(std::size_t i) const {
-    return how_.apart == how::words ? sleeping_word::everybody : 1U << i % 32;
+    return how_.apart == how::words ? sleeping_word::all_buckets : 1U << i % 32;
   }
 
   how how_;

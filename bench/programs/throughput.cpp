@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "programs/launcher.hpp"
 
@@ -12,32 +11,30 @@ namespace {
 using namespace std::chrono_literals;
 using words = std::vector<std::string>;
 
-// Runs the program with that many threads. A program that starts slowly needs some time at its
-// speed.
-bench::finished_program run_program(const bench::run_function& run, words command, unsigned threads,
-                                    std::chrono::duration<double> time) {
-  for (const std::string& word :
-       {std::string("--threads"), fmt::to_string(threads), std::string("--seconds"),
-        fmt::to_string(std::max(time.count(), 0.05))}) {
-    command.push_back(word);
-  }
-  return run(std::move(command), {}, time);
-}
-
 struct program {
   std::string table;
   words command;
+  bool has_writer = false;  // prints its rate of writes, too
 };
 
 void measure_programs(const std::vector<program>& all, const char* unit,
-                      const bench::run_function& run, bench::effort much,
-                      std::vector<unsigned> threads, std::chrono::nanoseconds usual,
+                      const bench::run_function& run, const bench::effort& much,
+                      const std::vector<unsigned>& threads, std::chrono::nanoseconds usual,
                       bench::figures& found) {
+  // A program that starts slowly needs some time at its speed.
+  const std::chrono::duration<double> time =
+      std::max<std::chrono::nanoseconds>(much.point(usual), 50ms);
   for (const program& one : all) {
     for (const unsigned count : much.counts(threads)) {
-      const auto done = run_program(run, one.command, count, much.point(usual));
+      words command = one.command;
+      command.insert(command.end(), {"--threads", fmt::to_string(count), "--seconds",
+                                     fmt::to_string(time.count())});
+      const bench::finished_program done = run(command, {}, time);
       found.point(one.table, count, "more", unit,
                   done.number_above_0("([0-9]+) operations per second"));
+      if (!one.has_writer) continue;
+      found.point(one.table + ": the writer", count, "neither", "writes per second",
+                  done.number("([0-9.]+) writes per second"));
     }
   }
 }
@@ -85,28 +82,15 @@ const bench::registration rwbench("rwbench_preloaded", [] {
 
 #if defined(BENCH_HAS_ROCKSDB)
 
+// The paper's writer writes without a pause, so that a lock that starves it has more reads to show:
+// its writes are figures too. In the second table the writer does the same work over every lock.
 void measure_rocksdb(const bench::run_function& run, bench::effort much, bench::figures& found) {
-  struct table {
-    const char* name;
-    const char* writes_per_second;  // 0: no pause
-  };
-  // The paper's writer writes without a pause, so that a lock that starves it has more reads to
-  // show: its writes are figures too. In the second table the writer does the same work over every
-  // lock.
-  constexpr std::array<table, 2> tables{
-      {{"RocksDB readwhilewriting", "0"},
-       {"RocksDB readwhilewriting, 1000 writes per second", "1000"}}};
   const std::string command = bench::program_folder() / "programs" / "readwhilewriting";
-  for (const table& one : tables) {
-    for (const unsigned count : much.counts()) {
-      const auto done = run_program(run, {command, "--writes-per-second", one.writes_per_second},
-                                    count, much.point(1s));
-      found.point(one.name, count, "more", "reads per second",
-                  done.number_above_0("([0-9]+) operations per second"));
-      found.point(fmt::format("{}: the writer", one.name), count, "neither", "writes per second",
-                  done.number("([0-9.]+) writes per second"));
-    }
-  }
+  const std::string option = "--writes-per-second";
+  measure_programs(
+      {{"RocksDB readwhilewriting", {command, option, "0"}, true},
+       {"RocksDB readwhilewriting, 1000 writes per second", {command, option, "1000"}, true}},
+      "reads per second", run, much, {1, 2, 4, 8}, 1s, found);
 }
 
 const bench::registration rocksdb("rocksdb_readwhilewriting", [] {

@@ -22,24 +22,13 @@ constexpr const char* description =
 
 constexpr std::size_t elements = 8192;
 
-class table_user {
- public:
-  explicit table_user(bench::lookup_table& table) : table_(table) { table_.begin_thread(); }
-  ~table_user() { table_.end_thread(); }
-  table_user(const table_user&) = delete;
-  table_user& operator=(const table_user&) = delete;
-
- private:
-  bench::lookup_table& table_;
-};
-
 // Threads that look up without a pause. A key that is not found ends the program.
 bench::workers searchers(bench::lookup_table& table, unsigned count) {
   return bench::workers(
       count,
       [&table](const std::atomic<bool>& stopped, unsigned number,
                std::atomic<std::uint64_t>& lookups) {
-        const table_user member(table);
+        const bench::user_of member(table);
         if (table.look_up_until(stopped, number, lookups) != 0) {
           fmt::print(stderr, "hash_table: a key in the table was not found\n");
           std::abort();
@@ -53,7 +42,7 @@ class resizer {
  public:
   explicit resizer(bench::lookup_table& table)
       : thread_([this, &table] {
-          const table_user member(table);
+          const bench::user_of member(table);
           while (!stopped_.load(std::memory_order_relaxed)) {
             for (const std::size_t buckets : {2 * elements, elements}) {
               table.resize(buckets);
@@ -96,7 +85,7 @@ class measurement {
   }
 
   void grace_periods_while_resizing() {
-    const table_user member(table_);
+    const bench::user_of member(table_);
     if (!table_.synchronize()) return;
     const bench::workers searching = searchers(table_, 1);
     const resizer resizing(table_);

@@ -20,7 +20,7 @@ constexpr synchronization_costs pentium_costs() {
   constexpr double line = 162.4;  // main memory
   synchronization_costs of;
   of.local = 163.7;             // CPU-local lock
-  of.transfer = 360.9 - 107.3;  // cmpxchg: on another CPU's line, on one's own
+  of.transfer = 360.9 - 107.3;  // cmpxchg: on another CPU's line, on an own one
   of.read = 2 * instruction;
   of.retire = 20 * instruction;
   of.grace = of.local;

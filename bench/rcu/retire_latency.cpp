@@ -69,7 +69,7 @@ class measurement {
   bench::effort chosen_;
   bench::figures& found_;
   bench::filled_cell cell_;
-  const bench::user_of member_;
+  const bench::user_of<bench::rcu_flavor> member_;
 
   static constexpr clock::time_point never{};
   std::atomic<clock::time_point> reclaimed_{never};

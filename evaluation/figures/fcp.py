@@ -1,6 +1,6 @@
 """Fast Consensus Using Bounded Staleness for Scalable Read-Mostly Synchronization (FCP)."""
 
-from ..contenders import PRWLOCK, anybody_else, rivals_of_lock, rivals_of_rcu
+from ..contenders import PRWLOCK, all_others, rivals_of_lock, rivals_of_rcu
 from ..samples import text
 from .figure import Axis, Contest, Figure, Panel, bars, curves, elsewhere
 from .judging import (
@@ -307,7 +307,7 @@ FIGURES = (
         ),
         ("hash_table",),
         judge_resizing_lookups,
-        (Contest(MAP, anybody_else),),
+        (Contest(MAP, all_others),),
     ),
     Figure(
         "fcp-17", "FCP", "Figures 17, 18", "Grace periods while a hash table is resized",

@@ -75,8 +75,8 @@ class Findings:
         """How many times as good ours is, with the spread over the turns."""
         found = self.samples(benchmark).times_as_good(self.row(table, name, benchmark), ours, other)
         if found is None:
-            who = ours if not self.has(ours, table, benchmark) else other
-            raise Missing(f"{label(who)} in '{table}' at {name}")
+            missing = other if self.has(ours, table, benchmark) else ours
+            raise Missing(f"{label(missing)} in '{table}' at {name}")
         return found
 
     def places(self, table, benchmark=None):

@@ -1,6 +1,6 @@
 """Exploiting Deferred Destruction: An Analysis of Read-Copy-Update Techniques (RCU)."""
 
-from ..contenders import PRWLOCK, anybody_else, rivals_of_lock
+from ..contenders import PRWLOCK, all_others, rivals_of_lock
 from ..samples import text
 from .figure import Axis, Contest, Figure, Panel, curves, elsewhere
 from .judging import (
@@ -35,7 +35,7 @@ def judge_costs(found):
         checks.append(
             Check(cost >= least, f"{operation}: {text(cost)} instructions (the paper: {paper})")
         )
-    return decide(checks, "Atomic operations on a line of one's own have become cheaper since.")
+    return decide(checks, "Atomic operations on a line in the own cache have become cheaper since.")
 
 
 def judge_efficiency(found):
@@ -270,7 +270,7 @@ FIGURES = (
         by_size("Searches", Axis("searches per second"), Axis("threads")),
         ("rcu_hash_table",),
         judge_rcu_search,
-        (Contest(RCU, anybody_else),),
+        (Contest(RCU, all_others),),
     ),
     Figure(
         "rcu-27", "RCU", "Figure 27", "A hash table, by the share of updates",
@@ -284,7 +284,7 @@ FIGURES = (
         ),
         ("rcu_hash_table",),
         judge_mixed,
-        (Contest(RCU, anybody_else), LOCKS),
+        (Contest(RCU, all_others), LOCKS),
     ),
     Figure(
         "rcu-table7", "RCU", "Table 7", "Semaphores by number",
@@ -300,7 +300,7 @@ FIGURES = (
         ),
         ("semaphore_array",),
         judge_semaphores,
-        (Contest(RCU, anybody_else), LOCKS),
+        (Contest(RCU, all_others), LOCKS),
     ),
     modelled(
         "28", CPU_COUNTS, "CPUs",

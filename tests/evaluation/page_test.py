@@ -41,7 +41,7 @@ class Page(unittest.TestCase):
             self.assertIn(f'data-verdict="{kind}"', PAGE)
         self.assertRegex(PAGE, r"prwlock has [0-9.]+ (\([0-9.]+ to [0-9.]+\) )?times")
 
-    def test_is_drawn_where_nobody_got_anything_done_and_where_one_is_alone(self):
+    def test_is_drawn_for_zero_rates_and_for_a_single_contender(self):
         still = synthetic.results(lambda better, contender: 0.0)
         alone = synthetic.results(synthetic.ours_ahead(1))
         for one in alone["benchmarks"].values():

@@ -1,4 +1,4 @@
-"""Results of a machine that does not exist, with every row that a figure asks for."""
+"""Results of an imaginary machine with every row of every figure."""
 
 import random
 
@@ -160,10 +160,10 @@ SHAPES = {
 
 def rows(benchmark, value):
     """`value(better, contender)` is a first turn; the second and third are near it."""
-    for tables, places, who, unit, better in SHAPES[benchmark]:
+    for tables, places, names, unit, better in SHAPES[benchmark]:
         for table in tables:
             for place in places:
-                for contender in who:
+                for contender in names:
                     one = value(better, contender)
                     yield {
                         "contender": contender,
@@ -208,7 +208,7 @@ def at_random(seed, orders=1.5):
 
 
 def ours_ahead(times):
-    """Ours are so many times as good as everybody else, who are alike."""
+    """Ours are so many times as good as all others, which are equal."""
 
     def value(better, contender):
         if not contenders.is_ours(contender) or better == "neither":

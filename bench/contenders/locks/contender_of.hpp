@@ -23,7 +23,6 @@ class counter_under final : public guarded_counter {
  public:
   std::uint64_t rwbench(unsigned seed, double probability, std::uint64_t& writes,
                         const std::atomic<bool>& stopped) override {
-    holder<Lock> mine(lock_.value);
     std::mt19937 random(seed);
     std::bernoulli_distribution writes_now(probability);
     std::uniform_int_distribution<unsigned> steps_outside(0, 199);
@@ -31,10 +30,8 @@ class counter_under final : public guarded_counter {
     const auto steps = [&](unsigned count) {
       for (; count != 0; --count) random();
     };
-    bool whole = true;
-    std::uint64_t loops = 0;
     std::uint64_t written = 0;
-    for (; !stopped.load(std::memory_order_relaxed); ++loops) {
+    const std::uint64_t loops = until(stopped, [&](holder<Lock>& mine, bool& whole) {
       if (writes_now(random)) {
         mine.lock();
         steps(10);
@@ -48,61 +45,45 @@ class counter_under final : public guarded_counter {
         mine.unlock_shared();
       }
       steps(steps_outside(random));
-    }
+    });
     writes += written;
-    require(whole);
     return loops;
   }
 
   std::uint64_t read(unsigned inside, unsigned outside, const std::atomic<bool>& stopped) override {
-    holder<Lock> mine(lock_.value);
-    bool whole = true;
-    std::uint64_t times = 0;
-    for (; !stopped.load(std::memory_order_relaxed); ++times) {
+    return until(stopped, [&](holder<Lock>& mine, bool& whole) {
       mine.lock_shared();
       count_down(inside);
       whole &= counter_.value.is_whole();
       mine.unlock_shared();
       count_down(outside);
-    }
-    require(whole);
-    return times;
+    });
   }
 
   std::uint64_t write(unsigned inside, unsigned outside,
                       const std::atomic<bool>& stopped) override {
-    holder<Lock> mine(lock_.value);
-    std::uint64_t times = 0;
-    for (; !stopped.load(std::memory_order_relaxed); ++times) {
+    return until(stopped, [&](holder<Lock>& mine, bool&) {
       mine.lock();
       count_down(inside);
       counter_.value.increment();
       mine.unlock();
       count_down(outside);
-    }
-    return times;
+    });
   }
 
   std::uint64_t read_and_call(const action& inside, const std::atomic<bool>& stopped) override {
-    holder<Lock> mine(lock_.value);
-    bool whole = true;
-    std::uint64_t times = 0;
-    for (; !stopped.load(std::memory_order_relaxed); ++times) {
+    return until(stopped, [&](holder<Lock>& mine, bool& whole) {
       mine.lock_shared();
       const std::uint64_t before = counter_.value.count();
       inside();
       whole &= counter_.value.is_whole() && counter_.value.count() == before;
       mine.unlock_shared();
-    }
-    require(whole);
-    return times;
+    });
   }
 
   std::uint64_t write_timed(const action& before, const write_observer& observer,
                             const std::atomic<bool>& stopped) override {
-    holder<Lock> mine(lock_.value);
-    std::uint64_t times = 0;
-    for (; !stopped.load(std::memory_order_relaxed); ++times) {
+    return until(stopped, [&](holder<Lock>& mine, bool&) {
       before();
       const auto asked = clock::now();
       mine.lock();
@@ -110,8 +91,7 @@ class counter_under final : public guarded_counter {
       counter_.value.increment();
       mine.unlock();
       observer(asked, acquired);
-    }
-    return times;
+    });
   }
 
   std::uint64_t read_by_turns(ring_place& own, ring_place& next, bool polite,
@@ -190,6 +170,18 @@ class counter_under final : public guarded_counter {
   struct alignas(128) own_lines {
     Value value{};
   };
+
+  // Calls body(mine, whole) until `stopped`; returns how often. `whole` becomes false when a read
+  // sees a half-made write.
+  template <class Body>
+  std::uint64_t until(const std::atomic<bool>& stopped, Body body) {
+    holder<Lock> mine(lock_.value);
+    bool whole = true;
+    std::uint64_t times = 0;
+    for (; !stopped.load(std::memory_order_relaxed); ++times) body(mine, whole);
+    require(whole);
+    return times;
+  }
 
   static void require(bool whole) {
     if (!whole) {

@@ -14,7 +14,7 @@
 #endif
 
 #if defined(BENCH_HAS_BOOST)
-// Without interruption points: nobody interrupts these threads. boost::shared_mutex is
+// Without interruption points, since these threads are never interrupted. boost::shared_mutex is
 // boost::upgrade_mutex in Boost 1.74.
 #define BOOST_THREAD_DONT_PROVIDE_INTERRUPTIONS
 #include <boost/thread/shared_mutex.hpp>

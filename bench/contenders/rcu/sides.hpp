@@ -74,18 +74,6 @@ std::vector<std::unique_ptr<read_side>> all_read_sides();
 std::vector<std::unique_ptr<replacing_side>> all_replacing_sides();
 std::vector<std::unique_ptr<rcu_flavor>> all_rcu_flavors();
 
-// Registers the calling thread with a side during the lifetime of the object.
-class user_of {
- public:
-  explicit user_of(read_side& side) : side_(side) { side_.begin_thread(); }
-  ~user_of() { side_.end_thread(); }
-  user_of(const user_of&) = delete;
-  user_of& operator=(const user_of&) = delete;
-
- private:
-  read_side& side_;
-};
-
 // Each is made in a file that includes no other's headers: liburcu's flavors share names.
 std::unique_ptr<rcu_flavor> make_readmost_rcu();
 std::unique_ptr<rcu_flavor> make_liburcu_memb();

@@ -44,7 +44,7 @@ class holding_reader {
   std::thread thread_;
 };
 
-TEST(measured_sides, replace_only_what_nobody_reads_any_more) {
+TEST(measured_sides, replace_only_objects_without_readers) {
   for (const auto& side : bench::all_replacing_sides()) {
     bench::filled_cell cell;
     holding_reader reader(*side, *cell);
