@@ -53,7 +53,8 @@ void measure_sleepers(const bench::contender& lock, const options& chosen, unsig
   std::vector<bench::timed_body> bodies;
   for (unsigned i = 0; i < chosen.readers; ++i) {
     bodies.push_back([&, sleeps = i < sleepers](const std::atomic<bool>& stopped) {
-      return sleeps ? counter->read_and_call(fall_asleep, stopped) : counter->read(10, 0, stopped);
+      return sleeps ? counter->read_and_call([] {}, fall_asleep, stopped)
+                    : counter->read(10, 0, stopped);
     });
   }
   bodies.push_back([&](const std::atomic<bool>& stopped) {

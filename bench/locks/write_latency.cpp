@@ -27,16 +27,14 @@ class measurement {
       : lock_(lock), effort_(much), found_(found), counter_(lock.make_counter()) {}
 
   void against_reader(std::chrono::microseconds gap, const char* table) {
-    const bench::workers reader(
-        1,
-        [this](const std::atomic<bool>& stopped, unsigned, std::atomic<std::uint64_t>& reads) {
-          counter_->read_and_call(
-              [&reads] {
-                reads.store(reads.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-              },
-              stopped);
-        },
-        10'000);
+    const auto read = [this](const std::atomic<bool>& stopped, unsigned,
+                             std::atomic<std::uint64_t>& reads) {
+      const auto count = [&reads] {
+        reads.store(reads.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      };
+      counter_->read_and_call(count, [] {}, stopped);
+    };
+    const bench::workers reader(1, read, 10'000);
     // The gap lets the fast path of readers come back.
     const auto pause = [&] {
       reader.wait_for(1);
@@ -45,6 +43,8 @@ class measurement {
     measure(table, 1000, pause, when_asked);
   }
 
+  // The readers of the next two call read_and_call() once: a lock may not let a thread make its
+  // holder while another is inside.
   void among_idle_threads() {
     constexpr int count = 64;
     std::latch have_read(count);
@@ -52,9 +52,14 @@ class measurement {
     std::vector<std::jthread> threads;
     for (int i = 0; i < count; ++i) {
       threads.emplace_back([&] {
-        counter_->read_times(1000, 0);
-        have_read.count_down();
-        over.wait();
+        std::atomic<bool> stopped{false};
+        const auto wait_after_reads = [&, reads = 0]() mutable {
+          if (++reads <= 1000) return;
+          have_read.count_down();
+          over.wait();
+          stopped = true;
+        };
+        counter_->read_and_call(wait_after_reads, [] {}, stopped);
       });
     }
     have_read.wait();
@@ -67,19 +72,22 @@ class measurement {
 
   void after_sleeping_readers() {
     constexpr unsigned count = 4;
+    constexpr unsigned reads_of_round = 200;
     bench::sleep_rounds rounds(count);
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < count; ++i) {
       threads.emplace_back([this, &rounds, i] {
-        while (rounds.begin()) {
-          counter_->read_times(200, 0);
-          std::atomic<bool> slept{false};
-          const auto sleep = [&] {
-            rounds.sleep(i);
-            slept = true;
-          };
-          counter_->read_and_call(sleep, slept);
-        }
+        std::atomic<bool> stopped{false};
+        unsigned reads = 0;
+        const auto begin = [&] {
+          if (reads == 0) stopped = !rounds.begin();
+        };
+        const auto sleep = [&] {
+          if (++reads <= reads_of_round) return;
+          rounds.sleep(i);
+          reads = 0;
+        };
+        counter_->read_and_call(begin, sleep, stopped);
       });
     }
     measure(

@@ -45,8 +45,9 @@ class guarded_counter {
   virtual std::uint64_t write(unsigned inside, unsigned outside,
                               const std::atomic<bool>& stopped) = 0;
 
-  // Calls inside() in each section.
-  virtual std::uint64_t read_and_call(const action& inside, const std::atomic<bool>& stopped) = 0;
+  // Calls before() ahead of each section and inside() in it.
+  virtual std::uint64_t read_and_call(const action& before, const action& inside,
+                                      const std::atomic<bool>& stopped) = 0;
   // Calls before() ahead of each section.
   virtual std::uint64_t write_timed(const action& before, const write_observer& observer,
                                     const std::atomic<bool>& stopped) = 0;

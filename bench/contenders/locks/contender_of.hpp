@@ -71,12 +71,14 @@ class counter_under final : public guarded_counter {
     });
   }
 
-  std::uint64_t read_and_call(const action& inside, const std::atomic<bool>& stopped) override {
+  std::uint64_t read_and_call(const action& before, const action& inside,
+                              const std::atomic<bool>& stopped) override {
     return until(stopped, [&](holder<Lock>& mine, bool& whole) {
+      before();
       mine.lock_shared();
-      const std::uint64_t before = counter_.value.count();
+      const std::uint64_t count = counter_.value.count();
       inside();
-      whole &= counter_.value.is_whole() && counter_.value.count() == before;
+      whole &= counter_.value.is_whole() && counter_.value.count() == count;
       mine.unlock_shared();
     });
   }
