@@ -27,7 +27,6 @@
 // Source: RCU 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <iterator>
@@ -54,10 +53,10 @@ class rcu_list_hook {
   template <class T, auto Hook>
   friend class rcu_list;
 
-  // Readers follow it, also from an element that has been erased.
-  std::atomic<rcu_list_hook*> next_{nullptr};
-  // For writers alone. Null: in no list.
-  rcu_list_hook* previous_ = nullptr;
+  // Readers follow it, even from an element that has been erased.
+  detail::platform::atomic<rcu_list_hook*> next_{nullptr};
+  // Accessed by writers only. Null while the element is in no list.
+  detail::platform::variable<rcu_list_hook*> previous_{};
 };
 
 // `Hook`: nothing where T derives from rcu_list_hook, &T::hook where that is a member.
@@ -194,8 +193,8 @@ class rcu_list {
     rcu_list_hook& comes = hook_of(fresh);
     rcu_list_hook* const after = next(leaves);
     comes.previous_ = leaves.previous_;
-    comes.next_.store(after, std::memory_order_relaxed);  // published by the next store
-    publish(*leaves.previous_, comes);
+    prepare(comes, after);
+    publish(*leaves.previous_, comes, detail::letter::RL4);
     after->previous_ = &comes;
     leaves.previous_ = nullptr;
   }
@@ -204,9 +203,7 @@ class rcu_list {
   template <class Dispose>
   void clear(Dispose dispose) {
     rcu_list_hook* each = next(head_);
-    // The elements go on leading to the end of this list.
-    head_.previous_ = &head_;
-    publish(head_, head_);
+    make_empty();  // the elements still lead to the end of this list
     while (each != &head_) {
       rcu_list_hook* const after = next(*each);
       each->previous_ = nullptr;
@@ -253,53 +250,60 @@ class rcu_list {
     }
   }
 
-  // For readers. Acquire, with the release of publish(): the next element is seen complete.
+  // For readers.
   static const rcu_list_hook* follow(const rcu_list_hook& at) noexcept {
-    return at.next_.load(std::memory_order_acquire);
+    // (RL1) Pairs with (RL2) to (RL5): sees the next element complete.
+    return at.next_.load(detail::at(detail::letter::RL1, detail::platform::acquire));
   }
 
-  // For the writer, which sees its predecessors' work by whatever serialises them.
+  // For the writer, which sees the work of earlier writers by the lock that serialises them.
   static rcu_list_hook* next(const rcu_list_hook& at) noexcept {
-    return at.next_.load(std::memory_order_relaxed);
+    return at.next_.load(detail::platform::relaxed);
   }
 
-  // Release, with the acquire of follow(). Also when an element is taken out: the reader must see
-  // complete what comes after it, which another writer may have linked.
-  static void publish(rcu_list_hook& at, rcu_list_hook& after) noexcept {
-    at.next_.store(&after, std::memory_order_release);
+  // Of an element that readers cannot reach before the publish() that follows; or to the head,
+  // which is complete at all times.
+  static void prepare(rcu_list_hook& at, rcu_list_hook* after) noexcept {
+    at.next_.store(after, detail::platform::relaxed);
+  }
+
+  // Pairs with (RL1): release, so that readers see complete all that is reached from here on.
+  static void publish(rcu_list_hook& at, rcu_list_hook& after, detail::letter which) noexcept {
+    at.next_.store(&after, detail::at(which, detail::platform::release));
   }
 
   static void link(rcu_list_hook& fresh, rcu_list_hook& before, rcu_list_hook& after) noexcept {
     fresh.previous_ = &before;
-    fresh.next_.store(&after, std::memory_order_relaxed);  // published by the next store
-    publish(before, fresh);
+    prepare(fresh, &after);
+    publish(before, fresh, detail::letter::RL2);
     after.previous_ = &fresh;
   }
 
   static void unlink(rcu_list_hook& old) noexcept {
     rcu_list_hook* const after = next(old);
     after->previous_ = old.previous_;
-    publish(*old.previous_, *after);
+    // Another writer may have linked `after` since a reader reached the element before it.
+    publish(*old.previous_, *after, detail::letter::RL3);
     old.previous_ = nullptr;
   }
 
   void make_empty() noexcept {
     head_.previous_ = &head_;
-    publish(head_, head_);
+    prepare(head_, &head_);
   }
 
-  // Behind `before`, of this list.
+  // Moves all elements of `other` behind `before`, which is in this list.
   void splice(rcu_list_hook& before, rcu_list& other, rcu_domain& dom) noexcept {
     rcu_list_hook* const first = next(other.head_);
     if (first == &other.head_) return;
     rcu_list_hook* const last = other.head_.previous_;
     other.make_empty();
-    rcu_synchronize(dom);
+    if (!detail::is_mutant(detail::mutant::splices_at_once)) rcu_synchronize(dom);
     rcu_list_hook* const after = next(before);
-    publish(*last, *after);
+    prepare(*last, after);
     after->previous_ = last;
     first->previous_ = &before;
-    publish(before, *first);
+    publish(before, *first, detail::letter::RL5);
   }
 
   // Before the first element and behind the last.

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <readmost/detail/bravo/bias_policies.hpp>
 #include <readmost/detail/bravo/visible_readers.hpp>
-#include <readmost/detail/bravo/writer_mutex.hpp>
+#include <readmost/detail/threads/mutex.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -645,7 +645,7 @@ class basic_bravo {
   // room for the low bits of an address.
   alignas(8) platform::atomic<std::uint32_t> word_{unbiased};
   [[no_unique_address]] typename Policy::bias bias_;
-  [[no_unique_address]] std::conditional_t<Policy::writers_queue, writer_mutex, no_writers_queue>
+  [[no_unique_address]] std::conditional_t<Policy::writers_queue, mutex, no_writers_queue>
       queue_;
   // Over a mutex: which reader has it, and how often. A shared mode would know by itself.
   [[no_unique_address]] std::conditional_t<over_mutex, platform::variable<std::uint32_t>, nothing>

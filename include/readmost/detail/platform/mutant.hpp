@@ -76,6 +76,9 @@
   X(hazard_without_mode, "who publishes a hazard does not look at its own mode")                   \
   X(hazard_without_fence, "who cannot come online publishes a hazard without a fence")             \
   X(consensus_before_lists, "a scan takes what is retired after it has asked readers")             \
+  X(splices_at_once, "a list splice does not wait for the readers of the other list")              \
+  X(changes_newer_table_alone, "writers forget the older table of a hash map that is resized")     \
+  X(forgets_sibling_chain, "an erased element stays on the chain that shares its end")             \
   X(foreign_fence_trusted, "a membarrier serves writers that asked while it ran")
 
 namespace readmost::detail {
