@@ -22,6 +22,7 @@
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
+#include "rcu/retired_queue.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
@@ -148,22 +149,13 @@ std::uint32_t list_to_scan() noexcept {
   return slots > shortest_list_to_scan / 2 ? 2 * slots : shortest_list_to_scan;
 }
 
-void push(platform::atomic<retired*>& latest, retired& object) noexcept {
-  retired* before = latest.load(platform::relaxed);
-  do {
-    object.next = before;
-    // (HP13) Pairs with (HP14): who takes the object finds it filled in and unlinked.
-  } while (!latest.compare_exchange_weak(before, &object, at(letter::HP13, platform::release),
-                                         platform::relaxed));
-}
-
 // How many now wait there.
 std::uint32_t keep(thread_record* me, retired& object) noexcept {
   if (me == nullptr) {
-    push(unrecorded, object);
+    push(unrecorded, object, letter::HP13);
     return unrecorded_since.fetch_add(1, platform::relaxed) + 1;
   }
-  push(me->hazards.latest, object);
+  push(me->hazards.latest, object, letter::HP13);
   ++me->hazards.retired_since;
   return me->hazards.retired_since;
 }
