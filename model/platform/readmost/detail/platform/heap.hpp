@@ -14,6 +14,7 @@ struct heap_object {
   static void* operator new(std::size_t bytes) {
     return simulated::allocate(bytes, alignof(std::max_align_t));
   }
+  static void* operator new(std::size_t, void* place) noexcept { return place; }
   static void operator delete(void*) noexcept {}
 };
 
