@@ -12,35 +12,35 @@
 //     readmost::rcu_retire(current.exchange(fresh));  // deleted once no reader can have it
 //   }
 //
-// Names, shapes and guarantees of the standard are kept; in short: if the retirement (or the call
-// of rcu_synchronize) does not strongly happen before the opening of a read section, then the end
-// of that section strongly happens before the deleter runs (before the call returns). What is
-// marked as an extension below is not in the standard.
+// Names, interfaces and guarantees are the standard's. In short: if the retirement (or the call of
+// rcu_synchronize) does not strongly happen before the opening of a read section, then the end of
+// that section strongly happens before the deleter runs (before the call returns). What is marked
+// as an extension below is not in the standard.
 //
-// Read sections. Nest, also in different domains; may sleep, lock, and be used in signal handlers.
-// Threads need no registration: a thread's first section registers it. A section is closed by the
-// thread that opened it. Inside one, the same thread must not wait for a grace period of its domain
-// (rcu_synchronize, rcu_barrier): it would wait for itself.
-// Cost: some 1 to 2 ns for lock and unlock. Progress: wait-free.
-// Where the process may not use membarrier(2) a section costs a fence besides, and all else holds.
+// Read sections. They nest, also in different domains; a section may sleep, lock, and be used in
+// signal handlers. Threads need no registration: a thread's first section registers it. The thread
+// that opened a section closes it. Inside a section, its thread must not wait for a grace period of
+// the domain (rcu_synchronize, rcu_barrier): it would wait for itself.
+// Cost: 1 to 2 ns for lock and unlock together. Progress: wait-free.
+// If the process must not use membarrier(2), a section costs a fence in addition; all else holds.
 //
 // Deleters run in a thread of the library's own, one at a time for each domain, oldest first, with
-// all signals blocked. They may retire, lock, open sections, and wait for grace periods; one that
-// throws ends the program. They do not run in rcu_retire, retire and unlock, unless reclaiming
-// happens in place: see rcu_reclaim_by(). A deleter that takes a lock which retiring threads hold
-// is thus safe. At the process's end, by exit() or the return of main(), what was retired before is
-// reclaimed, but for what a reader keeps longer than a second. In a fork's child all that waited
-// waits on; of what a deleter was just reclaiming in the parent, nothing more is done in the child,
-// nor of what other threads retired while the fork was under way.
+// all signals blocked. They may retire, lock, open sections, and wait for grace periods; a deleter
+// that throws ends the program. They do not run inside rcu_retire, retire and unlock, unless
+// reclaiming happens in place (rcu_reclaim_by()); so a deleter may take a lock that retiring
+// threads hold. When the process ends by exit() or by the return of main(), objects retired before
+// are reclaimed, except those that a reader still uses after a second. In the child of a fork,
+// objects that wait go on waiting; the child does nothing about an object whose deleter was running
+// in the parent, nor about objects that other threads retired during the fork.
 //
 // Bounded backlog. Above a limit (65,536 objects or 32 MiB of sizeof, each over all threads, and at
 // most 64 objects or 64 KiB more for each thread) a thread that retires waits until the backlog is
-// a quarter below it: at most 0.1 s for every 64 objects, and not inside sections and deleters. So
-// a flood of updates does not exhaust memory, and a reader that never leaves slows writers down to
-// some hundred objects a second without ever blocking them for good.
+// a quarter below the limit: at most 0.1 s for every 64 objects, and not inside sections and
+// deleters. So a flood of updates does not exhaust memory, and a reader that never leaves slows
+// writers down to some hundred objects a second but does not block them for good.
 //
-// Misuse is told on stderr, with a backtrace, under READMOST_RCU_CHECK=1 in the environment or in a
-// build with -DREADMOST_RCU_CHECK; waiting inside one's own section always: docs/rcu.md.
+// With READMOST_RCU_CHECK=1 in the environment, or in a build with -DREADMOST_RCU_CHECK, misuse is
+// reported on stderr with a backtrace; waiting inside one's own section always is: docs/rcu.md.
 //
 // Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once

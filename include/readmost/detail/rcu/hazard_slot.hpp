@@ -31,8 +31,8 @@ void retire_hazardous(retired& object, const retired_kind& kind) noexcept;
 
 // Extension: reclaims the objects that any thread has retired before and no hazard pointer
 // protects, except those that other threads are reclaiming and those that deleters retire
-// meanwhile. Does nothing inside a deleter. Wait-free except for the deleters and one round
-// (consensus.cpp).
+// meanwhile. Does nothing inside a deleter. Runs a round of consensus, which takes one
+// membarrier(2) at most.
 void hazard_pointer_clean_up() noexcept;
 
 inline void unpublish(hazard_slot& slot) noexcept {
