@@ -8,9 +8,8 @@
 //   current  collected; waits for the grace period that began after that
 //   done     its grace period is over; being reclaimed, oldest first
 //
-// A deleter may do what anybody may: retire, wait for grace periods, lock, call barrier(). It runs
-// with no lock held but the right to be the executor, which it inherits: barrier() in a deleter
-// goes on with the lists from there.
+// A deleter may retire, wait for grace periods, lock, and call barrier(). The executor holds no
+// lock while it runs one. barrier() inside a deleter goes on with the lists as the same executor.
 #include "rcu/backlog.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/reclamation.hpp"
@@ -30,18 +29,18 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   r.objects.fetch_sub(objects, platform::relaxed);
   r.bytes.fetch_sub(static_cast<std::int64_t>(bytes), platform::relaxed);
   r.reclaimed.fetch_add(static_cast<std::uint64_t>(objects), platform::relaxed);
-  // (Y15) Pairs with (Y16): who sleeps on the new number has seen the account.
+  // (Y15) Pairs with (Y16): a thread that sleeps on the new number has seen the account.
   r.reclaimed_some.fetch_add(1, at(letter::Y15, platform::release));
-  // (Y7) The number before the look for sleepers: either this thread sees that one is announced, or
-  // its futex call sees the new number.
+  // (Y7) The number before the look for sleepers: either this thread sees the sleeper announced, or
+  // the sleeper's futex call sees the new number.
   platform::full_fence_after_rmw(letter::Y7);
   if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
     platform::futex_wake(platform::futex_of(r.reclaimed_some), INT32_MAX, ~0U);
   }
 }
 
-// The oldest of those that are done; null when there is none. A child must not find in the list
-// what has been reclaimed while its memory was being copied.
+// Takes the oldest object that is done; null if there is none. The child of a fork must not find in
+// the list an object that was reclaimed while its memory was being copied.
 retired* take_done(reclamation& r) noexcept {
   if (r.done == nullptr) return nullptr;
   const auto take = [&] {
@@ -54,9 +53,9 @@ retired* take_done(reclamation& r) noexcept {
   return take();
 }
 
-// Appends the queues of the threads of `c` to the list that ends in `tail`; the new end.
+// Appends the queues of the threads of `c` to the list that ends in `tail`; returns the new end.
 platform::variable<retired*>* append_queues(chunk& c, platform::variable<retired*>* tail) noexcept {
-  // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
+  // (Y5) Pairs with (Y6): the marked queues are not empty.
   for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
        left &= left - 1) {
     tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
@@ -68,7 +67,7 @@ platform::variable<retired*>* append_queues(chunk& c, platform::variable<retired
 #include <mutants/reclamation.hpp>
 #endif
 
-// next to current.
+// Moves next to current.
 void collect(domain& d, reclamation& r) noexcept {
   const closed_gate moving(r.moving);
   platform::variable<retired*> first{};
@@ -90,7 +89,7 @@ void collect(domain& d, reclamation& r) noexcept {
   if (r.current != nullptr) r.current_grace_period = grace_period_from_now(d);
 }
 
-// current to done, and on. False when its grace period is not over and it is not to wait.
+// Moves current to done, and reclaims. False if the grace period is not over and `wait` is false.
 bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
   if (r.current != nullptr) {
     if (wait) {
@@ -133,7 +132,7 @@ bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
 
 bool try_execute(domain& d, reclamation& r) noexcept {
   std::uint32_t free = executor_free;
-  // (Y3) Pairs with (Y4): the lists are as the last executor left them.
+  // (Y3) Pairs with (Y4): sees the lists as the last executor left them.
   if (!r.executor.compare_exchange_strong(free, executor_taken, at(letter::Y3, platform::acquire),
                                           platform::relaxed)) {
     return false;
@@ -197,10 +196,10 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
   collect(d, r);
   const bool any = r.current != nullptr;
   if (!finish_current(d, r, wait)) return true;
-  // Who is in a deleter here has one more to go, for whoever else waits.
+  // A nested call runs inside a deleter, so for other threads one object is not reclaimed yet.
   if ((nested.is_outermost() || is_mutant(mutant::nested_barrier_publishes)) &&
       barriers != r.barriers_done.load(platform::relaxed)) {
-    // (Y10) Pairs with (Y11): the deleters before the return of the barrier.
+    // (Y10) Pairs with (Y11): the deleters happen before the return of the barrier.
     r.barriers_done.store(barriers, at(letter::Y10, platform::release));
     platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);
   }

@@ -1,6 +1,6 @@
 // The reclaimer: a thread of the library's own that is the executor of a domain, and sleeps while
-// nothing is queued. It is started when something is first retired. Where it must not or cannot be
-// started, those who retire reclaim in place.
+// nothing is queued. It is started when something is first retired. If it must not or cannot be
+// started, the threads that retire reclaim in place.
 #include "rcu/backlog.hpp"
 #include "rcu/reclamation.hpp"
 #include "threads/registry.hpp"
@@ -19,14 +19,14 @@ bool is_barrier_wanted(const reclamation& r) noexcept {
 void sleep_unless_needed(domain& d, reclamation& r) noexcept {
   if (!change(r.reclaimer, reclamation::awake, reclamation::asleep)) return;
   // (Y12) Asleep before the look at the queues. Pairs with (Y13), (Y14): either this thread sees
-  // what was queued or wanted, or who did that sees that it has to be woken.
+  // what was queued or wanted, or the other thread sees that it has to wake this one.
   platform::full_fence_after_rmw(letter::Y12);
   if (is_anything_queued(d, r) || is_barrier_wanted(r)) {
     change(r.reclaimer, reclamation::asleep, reclamation::awake);
     return;
   }
   go_offline();
-  // Again when what woke it was meant for an earlier sleep.
+  // Again if the wake-up was meant for an earlier sleep.
   do {
     platform::futex_wait(platform::futex_of(r.reclaimer), reclamation::asleep, ~0U, nullptr);
   } while (r.reclaimer.load(platform::relaxed) == reclamation::asleep &&
@@ -72,10 +72,11 @@ void reclaim_in_place_until(domain& d, reclamation& r, const platform::deadline&
   }
 }
 
-// So long the end of the process waits for readers and deleters.
+// The end of the process waits at most so long for readers and deleters.
 constexpr std::uint64_t longest_exit = 1'000'000'000;
 
-// Reclaims what there is, and then the thread must not disturb the destructors of static objects.
+// Reclaims what there is, then stops the reclaimer, which must not run beside the destructors of
+// static objects.
 void finish_at_process_exit(domain& d, const platform::deadline& until) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_executor(d)) return;

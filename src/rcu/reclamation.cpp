@@ -65,14 +65,14 @@ bool await_barrier(reclamation& r, std::uint32_t barrier,
 
 void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
   if (checks_misuse() && object.kind != nullptr) {
-    // Queued once more it would end the queue behind it, or be reclaimed twice.
+    // Queued again it would cut off the queue behind it, or be reclaimed twice.
     report_misuse(misuse::retired_twice, number_of(d), __builtin_return_address(0));
     return;
   }
   schedule_as(d, object, &kind);
 }
 
-// Nothing is known of the object's words before.
+// The object's words may have any value before, so nothing can be checked.
 void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept {
   schedule_as(d, object, kind_of_call(function, bytes));
 }

@@ -20,12 +20,12 @@ void recount(reclamation& r, const retired* list) noexcept {
   }
 }
 
-// The domains whose lists the calling thread keeps still while it forks. Those of others may be
-// torn in the child.
+// The domains whose gates the calling thread has closed for its fork, as bits. The lists of the
+// others may be torn in the child.
 READMOST_THREAD_LOCAL std::uint32_t stopped;
 
-// The reclaimer is not in the child, unless it is who forks; what waits is, but for what it was
-// just reclaiming.
+// The reclaimer is not in the child, unless it forked itself. The objects that wait are, except one
+// that it was reclaiming.
 void go_on_in_child(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   r.moving.open_in_child();
@@ -38,8 +38,8 @@ void go_on_in_child(domain& d) noexcept {
   r.barriers_done.store(r.barriers_wanted.load(platform::relaxed), platform::relaxed);
   r.objects.store(0, platform::relaxed);
   r.bytes.store(0, platform::relaxed);
-  // What is in the queues of others came while the memory was being copied, and its copy may be
-  // torn: the rest is in `early`.
+  // Objects in the queues of other threads were retired while the memory was being copied, and
+  // their copies may be torn. Earlier ones are in `early`.
   for_each_record(d, [&](thread_record& record, bool) {
     clear_where_set(record.uncounted_objects);
     clear_where_set(record.uncounted_bytes);
@@ -50,7 +50,7 @@ void go_on_in_child(domain& d) noexcept {
       return;
     }
     recount(r, queue);
-    // A collector may have been on its way.
+    // An executor may have been collecting it.
     record.home->retiring.fetch_or(std::uint64_t{1} << record.number, platform::relaxed);
   });
   r.unrecorded_latest.store(nullptr, platform::relaxed);
@@ -70,8 +70,6 @@ void stop_moving() noexcept {
     reclamation& r = all_reclamation[number];
     if (!r.moving.try_close()) continue;
     stopped |= 1U << number;
-    // While the child's memory is being copied, threads may go on retiring, and the copy of a queue
-    // and those of its objects would not be of the same moment.
     auto* tail = append_oldest_first(r.unrecorded_latest, end_of(r.early));
     for_each_record(domains[number], [&](thread_record& record, bool) {
       tail = append_oldest_first(record.retired_latest, tail);
@@ -85,8 +83,7 @@ void go_on_moving() noexcept {
     reclamation& r = all_reclamation[__builtin_ctz(stopped)];
     stopped &= stopped - 1;
     r.moving.open();
-    // It may have looked before `has_early` told of what was taken from the queues, and be asleep.
-    // The fork was a fence.
+    // It may have looked before `has_early` was set and be asleep. The fork was a fence.
     if (r.has_early.load(platform::relaxed)) wake_reclaimer(r);
   }
 }
