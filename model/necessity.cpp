@@ -45,9 +45,9 @@ constexpr named_mutant mutants[] = {
 #undef READMOST_NAMED
 };
 
-// Defects in what is not simulated.
+// Forks are not.
 bool is_simulated(mutant which) {
-  return which != mutant::fork_keeps_waiters && which != mutant::unzips_at_once;
+  return which != mutant::fork_keeps_waiters;
 }
 
 constexpr memory_model models[] = {memory_model::release_acquire, memory_model::tso,

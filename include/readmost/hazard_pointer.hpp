@@ -12,34 +12,37 @@
 //     current.exchange(fresh)->retire();
 //   }
 //
-// Unlike a read section of RCU a hazard pointer keeps back one object and no other, however long
-// it is held. Names, shapes and guarantees of the standard are kept; what is marked as an extension
-// is not in it.
+// Unlike a read section of RCU, a hazard pointer delays the reclamation of one object only, however
+// long it is held. Names, interfaces and guarantees are the standard's; members marked as
+// extensions are not in it.
 //
-// How. protect() publishes the pointer in a slot of its own by a plain store, and then looks at the
-// source again. The fence that belongs between the two is brought about by who reclaims, as for a
-// lock's writer (src/threads/consensus.cpp): threads that use hazard pointers report by themselves,
-// and for the others there is one membarrier(2). Threads that cannot take part (no membarrier(2),
-// or no memory for a record) execute a fence of their own in protect().
+// Method. protect() publishes the pointer in a slot of its own by a plain store and then loads the
+// source again. A full fence belongs between the two; the thread that reclaims supplies it, as the
+// writer of a lock does (src/threads/consensus.cpp): threads that use hazard pointers report by
+// themselves, and one membarrier(2) covers the others. Threads that cannot take part (no
+// membarrier(2), or no memory for a record) execute a fence of their own in protect().
 //
-// Cost: protect() about 2 ns more than the loads of the source, make_hazard_pointer() with the
-// destructor some ns; retire() some 10 ns, and every so often a scan of all hazard pointers.
-// Progress: protect() lock-free, all else of the class wait-free but for the making of memory.
+// Cost: protect() about 2 ns more than the loads of the source; making and destroying a hazard
+// pointer a few ns; retire() about 10 ns, and now and then a scan of all hazard pointers. Progress:
+// protect() is lock-free, all other members are wait-free except where they allocate memory.
 //
-// Bounded backlog. Let H be how many hazard pointers there are (besides, each thread keeps up to 8
-// for later, which count) and L the larger of 64 and 2 H. A thread that has L retired objects scans
-// and reclaims all that is not protected, at least half of them. So at most L objects wait for each
-// thread there has been at a time, beyond what deleters retire while a scan calls them. The objects
-// of threads that have exited are taken over by the next scan.
+// Bounded backlog. Let H be the number of hazard pointers, including up to 8 that each thread keeps
+// for reuse, and L the larger of 64 and 2 H. A thread with L retired objects scans and reclaims
+// those that are not protected, which are at least half. So at most L objects wait for each thread
+// that there has been at a time, plus those that deleters retire during a scan. The next scan takes
+// over the objects of threads that have exited.
 //
 // Deleters run in retire() and hazard_pointer_clean_up(). They may retire, protect, lock and wait;
-// a scan inside a deleter is left to the next call. One that throws ends the program. What is not
-// reclaimed when the process ends never is.
+// a scan that is due inside a deleter is left to the next call. A deleter that throws ends the
+// program. Objects that are not reclaimed when the process ends never are.
 //
-// Signal handlers may make, use and destroy hazard pointers of their own, but not retire. In a
-// fork's child, what was protected by any thread of the parent remains so, and what any thread had
-// retired before is reclaimed by the child, but for the object that a thread was just reclaiming.
-// What other threads retire during the fork is the parent's alone.
+// Signal handlers may make, use and destroy hazard pointers of their own, but must not retire. In
+// the child of a fork, objects that any thread of the parent protected stay protected. The child
+// reclaims what any thread had retired before the fork, except an object whose deleter was just
+// running. Objects that other threads retire during the fork belong to the parent alone.
+//
+// Source: M. Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS
+// 2004.
 #pragma once
 
 #include <cstddef>
@@ -66,9 +69,9 @@ using detail::hazard_pointer_clean_up;
 template <class T, class D = std::default_delete<T>>
 class hazard_pointer_obj_base : private detail::retired {
  public:
-  // Has `d(pointer to the object)` evaluated once no hazard pointer protects it that did so before
-  // it was retired. Once in the object's life, when nobody can find it any more. May evaluate
-  // deleters of other objects.
+  // Evaluates `d(pointer to the object)` later, once no hazard pointer that protected the object
+  // before this call still does. May run deleters of other objects. Precondition: called once in
+  // the object's life, when no thread can reach the object anew.
   void retire(D d = D()) noexcept {
     deleter_ = std::move(d);
     static constexpr detail::retired_kind kind{
@@ -83,7 +86,7 @@ class hazard_pointer_obj_base : private detail::retired {
 
  protected:
   hazard_pointer_obj_base() = default;
-  // What is retired is the object, not its copies.
+  // A copy is not retired with its original.
   hazard_pointer_obj_base(const hazard_pointer_obj_base& other)
       : detail::retired(), deleter_(other.deleter_) {}
   hazard_pointer_obj_base(hazard_pointer_obj_base&& other)
@@ -104,10 +107,11 @@ class hazard_pointer_obj_base : private detail::retired {
   [[no_unique_address]] D deleter_{};
 };
 
-// Protects one object at a time, or none. One thread at a time uses it; it may be moved to another.
+// Protects one object at a time, or none. Used by one thread at a time; it may be moved to another
+// thread.
 class hazard_pointer {
  public:
-  // Empty: to be assigned to.
+  // Makes an empty one, to be assigned to.
   hazard_pointer() noexcept = default;
   hazard_pointer(hazard_pointer&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
   hazard_pointer& operator=(hazard_pointer&& other) noexcept {
@@ -122,7 +126,7 @@ class hazard_pointer {
 
   [[nodiscard]] bool empty() const noexcept { return slot_ == nullptr; }
 
-  // The precondition of all that follow but swap(): not empty.
+  // Precondition of all members below except swap(): not empty.
 
   // Protects the object that `source` points to, and returns it. Tries again while `source`
   // changes.
@@ -146,9 +150,10 @@ class hazard_pointer {
     return false;
   }
 
-  // Protects *pointer, if it is not retired before this call: for instance, if `source` still
-  // points to it when looked at afterwards, or if nobody else can retire it. Where another hazard
-  // pointer protects it already, move that one or swap the two instead.
+  // Protects *pointer provided that it is not retired before this call, which the caller must know:
+  // for instance because the source still points to it afterwards, or because no other thread can
+  // retire it. If another hazard pointer already protects it, move that one or swap the two
+  // instead.
   template <class T>
   void reset_protection(const T* pointer) noexcept {
     if (pointer != nullptr) {
@@ -170,11 +175,12 @@ class hazard_pointer {
   template <class T>
   T* protect_and_load(T* pointer, const detail::platform::atomic<T*>& source) noexcept {
     reset_protection(pointer);
-    // (HP5) Pairs with the caller's own release: the object is as who put it there left it.
+    // (HP5) Pairs with the release by which the caller's program stored the pointer: sees the
+    // object complete.
     return source.load(detail::at(detail::letter::HP5, detail::platform::acquire));
   }
 
-  // What scans know the object by. Only an address: the object may be gone.
+  // The address by which scans know the object, which may be deleted already.
   template <class T, class D>
   static const detail::retired* identity(const hazard_pointer_obj_base<T, D>* object) noexcept {
     return object;
@@ -183,7 +189,8 @@ class hazard_pointer {
   detail::hazard_slot* slot_ = nullptr;
 };
 
-// One that is not empty. Throws std::bad_alloc; ends a program that has no exceptions.
+// Makes a hazard pointer that is not empty. Throws std::bad_alloc, or ends a program that is
+// compiled without exceptions.
 inline hazard_pointer make_hazard_pointer() {
   detail::hazard_slot* const slot = detail::take_hazard_slot();
   if (slot == nullptr) {

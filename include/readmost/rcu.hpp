@@ -12,35 +12,35 @@
 //     readmost::rcu_retire(current.exchange(fresh));  // deleted once no reader can have it
 //   }
 //
-// Names, shapes and guarantees of the standard are kept; in short: if the retirement (or the call
-// of rcu_synchronize) does not strongly happen before the opening of a read section, then the end
-// of that section strongly happens before the deleter runs (before the call returns). What is
-// marked as an extension below is not in the standard.
+// Names, interfaces and guarantees are the standard's. In short: if the retirement (or the call of
+// rcu_synchronize) does not strongly happen before the opening of a read section, then the end of
+// that section strongly happens before the deleter runs (before the call returns). What is marked
+// as an extension below is not in the standard.
 //
-// Read sections. Nest, also in different domains; may sleep, lock, and be used in signal handlers.
-// Threads need no registration: a thread's first section registers it. A section is closed by the
-// thread that opened it. Inside one, the same thread must not wait for a grace period of its domain
-// (rcu_synchronize, rcu_barrier): it would wait for itself.
-// Cost: some 1 to 2 ns for lock and unlock. Progress: wait-free.
-// Where the process may not use membarrier(2) a section costs a fence besides, and all else holds.
+// Read sections. They nest, also in different domains; a section may sleep, lock, and be used in
+// signal handlers. Threads need no registration: a thread's first section registers it. The thread
+// that opened a section closes it. Inside a section, its thread must not wait for a grace period of
+// the domain (rcu_synchronize, rcu_barrier): it would wait for itself.
+// Cost: 1 to 2 ns for lock and unlock together. Progress: wait-free.
+// If the process must not use membarrier(2), a section costs a fence in addition; all else holds.
 //
 // Deleters run in a thread of the library's own, one at a time for each domain, oldest first, with
-// all signals blocked. They may retire, lock, open sections, and wait for grace periods; one that
-// throws ends the program. They do not run in rcu_retire, retire and unlock, unless reclaiming
-// happens in place: see rcu_reclaim_by(). A deleter that takes a lock which retiring threads hold
-// is thus safe. At the process's end, by exit() or the return of main(), what was retired before is
-// reclaimed, but for what a reader keeps longer than a second. In a fork's child all that waited
-// waits on; of what a deleter was just reclaiming in the parent, nothing more is done in the child,
-// nor of what other threads retired while the fork was under way.
+// all signals blocked. They may retire, lock, open sections, and wait for grace periods; a deleter
+// that throws ends the program. They do not run inside rcu_retire, retire and unlock, unless
+// reclaiming happens in place (rcu_reclaim_by()); so a deleter may take a lock that retiring
+// threads hold. When the process ends by exit() or by the return of main(), objects retired before
+// are reclaimed, except those that a reader still uses after a second. In the child of a fork,
+// objects that wait go on waiting; the child does nothing about an object whose deleter was running
+// in the parent, nor about objects that other threads retired during the fork.
 //
 // Bounded backlog. Above a limit (65,536 objects or 32 MiB of sizeof, each over all threads, and at
 // most 64 objects or 64 KiB more for each thread) a thread that retires waits until the backlog is
-// a quarter below it: at most 0.1 s for every 64 objects, and not inside sections and deleters. So
-// a flood of updates does not exhaust memory, and a reader that never leaves slows writers down to
-// some hundred objects a second without ever blocking them for good.
+// a quarter below the limit: at most 0.1 s for every 64 objects, and not inside sections and
+// deleters. So a flood of updates does not exhaust memory, and a reader that never leaves slows
+// writers down to some hundred objects a second but does not block them for good.
 //
-// Misuse is told on stderr, with a backtrace, under READMOST_RCU_CHECK=1 in the environment or in a
-// build with -DREADMOST_RCU_CHECK; waiting inside one's own section always: docs/rcu.md.
+// With READMOST_RCU_CHECK=1 in the environment, or in a build with -DREADMOST_RCU_CHECK, misuse is
+// reported on stderr with a backtrace; waiting inside one's own section always is: docs/rcu.md.
 //
 // Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once
@@ -62,8 +62,8 @@ using detail::backlog_limit;
 using detail::rcu_statistics;
 using detail::reclaiming;
 
-// The readers that a grace period waits for. Lockable, so std::scoped_lock and std::unique_lock
-// open and close sections. Thread safety: all members; signal safety: all members.
+// A set of readers, for which its grace periods wait. Lockable, so std::scoped_lock and
+// std::unique_lock open and close sections. Thread and signal safety: all members.
 class rcu_domain {
  public:
   rcu_domain(const rcu_domain&) = delete;
@@ -76,7 +76,8 @@ class rcu_domain {
     lock();
     return true;
   }
-  // Closes the section opened last. Precondition: there is one. Wakes whoever sleeps until it ends.
+  // Closes the section opened last. Precondition: there is one. Wakes threads that sleep until it
+  // ends.
   void unlock() noexcept { detail::leave_section(detail::my_record(number_), number_); }
 
   // Extension: for the library's own use.
@@ -100,7 +101,7 @@ class process_domain final : public rcu_domain {
 // Constant, so that compilers know its number.
 inline constexpr process_domain the_process_domain;
 
-// 0 where only the deleter knows the type.
+// 0 if only the deleter knows the type.
 template <class T>
 constexpr std::size_t size_if_known() noexcept {
   if constexpr (std::is_object_v<T> && requires { sizeof(T); }) {
@@ -110,7 +111,7 @@ constexpr std::size_t size_if_known() noexcept {
   }
 }
 
-// Behind an object that does not derive from rcu_obj_base.
+// Stands for a retired object that does not derive from rcu_obj_base.
 template <class T, class D>
 class retired_pointer : public detail::retired {
  public:
@@ -118,7 +119,7 @@ class retired_pointer : public detail::retired {
 
   static constexpr detail::retired_kind kind{
       [](detail::retired* object) noexcept {
-        // The deleter may be the last to know this node's domain: nothing of it is used afterwards.
+        // The deleter may end this node's domain, which is therefore not used afterwards.
         const std::unique_ptr<retired_pointer> self(static_cast<retired_pointer*>(object));
         self->deleter_(self->pointer_);
       },
@@ -135,14 +136,14 @@ inline rcu_domain& rcu_default_domain() noexcept {
   return const_cast<detail::process_domain&>(detail::the_process_domain);
 }
 
-// Extension: a domain of one's own, whose grace periods do not wait for the readers of others (and
-// whose deleters run in a thread of their own). 15 of these and of lock_domain are separate at a
-// time; what is made beyond them shares the default domain's readers, grace periods and deleters.
+// Extension: a domain whose grace periods do not wait for the readers of other domains, and whose
+// deleters run in a thread of their own. 15 of these and of lock_domain are separate at a time; any
+// more share the default domain's readers, grace periods and deleters.
 class separate_rcu_domain : private lock_domain, public rcu_domain {
  public:
   separate_rcu_domain() noexcept : rcu_domain(lock_domain::number()) {}
-  // Reclaims all that was retired. Precondition: no section of the domain is open, and nobody will
-  // use it any more.
+  // Reclaims all that was retired. Precondition: no section of the domain is open, and no thread
+  // uses the domain any more.
   ~separate_rcu_domain() {
     if (is_separate()) {
       detail::close_reclamation(core());
@@ -153,9 +154,8 @@ class separate_rcu_domain : private lock_domain, public rcu_domain {
   using lock_domain::is_separate;
 };
 
-// A section of the default domain in scope, as std::scoped_lock and a little faster, since it
-// remembers where the thread notes its sections: it is to be destroyed before the thread's end.
-// Extension.
+// Extension: a section of the default domain in scope. A little faster than std::scoped_lock, since
+// it remembers the thread's record. It must be destroyed by its thread, before that ends.
 class [[nodiscard]] rcu_reader {
  public:
   rcu_reader() noexcept : me_(detail::my_record()) { detail::enter_section(me_, 0); }
@@ -169,23 +169,23 @@ class [[nodiscard]] rcu_reader {
 
 // --- Grace periods -------------------------------------------------------------------------------
 
-// Returns when every section of `dom` that was open at the call is closed. Shared with other
-// callers and with the writers of locks. Cost: 0.1 us with no reader, less than 1 us against hot
-// readers (some cache misses for each), one membarrier(2) when a thread does not report by itself.
-// Sleeps when a reader stays inside for more than 20 us.
+// Returns when every section of `dom` that was open at the call is closed. Concurrent callers share
+// grace periods, and share membarriers with the writers of locks. Cost: 0.1 us without readers,
+// less than 1 us against hot readers (some cache misses for each), and one membarrier(2) if a
+// thread does not report by itself. Sleeps if a reader stays inside for more than 20 us.
 inline void rcu_synchronize(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::synchronize(dom.core(), detail::urgency::normal);
 }
 
-// Extension: sends the membarrier at once instead of giving threads the time to report.
+// Extension: executes the membarrier at once instead of giving threads time to report.
 inline void rcu_synchronize_expedited(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::synchronize(dom.core(), detail::urgency::hurry);
 }
 
-// Extension: polled grace periods. A ticket is taken, and later asked whether a full grace period
-// has been over since. Neither function waits; rcu_poll() works towards the end itself, so somebody
-// has to go on asking. Both may be called inside a section (whose own grace period will then not be
-// over before it is closed). Comparable only within a domain.
+// Extension: polled grace periods. rcu_start_poll() takes a ticket; rcu_poll() returns whether a
+// full grace period has passed since then. Neither waits. The grace period makes progress only in
+// calls of rcu_poll() and of functions that wait for one. Both may be called inside a section,
+// which the grace period then waits for. A ticket belongs to one domain.
 struct rcu_ticket {
   std::uint64_t grace_period;
 };
@@ -199,8 +199,8 @@ inline rcu_ticket rcu_start_poll(rcu_domain& dom = rcu_default_domain()) noexcep
   return detail::try_advance(dom.core(), ticket.grace_period);
 }
 
-// Extension: rcu_synchronize() for the point in time when the ticket was taken: returns at once
-// when a grace period has been over since.
+// Extension: waits until a full grace period has passed since the ticket was taken; returns at once
+// if it has.
 inline void rcu_synchronize_since(rcu_ticket ticket,
                                   rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::await_grace_period(dom.core(), ticket.grace_period, detail::urgency::normal);
@@ -215,9 +215,9 @@ inline void rcu_synchronize_since(rcu_ticket ticket,
 template <class T, class D = std::default_delete<T>>
 class rcu_obj_base : private detail::retired {
  public:
-  // Has `d(pointer to the object)` evaluated after a grace period. Once in the object's life.
-  // Wait-free, but for the limit of the backlog; some 10 ns, and a system call (some 2 us) when the
-  // reclaiming thread is asleep.
+  // Evaluates `d(pointer to the object)` after a grace period. Precondition: called once in the
+  // object's life. Wait-free below the limit of the backlog; costs about 10 ns, and a system call
+  // (about 2 us) when the reclaiming thread is asleep.
   void retire(D d = D(), rcu_domain& dom = rcu_default_domain()) noexcept {
     deleter_ = std::move(d);
     static constexpr detail::retired_kind kind{
@@ -232,7 +232,7 @@ class rcu_obj_base : private detail::retired {
 
  protected:
   rcu_obj_base() = default;
-  // What is queued is the object, not its copies.
+  // A copy is not retired with its original.
   rcu_obj_base(const rcu_obj_base& other) : detail::retired(), deleter_(other.deleter_) {}
   rcu_obj_base(rcu_obj_base&& other) : detail::retired(), deleter_(std::move(other.deleter_)) {}
   rcu_obj_base& operator=(const rcu_obj_base& other) {
@@ -249,38 +249,38 @@ class rcu_obj_base : private detail::retired {
   [[no_unique_address]] D deleter_{};
 };
 
-// Has `d(p)` evaluated after a grace period, for any T, also incomplete ones. Allocates a node;
-// throws std::bad_alloc, and then nothing is scheduled.
+// Evaluates `d(p)` after a grace period. T may be any type, also an incomplete one. Allocates a
+// node; throws std::bad_alloc, and then has no effect.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T* p, D d = D(), rcu_domain& dom = rcu_default_domain()) {
   auto* const node = new detail::retired_pointer<T, D>(p, std::move(d));
   detail::schedule(dom.core(), *node, detail::retired_pointer<T, D>::kind);
 }
 
-// Returns when everything that was retired before the call has been reclaimed. Does not imply
-// rcu_synchronize, nor the reverse. In a deleter: everything but what that deleter is reclaiming.
+// Returns when everything that was retired before the call has been reclaimed; inside a deleter,
+// everything but the object of that deleter. Does not imply rcu_synchronize, nor the reverse.
 inline void rcu_barrier(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::barrier(dom.core());
 }
 
 // --- Extensions about reclaiming -----------------------------------------------------------------
 
-// Starts reclaiming at once, with an expedited grace period. Does not wait.
+// Starts to reclaim, with an expedited grace period. Does not wait.
 inline void rcu_hurry(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::hurry(dom.core());
 }
 
-// Sets how much may wait: see above.
+// Sets the limit of the backlog: see above.
 inline void rcu_limit_backlog(detail::backlog_limit limit,
                               rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::limit_backlog(dom.core(), limit);
 }
 
-// Who runs deleters. In place: no thread is started; whoever retires reclaims after every 64
-// objects what a grace period has passed for, and rcu_barrier() the rest; so deleters then run in
-// retire, rcu_retire and rcu_barrier, outside of sections. Also by READMOST_RCU_THREAD=0 in the
-// environment, and by itself where no thread can be started. To be called before anything is
-// retired in `dom`.
+// Sets which thread runs deleters. In place: no thread is started; deleters run in retire,
+// rcu_retire and rcu_barrier, outside of sections. A thread that retires then reclaims, after every
+// 64 objects, those whose grace period has passed, and rcu_barrier() the rest.
+// READMOST_RCU_THREAD=0 in the environment does the same, as does the library if no thread can be
+// started. Precondition: nothing has been retired in `dom` yet.
 inline void rcu_reclaim_by(detail::reclaiming who,
                            rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::reclaim_by(dom.core(), who);

@@ -14,20 +14,19 @@
 //     old.retire();
 //   }
 //
-// A reader that walks the list during a change sees each element that is in the list throughout
-// exactly once, in order, and those that come or go during its walk or not. It may stand on an
-// element that has been erased: that one still leads on into the list.
+// A reader that walks the list during a change meets each element that is in the list throughout
+// exactly once, in order; elements that come or go during its walk it may or may not meet. The
+// iterator may stand on an element that is erased: that element still leads on into the list.
 //
-// Readers: begin(), end() and const_iterator, inside one section. They wait for nothing
-// (wait-free), are signal-safe, and cost one load for each step. Writers: everything else. The
-// caller sees to it that there is one at a time. All of a writer's members take constant time but
-// clear(), and wait for nothing but splice_front() and splice_back(). The list owns nothing.
-// Elements do not move while they are linked.
+// Readers: begin(), end(), empty() and const_iterator, inside one section. Wait-free and
+// signal-safe; each step costs one load. Writers: all other members. The caller must serialise
+// writers. They take constant time, except for clear(), and do not wait, except for splice_front()
+// and splice_back(). Nothing throws or allocates. The list does not own its elements; they must not
+// move while they are linked.
 //
 // Source: RCU 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <iterator>
@@ -39,28 +38,28 @@ namespace readmost {
 template <class T, auto Hook>
 class rcu_list;
 
-// What an element is linked by: a base class, or a public member, one for each list that the
-// element is in at the same time. A copy of an element is in no list.
+// Links an element into a list: a base class of the element, or a public member, one for each list
+// that it is in at the same time. A copy of an element is in no list.
 class rcu_list_hook {
  public:
   constexpr rcu_list_hook() noexcept = default;
   constexpr rcu_list_hook(const rcu_list_hook&) noexcept {}
   constexpr rcu_list_hook& operator=(const rcu_list_hook&) noexcept { return *this; }
 
-  // For writers.
+  // For writers: whether the element is in a list.
   bool is_linked() const noexcept { return previous_ != nullptr; }
 
  private:
   template <class T, auto Hook>
   friend class rcu_list;
 
-  // Readers follow it, also from an element that has been erased.
-  std::atomic<rcu_list_hook*> next_{nullptr};
-  // For writers alone. Null: in no list.
-  rcu_list_hook* previous_ = nullptr;
+  // Readers follow it, even from an element that has been erased.
+  detail::platform::atomic<rcu_list_hook*> next_{nullptr};
+  // Accessed by writers only. Null while the element is in no list.
+  detail::platform::variable<rcu_list_hook*> previous_{};
 };
 
-// `Hook`: nothing where T derives from rcu_list_hook, &T::hook where that is a member.
+// `Hook`: omitted if T derives from rcu_list_hook, &T::hook if the hook is a member.
 template <class T, auto Hook = nullptr>
 class rcu_list {
  public:
@@ -69,12 +68,12 @@ class rcu_list {
   rcu_list() noexcept { make_empty(); }
   rcu_list(const rcu_list&) = delete;
   rcu_list& operator=(const rcu_list&) = delete;
-  // Leaves the elements alone. Precondition: no reader is left.
+  // Does not touch the elements. Precondition: no reader uses the list any more.
   ~rcu_list() = default;
 
   // --- For readers -------------------------------------------------------------------------------
 
-  // Valid until the section is closed.
+  // Valid until the section ends.
   class const_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -104,15 +103,15 @@ class rcu_list {
     const rcu_list_hook* at_ = nullptr;
   };
 
-  // Precondition: the caller is inside a section, until it is done with what this leads to.
+  // Precondition: the caller is inside a section, which lasts until it is done with the elements.
   const_iterator begin() const noexcept { return const_iterator(follow(head_)); }
   const_iterator end() const noexcept { return const_iterator(&head_); }
   bool empty() const noexcept { return follow(head_) == &head_; }
 
-  // --- For the writer ----------------------------------------------------------------------------
+  // --- For writers -------------------------------------------------------------------------------
 
-  // The elements as the writer sees them: `for (T& each : list.writable())`. Erasing the element
-  // that an iterator stands on leaves the iterator able to go forward, until the element is gone.
+  // The elements for a writer: `for (T& each : list.writable())`. An iterator whose element is
+  // erased can still be incremented until the element is deleted.
   class iterator {
    public:
     using iterator_category = std::bidirectional_iterator_tag;
@@ -164,8 +163,9 @@ class rcu_list {
   };
   writable_view writable() noexcept { return writable_view(*this); }
 
-  // Preconditions of these: the element is complete and in no list by this hook, nor has been since
-  // the last grace period: readers may still stand on it. Afterwards all new readers find it.
+  // Insert an element; readers that start their walk afterwards meet it. Preconditions: the element
+  // is complete, it is in no list by this hook, and a grace period has passed since it last was
+  // (readers may still stand on it).
   void push_front(T& fresh) noexcept { link(hook_of(fresh), head_, *next(head_)); }
   void push_back(T& fresh) noexcept { link(hook_of(fresh), *head_.previous_, head_); }
   void insert_after(T& before, T& fresh) noexcept {
@@ -177,36 +177,34 @@ class rcu_list {
     link(hook_of(fresh), *at.previous_, at);
   }
 
-  // Takes an element out. Readers may stand on it until a grace period is over: it must not be
-  // changed, linked again by this hook, or deleted before, but retired.
+  // Removes an element. Readers may stand on it until a grace period has passed: until then it must
+  // not be changed, linked again by this hook, or deleted. Retire it.
   void erase(T& old) noexcept { unlink(hook_of(old)); }
-  // The same; returns what comes after it.
+  // The same; returns an iterator to the next element.
   iterator erase(iterator at) noexcept {
     rcu_list_hook* const after = next(*at.at_);
     unlink(*at.at_);
     return iterator(after);
   }
 
-  // Puts `fresh` in the place of `old`: each reader finds one of them. For `fresh` holds what holds
-  // for push_front(), for `old` what holds for erase().
+  // Puts `fresh` in the place of `old`; each reader meets one of them. Preconditions as of
+  // push_front() for `fresh`; `old` is to be treated as after erase().
   void replace(T& old, T& fresh) noexcept {
     rcu_list_hook& leaves = hook_of(old);
     rcu_list_hook& comes = hook_of(fresh);
     rcu_list_hook* const after = next(leaves);
     comes.previous_ = leaves.previous_;
-    comes.next_.store(after, std::memory_order_relaxed);  // published by the next store
-    publish(*leaves.previous_, comes);
+    prepare(comes, after);
+    publish(*leaves.previous_, comes, detail::letter::RL4);
     after->previous_ = &comes;
     leaves.previous_ = nullptr;
   }
 
-  // Takes all elements out, then calls dispose(element), which may retire it, for each in order.
+  // Removes all elements, then calls dispose(element), which may retire it, for each in order.
   template <class Dispose>
   void clear(Dispose dispose) {
     rcu_list_hook* each = next(head_);
-    // The elements go on leading to the end of this list.
-    head_.previous_ = &head_;
-    publish(head_, head_);
+    make_empty();  // the elements still lead to the end of this list
     while (each != &head_) {
       rcu_list_hook* const after = next(*each);
       each->previous_ = nullptr;
@@ -215,10 +213,10 @@ class rcu_list {
     }
   }
 
-  // Moves all elements of `other` to the front or to the back of this list. Waits for a grace
-  // period (so not inside a section, nor with a lock held that sections take), since readers of
-  // `other` must reach its end rather than this list's. Until that is over, the elements are in
-  // neither list. Serialised with the writers of both.
+  // Move all elements of `other` to the front or to the back of this list. Wait for a grace period,
+  // since readers of `other` must reach the end of `other` and not of this list; meanwhile the
+  // elements are in neither list. Preconditions: the caller is not inside a section, holds no lock
+  // that is taken inside sections, and is the only writer of both lists.
   void splice_front(rcu_list& other, rcu_domain& dom = rcu_default_domain()) noexcept {
     splice(head_, other, dom);
   }
@@ -237,8 +235,8 @@ class rcu_list {
     }
   }
 
-  // From the hook back to what it is in. A pointer to a data member is the member's offset (Itanium
-  // C++ ABI 2.3.1).
+  // From the hook to the element that contains it. A pointer to a data member is the member's
+  // offset (Itanium C++ ABI 2.3.1).
   template <class Of>
   using like = std::conditional_t<std::is_const_v<Of>, const T, T>;
   template <class AnyHook>
@@ -253,53 +251,60 @@ class rcu_list {
     }
   }
 
-  // For readers. Acquire, with the release of publish(): the next element is seen complete.
+  // For readers.
   static const rcu_list_hook* follow(const rcu_list_hook& at) noexcept {
-    return at.next_.load(std::memory_order_acquire);
+    // (RL1) Pairs with (RL2) to (RL5): sees the next element complete.
+    return at.next_.load(detail::at(detail::letter::RL1, detail::platform::acquire));
   }
 
-  // For the writer, which sees its predecessors' work by whatever serialises them.
+  // For the writer, which sees the work of earlier writers by the lock that serialises them.
   static rcu_list_hook* next(const rcu_list_hook& at) noexcept {
-    return at.next_.load(std::memory_order_relaxed);
+    return at.next_.load(detail::platform::relaxed);
   }
 
-  // Release, with the acquire of follow(). Also when an element is taken out: the reader must see
-  // complete what comes after it, which another writer may have linked.
-  static void publish(rcu_list_hook& at, rcu_list_hook& after) noexcept {
-    at.next_.store(&after, std::memory_order_release);
+  // Of an element that readers cannot reach before the publish() that follows; or to the head,
+  // which is complete at all times.
+  static void prepare(rcu_list_hook& at, rcu_list_hook* after) noexcept {
+    at.next_.store(after, detail::platform::relaxed);
+  }
+
+  // Pairs with (RL1): release, so that readers see complete all that is reached from here on.
+  static void publish(rcu_list_hook& at, rcu_list_hook& after, detail::letter which) noexcept {
+    at.next_.store(&after, detail::at(which, detail::platform::release));
   }
 
   static void link(rcu_list_hook& fresh, rcu_list_hook& before, rcu_list_hook& after) noexcept {
     fresh.previous_ = &before;
-    fresh.next_.store(&after, std::memory_order_relaxed);  // published by the next store
-    publish(before, fresh);
+    prepare(fresh, &after);
+    publish(before, fresh, detail::letter::RL2);
     after.previous_ = &fresh;
   }
 
   static void unlink(rcu_list_hook& old) noexcept {
     rcu_list_hook* const after = next(old);
     after->previous_ = old.previous_;
-    publish(*old.previous_, *after);
+    // Another writer may have linked `after` since a reader reached the element before it.
+    publish(*old.previous_, *after, detail::letter::RL3);
     old.previous_ = nullptr;
   }
 
   void make_empty() noexcept {
     head_.previous_ = &head_;
-    publish(head_, head_);
+    prepare(head_, &head_);
   }
 
-  // Behind `before`, of this list.
+  // Moves all elements of `other` behind `before`, which is in this list.
   void splice(rcu_list_hook& before, rcu_list& other, rcu_domain& dom) noexcept {
     rcu_list_hook* const first = next(other.head_);
     if (first == &other.head_) return;
     rcu_list_hook* const last = other.head_.previous_;
     other.make_empty();
-    rcu_synchronize(dom);
+    if (!detail::is_mutant(detail::mutant::splices_at_once)) rcu_synchronize(dom);
     rcu_list_hook* const after = next(before);
-    publish(*last, *after);
+    prepare(*last, after);
     after->previous_ = last;
     first->previous_ = &before;
-    publish(before, *first);
+    publish(before, *first, detail::letter::RL5);
   }
 
   // Before the first element and behind the last.

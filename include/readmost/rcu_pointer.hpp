@@ -1,5 +1,5 @@
-// Pointers to what readers of RCU share: how to read one inside a section and how to publish
-// through one, and a slot that owns what it points to and retires it.
+// Pointers that readers of RCU share: functions that read and publish through an atomic pointer,
+// and a class that owns the object it points to and retires it when another one takes its place.
 //
 //   readmost::rcu_pointer<config> current(std::make_unique<config>());
 //
@@ -7,13 +7,13 @@
 //     readmost::rcu_reader section;
 //     use(*current.load());
 //   }
-//   void writer(std::unique_ptr<const config> fresh) { current.assign(std::move(fresh)); }
+//   void writer(std::unique_ptr<config> fresh) { current.assign(std::move(fresh)); }
 //
 // Source: RCU 3 (rcu_dereference, rcu_assign_pointer).
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <readmost/detail/platform/heap.hpp>
 #include <readmost/rcu.hpp>
 #include <type_traits>
 #include <utility>
@@ -22,43 +22,47 @@ namespace readmost {
 
 namespace detail {
 
-// In programs built with READMOST_RCU_CHECK: reports who reads outside of all sections.
+// In programs built with READMOST_RCU_CHECK: reports a call outside of all read sections of `dom`.
 inline void check_reader([[maybe_unused]] const rcu_domain& dom) noexcept {
 #if defined(READMOST_RCU_CHECK)
-  detail::check_dereference(detail::number_of(dom.core()));
+  check_dereference(number_of(dom.core()));
 #endif
 }
 
+// A std::atomic<T*>, but in the checker.
+template <class T>
+using atomic_pointer = platform::atomic<T*>;
+
 }  // namespace detail
 
-// The pointer, for as long as the caller's section of `dom` is open. Precondition: it is. Thread
-// and signal safety: any. Wait-free; on x86 and where loads keep the order of dependent ones by
-// `ldapr` a plain load.
+// Loads a std::atomic<T*>; what it points to stays valid until the caller's section of `dom` ends.
+// Precondition: the caller is inside a section of `dom`. Thread safety: any; signal-safe.
+// Wait-free; costs an acquire load, on x86 a plain one.
 template <class T>
-[[nodiscard]] T* rcu_dereference(const std::atomic<T*>& source,
+[[nodiscard]] T* rcu_dereference(const detail::atomic_pointer<T>& source,
                                  const rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::check_reader(dom);
-  // Acquire, with the release of rcu_assign_pointer(): what it points to is seen as published. Not
-  // consume: compilers make that acquire, or wrong code.
-  return source.load(std::memory_order_acquire);
+  // (RP1) Pairs with (RP2), (RP3): sees the object as it was published. Not consume, which
+  // compilers turn into acquire or into wrong code.
+  return source.load(detail::at(detail::letter::RP1, detail::platform::acquire));
 }
 
-// Publishes what `fresh` points to, which has to be complete by now. What was there before is the
-// caller's to retire; where there are several writers use exchange() of the atomic, release at
-// least. Wait-free.
+// Stores into a std::atomic<T*>: publishes the object that `fresh` points to, which must be
+// complete by now. The caller retires the object that was there before. For one writer at a time;
+// several use the atomic's exchange() with std::memory_order_acq_rel. Wait-free, signal-safe.
 template <class T>
-void rcu_assign_pointer(std::atomic<T*>& destination, std::type_identity_t<T*> fresh) noexcept {
-  // Release, with the acquire of rcu_dereference().
-  destination.store(fresh, std::memory_order_release);
+void rcu_assign_pointer(detail::atomic_pointer<T>& destination,
+                        std::type_identity_t<T*> fresh) noexcept {
+  // (RP2) Pairs with (RP1).
+  destination.store(fresh, detail::at(detail::letter::RP2, detail::platform::release));
 }
 
-// Holds an object, or none, that readers may use, and retires it when another one takes its place.
-// Like a std::unique_ptr that is atomic, and whose deleter runs after a grace period. T may be
-// const. D is default constructible; with T derived from rcu_obj_base<T, D>, retiring allocates
-// nothing. 8 bytes.
+// Owns an object, or none, that readers may use, and retires it when another one takes its place:
+// an atomic std::unique_ptr whose deleter runs after a grace period. T may be const. D is default
+// constructible. With T derived from rcu_obj_base<T, D>, retiring allocates nothing. 8 bytes.
 //
-// Thread safety: all members at once, but the destructor. What differs in `dom` is the readers that
-// are waited for: one pointer belongs to one domain.
+// Thread safety: all members but the destructor may run at once. A pointer belongs to one domain:
+// pass the same `dom` to all its members.
 template <class T, class D = std::default_delete<T>>
 class rcu_pointer {
  public:
@@ -69,31 +73,32 @@ class rcu_pointer {
   explicit rcu_pointer(owner object) noexcept : pointer_(object.release()) {}
   rcu_pointer(const rcu_pointer&) = delete;
   rcu_pointer& operator=(const rcu_pointer&) = delete;
-  // Deletes the object at once. Precondition: no reader is left.
-  ~rcu_pointer() { owner(pointer_.load(std::memory_order_relaxed)); }
+  // Deletes the object at once. Precondition: no reader uses it any more.
+  ~rcu_pointer() { owner(pointer_.load(detail::platform::relaxed)); }
 
-  // The object, or null, for as long as the caller's section of `dom` is open. Precondition: it is.
-  // Signal-safe, wait-free; costs what rcu_dereference() costs.
+  // Returns the object, or null; it stays valid until the caller's section of `dom` ends.
+  // Precondition: the caller is inside one. Signal-safe, wait-free; costs an rcu_dereference().
   [[nodiscard]] T* load(const rcu_domain& dom = rcu_default_domain()) const noexcept {
-    return rcu_dereference(pointer_, dom);
+    return rcu_dereference<T>(pointer_, dom);
   }
 
   // Whether there is an object. Needs no section.
   explicit operator bool() const noexcept {
-    return pointer_.load(std::memory_order_relaxed) != nullptr;
+    return pointer_.load(detail::platform::relaxed) != nullptr;
   }
 
-  // Puts another object in its place. What is returned may be in use by readers and is the
-  // caller's to retire, or to delete after a grace period. Wait-free.
+  // Puts another object in its place and returns the old one, which readers may still be using: the
+  // caller retires it, or deletes it after a grace period. Wait-free.
   [[nodiscard]] T* exchange(owner fresh) noexcept {
-    // Release, with the acquire of load(): the fresh object is seen complete. Acquire, with the
-    // release of the writer before: the old one is complete for who deletes it.
-    return pointer_.exchange(fresh.release(), std::memory_order_acq_rel);
+    // (RP3) Release, pairs with (RP1). Acquire, pairs with (RP3) of the writer that published the
+    // old object, which the caller is going to retire.
+    return pointer_.exchange(fresh.release(),
+                             detail::at(detail::letter::RP3, detail::platform::acq_rel));
   }
 
-  // The same, and retires what was there. If it throws std::bad_alloc nothing has changed, and
-  // `fresh` is deleted. Costs an exchange and rcu_retire(), or retire(): see there for how long it
-  // may take.
+  // Puts another object in its place and retires the old one. If it throws std::bad_alloc, nothing
+  // has changed and `fresh` is deleted. Costs an exchange and rcu_retire() or retire(); rcu.hpp
+  // says how long those may wait.
   void assign(owner fresh,
               rcu_domain& dom = rcu_default_domain()) noexcept(retires_without_allocating) {
     if constexpr (retires_without_allocating) {
@@ -108,7 +113,7 @@ class rcu_pointer {
     }
   }
 
-  // Leaves nothing there, and retires what was.
+  // Retires the object and leaves none.
   void reset(rcu_domain& dom = rcu_default_domain()) noexcept(retires_without_allocating) {
     assign(owner(), dom);
   }
@@ -120,11 +125,11 @@ class rcu_pointer {
       std::is_base_of_v<rcu_obj_base<object_type, D>, object_type>;
 
   static object_type* mutable_pointer(T* object) noexcept {
-    return const_cast<object_type*>(object);  // it is not being changed but given up
+    return const_cast<object_type*>(object);  // the object is given up, not changed
   }
 
   // Allocated before the exchange, so that nothing can fail after it.
-  struct retired_owner : detail::retired {
+  struct retired_owner : detail::retired, detail::platform::heap_object {
     owner object;
 
     static constexpr detail::retired_kind kind{
@@ -132,7 +137,7 @@ class rcu_pointer {
         sizeof(T)};
   };
 
-  std::atomic<T*> pointer_{nullptr};
+  detail::atomic_pointer<T> pointer_{nullptr};
 };
 
 }  // namespace readmost

@@ -4,11 +4,11 @@
  * wait for 10 ms. So does every file that is compiled with `-include readmost/urcu.h`, whichever of
  * the two it includes itself.
  *
- * liburcu's other headers, such as <urcu/rculfhash.h> and <urcu/rculist.h>, are used as ever, after
- * this one; so is liburcu-cds. In C++20 read sections are inline, elsewhere they are a call.
+ * liburcu's other headers, such as <urcu/rculfhash.h> and <urcu/rculist.h>, are included after this
+ * one; they and liburcu-cds work as before. In C++20 read sections are inline, otherwise a call.
  *
- * A program of the flavor qsbr has its threads inside sections unless they say otherwise. It may
- * change to this flavor if all it reads is between rcu_read_lock() and rcu_read_unlock().
+ * In the flavor qsbr, threads are inside sections unless they go offline. A program of that flavor
+ * may change to this one if it reads only between rcu_read_lock() and rcu_read_unlock().
  *
  * See <readmost/urcu_flavor.h> for the functions.
  */
@@ -27,7 +27,7 @@
 #define URCU_INLINE_SMALL_FUNCTIONS
 #endif
 
-/* What this header stands in for: they do nothing when they are included later. */
+/* The headers that this one replaces: they do nothing if they are included later. */
 #define _URCU_H
 #define _URCU_BP_H
 
@@ -36,7 +36,7 @@
 #include <urcu/defer.h>
 #include <urcu/pointer.h>
 #if defined(_LGPL_SOURCE)
-/* Such programs have these from <urcu.h> as well. */
+/* <urcu.h> includes these for such programs. */
 #include <unistd.h>
 #include <urcu/arch.h>
 #include <urcu/compiler.h>
@@ -111,7 +111,7 @@ inline void urcu_readmost_inline_read_unlock() noexcept {
 #define urcu_register_rculfhash_atfork urcu_readmost_register_rculfhash_atfork
 #define urcu_unregister_rculfhash_atfork urcu_readmost_unregister_rculfhash_atfork
 
-/* Of the flavor bp alone: what they do the library does by itself. */
+/* Only the flavor bp has these. The library does without them. */
 #define urcu_bp_before_fork urcu_readmost_init
 #define urcu_bp_after_fork_parent urcu_readmost_init
 #define urcu_bp_after_fork_child urcu_readmost_init

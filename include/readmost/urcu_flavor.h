@@ -1,13 +1,13 @@
 /* The flavor "readmost" of liburcu, by its own names: for programs that use several flavors, or
- * hand one to liburcu's data structures:
+ * pass one to liburcu's data structures:
  *
  *   table = cds_lfht_new_flavor(1, 1, 0, CDS_LFHT_AUTO_RESIZE, &urcu_readmost_flavor, NULL);
  *
  * <readmost/urcu.h> has the same by the names that every flavor has.
  *
- * Every function does what its namesake of liburcu's other flavors does (rcu-api.md of liburcu);
- * where it differs, this is said below. The flavor has the readers and grace periods of the
- * process's domain in common with <readmost/rcu.hpp> and <readmost_rcu.h>.
+ * Every function does what its namesake of liburcu's other flavors does (rcu-api.md of liburcu),
+ * with the differences stated below. The flavor shares the readers and grace periods of the
+ * process's domain with <readmost/rcu.hpp> and <readmost_rcu.h>.
  *
  * Needs liburcu's headers, 0.13 or later, for its types. Link with libreadmost; none of liburcu's
  * flavor libraries is needed. C99 and later with GNU extensions, as liburcu's headers themselves;
@@ -42,7 +42,7 @@ extern "C" {
 
 /* --- Read sections ---------------------------------------------------------------------------- */
 
-/* Also in threads that are not registered, and in signal handlers. */
+/* May be called in threads that are not registered, and in signal handlers. */
 READMOST_API void urcu_readmost_read_lock(void);
 READMOST_API void urcu_readmost_read_unlock(void);
 READMOST_API int urcu_readmost_read_ongoing(void);
@@ -50,10 +50,10 @@ READMOST_API int urcu_readmost_read_ongoing(void);
 /* --- Threads ---------------------------------------------------------------------------------- */
 
 /* None of these is needed. A thread registers with its first section, and goes offline when it ends
- * or does not read for a while. As hints: register makes what the first section would make, online
- * and offline are readmost_online() and readmost_offline(), and a quiescent state, a few ns, saves
- * grace periods from asking a busy thread that has not read of late. Unlike in the flavor qsbr a
- * thread is not inside a section by being online: sections are what is locked. */
+ * or does not read for a while. They work as hints: register does what the first section would do;
+ * online and offline are readmost_online() and readmost_offline(); a quiescent state, which costs a
+ * few ns, spares grace periods a membarrier for a busy thread that has not read lately. Unlike in
+ * the flavor qsbr, a thread that is online is not inside a section: only read_lock() opens one. */
 READMOST_API void urcu_readmost_init(void);
 READMOST_API void urcu_readmost_register_thread(void);
 READMOST_API void urcu_readmost_unregister_thread(void);
@@ -65,20 +65,20 @@ READMOST_API void urcu_readmost_quiescent_state(void);
 
 READMOST_API void urcu_readmost_synchronize_rcu(void);
 READMOST_API struct urcu_gp_poll_state urcu_readmost_start_poll_synchronize_rcu(void);
-/* Works towards the end of the grace period itself, so somebody has to go on asking. */
+/* The grace period makes progress only in such calls and in functions that wait for one. */
 READMOST_API bool urcu_readmost_poll_state_synchronize_rcu(struct urcu_gp_poll_state state);
 
 /* --- call_rcu --------------------------------------------------------------------------------- */
 
-/* Above the limit of the backlog, 65,536 heads, waits outside of sections, 0.1 s at most for every
- * 64 heads: see readmost_rcu_limit_backlog() in <readmost_rcu.h>. */
+/* Above the limit of the backlog, 65,536 heads, it waits, at most 0.1 s for every 64 heads and not
+ * inside sections: see readmost_rcu_limit_backlog() in <readmost_rcu.h>. */
 READMOST_API void urcu_readmost_call_rcu(struct rcu_head* head,
                                          void (*function)(struct rcu_head* head));
-/* Also waits for what was deferred. */
+/* Also waits for deferred calls. */
 READMOST_API void urcu_readmost_barrier(void);
 
-/* There is one thread that reclaims, whatever is created: create gives what stands for it, free
- * does nothing, and what is set for a thread or a CPU is remembered but changes nothing. */
+/* One thread reclaims, whatever is created: create returns a handle to it, free does nothing, and a
+ * setting for a thread or a CPU is remembered but has no effect. */
 READMOST_API struct call_rcu_data* urcu_readmost_create_call_rcu_data(unsigned long flags,
                                                                       int cpu_affinity);
 READMOST_API void urcu_readmost_call_rcu_data_free(struct call_rcu_data* data);
@@ -91,20 +91,21 @@ READMOST_API int urcu_readmost_set_cpu_call_rcu_data(int cpu, struct call_rcu_da
 READMOST_API int urcu_readmost_create_all_cpu_call_rcu_data(unsigned long flags);
 READMOST_API void urcu_readmost_free_all_cpu_call_rcu_data(void);
 
-/* The thread that reclaims, after a barrier; 0 inside a section. Where reclaiming happens in place
- * (READMOST_RCU_THREAD=0), the calling thread. */
+/* Returns the thread that reclaims, after a barrier; 0 inside a section. If reclaiming happens in
+ * place (READMOST_RCU_THREAD=0), returns the calling thread. */
 READMOST_API pthread_t urcu_readmost_get_call_rcu_thread(struct call_rcu_data* data);
 
 /* Needed only by programs that fork while they use liburcu's hash tables, which have a thread of
- * their own. What waits for a grace period waits on in the child in any case. */
+ * their own. Heads that wait for a grace period go on waiting in the child in any case. */
 READMOST_API void urcu_readmost_call_rcu_before_fork(void);
 READMOST_API void urcu_readmost_call_rcu_after_fork_parent(void);
 READMOST_API void urcu_readmost_call_rcu_after_fork_child(void);
 
 /* --- defer_rcu -------------------------------------------------------------------------------- */
 
-/* Allocates; where there is no memory, waits for a grace period. Runs in the thread that reclaims.
- * The barriers wait for all threads' deferrals, as urcu_readmost_barrier(). */
+/* Allocates; without memory it waits for a grace period instead. The function runs in the thread
+ * that reclaims. Both barriers wait for the deferred calls of all threads, as
+ * urcu_readmost_barrier(). */
 READMOST_API void urcu_readmost_defer_rcu(void (*function)(void* p), void* p);
 READMOST_API int urcu_readmost_defer_register_thread(void);
 READMOST_API void urcu_readmost_defer_unregister_thread(void);
@@ -117,7 +118,7 @@ READMOST_API void urcu_readmost_defer_exit(void);
 READMOST_API void urcu_readmost_register_rculfhash_atfork(struct urcu_atfork* atfork);
 READMOST_API void urcu_readmost_unregister_rculfhash_atfork(struct urcu_atfork* atfork);
 
-/* All of the above as liburcu passes it around. */
+/* All of the above, in the form that liburcu's data structures take. */
 READMOST_API extern const struct rcu_flavor_struct urcu_readmost_flavor;
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 // The simulated machine behind platform/readmost/platform.hpp.
 #include <algorithm>
+#include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/platform/platform.hpp>
 
 #include "engine/execution.hpp"
@@ -61,6 +62,10 @@ void read_plain(const void* address, place at) {
 
 void write_plain(const void* address, place at) {
   if (run() != nullptr) run()->write_plain(address, at);
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  return run()->memory_for_scenario().take(bytes, alignment);
 }
 
 }  // namespace simulated

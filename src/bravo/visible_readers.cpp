@@ -231,7 +231,7 @@ std::size_t find_by(const visible_slot* slots, std::size_t from, std::size_t cou
   }
   i = find_scalar(slots, i, count, lock);
   // As (BR10).
-  std::atomic_thread_fence(std::memory_order_acquire);
+  platform::acquire_fence();
   return i;
 }
 

@@ -1,20 +1,15 @@
-// Decides whether a lock is biased, by an account in nanoseconds that the lock keeps.
+// Decides whether a lock is biased, by the account that the lock keeps (threads/account.hpp).
 //
-// Bias saves time at every read and costs a revocation at every write. The account is credited what
-// each read saves, or would save with bias, and debited what each write pays, or would pay. The
-// lock is biased when the balance is well above zero, and bias ends when the balance falls below
-// zero. So the cost of revocations never exceeds the time that readers have saved by more than the
-// account's bound. BRAVO (section 3) bounds the cost without weighing the benefit: after each
-// revocation it does without bias for nine times the revocation's cost, which is too cautious where
-// revocations are cheap.
+// BRAVO (section 3) bounds the cost without weighing the benefit: after each revocation it does
+// without bias for nine times the revocation's cost, which is too cautious where revocations are
+// cheap.
 //
 // Passive reads leave no trace in the lock. The reader's record counts them by home slot; they are
 // credited when that thread next finds the lock's bias revoked, or revokes it itself.
-//
-// Every access is relaxed and may lose an update to a race: the balance is a hint.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/threads/account.hpp>
 
 #include "threads/registry.hpp"
 
@@ -25,20 +20,10 @@ namespace readmost::detail::bias {
 inline constexpr std::int32_t saved_alone = 8;
 inline constexpr std::int32_t saved_among_others = 20;
 
-inline constexpr std::int32_t enough_for_bias = 2'000;
-inline constexpr std::int32_t highest = 20'000;
-inline constexpr std::int32_t lowest = -6'000;
-
 inline constexpr std::uint32_t least_cost = 300;
 
-// More passive reads than this at once are credited as if they were this many.
-inline constexpr std::uint64_t reads_credited_at_once = 4'096;
-
 inline void add(rwlock& lock, std::int32_t amount) noexcept {
-  const std::int32_t old = lock.balance.load(platform::relaxed);
-  std::int32_t balance = old + amount;
-  balance = balance > highest ? highest : balance < lowest ? lowest : balance;
-  if (balance != old) lock.balance.store(static_cast<std::int16_t>(balance), platform::relaxed);
+  add(lock.balance, amount);
 }
 
 // For the last few active reads of a thread.
@@ -52,12 +37,10 @@ inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
 inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
   const std::size_t home = home_slot(&lock);
   const std::uint64_t reads = me.reads[home].load(platform::relaxed);
-  std::uint64_t uncredited = reads - me.credited[home];
+  const std::uint64_t uncredited = reads - me.credited[home];
   if (uncredited == 0) return;
   me.credited[home] = reads;
-  if (uncredited > reads_credited_at_once) uncredited = reads_credited_at_once;
-  add(lock,
-      static_cast<std::int32_t>(uncredited) * (among_others ? saved_among_others : saved_alone));
+  add(lock, credited(uncredited, among_others ? saved_among_others : saved_alone));
 }
 
 // The time that the writer waited, and as much again for readers that found the lock closed
@@ -65,7 +48,7 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
 inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
   constexpr std::int32_t of_a_look = 50;
   if (waited == 0) return of_a_look;
-  return 2 * static_cast<std::int32_t>(waited < 10'000 ? waited : 10'000);
+  return cost_of_wait(waited);
 }
 
 inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
@@ -77,7 +60,7 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
   auto& remembered = d.round_cost;
   const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
   const std::uint64_t old = remembered.load(platform::relaxed);
-  remembered.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
+  remembered.store(static_cast<std::uint32_t>(moved_towards(old, bounded)), platform::relaxed);
 }
 
 // After a write that revoked nothing: debits the recent cost of revocations. That figure ages, so
@@ -95,11 +78,11 @@ inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
 }
 
 inline bool is_earned(const rwlock& lock) noexcept {
-  return lock.balance.load(platform::relaxed) >= enough_for_bias;
+  return is_earned(lock.balance);
 }
 
 inline bool is_worth_keeping(const rwlock& lock) noexcept {
-  return lock.balance.load(platform::relaxed) >= 0;
+  return is_worth_keeping(lock.balance);
 }
 
 // Whether this lock may be biased at all. Asks the kernel about the lock's memory once.

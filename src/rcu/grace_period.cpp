@@ -1,20 +1,20 @@
 // Grace periods.
 //
-// Problem. What has been unlinked may be reclaimed when every read section that was open then is
-// over. Readers tell nothing but whether they are inside.
+// Problem. An object that was unlinked may be reclaimed when every read section that was open then
+// is over. Readers publish only whether they are inside.
 //
-// Solution. Whoever leads a grace period reaches consensus with the domain first (consensus.cpp):
-// afterwards every section that began without seeing what was unlinked is visible in its thread's
-// record. Of each thread one of three things then holds.
-//   It has reported the grace period's version (or a later one) outside of all sections (G5): the
-//     section it may be in began after that.
+// Solution. The leader of a grace period first reaches consensus with the domain (consensus.cpp):
+// afterwards every section that began without seeing the unlinking is visible in its thread's
+// record. Then each thread is in one of three states.
+//   It has reported the grace period's version, or a later one, outside of all sections (G5): a
+//     section that it is in began after that.
 //   It is in no section (G4).
-//   It is in one that may be older: the leader waits, first spinning, then asleep (drain_sleep),
-//     and is woken by the thread that leaves. When that happens it reports, so it need not be
-//     caught outside.
-// Grace periods are numbered and shared: one thread leads at a time, and whoever needs one that
-// begins after a certain point waits for its number. Rounds of lock writers make readers report
-// just as well, and membarriers are shared with them.
+//   It is in a section that may be older. The leader waits, first spinning, then asleep
+//     (drain_sleep). The thread wakes it when it leaves, and reports then, so the leader need not
+//     catch it outside.
+// Grace periods are numbered and shared: one thread leads at a time, and a thread that needs a
+// grace period which begins after some point waits for its number. Rounds of lock writers make
+// readers report as well, and share their membarriers.
 #include <readmost/detail/rcu/grace_period.hpp>
 #include <readmost/detail/rcu/read_section.hpp>
 #include <readmost/detail/threads/spinning.hpp>
@@ -37,12 +37,12 @@ constexpr bool has_reached(std::uint64_t word, std::uint64_t grace_period) noexc
 
 // Whether the thread may still be inside a section that began before the version was raised.
 bool is_inside_since(const thread_record& record, std::uint64_t version) noexcept {
-  // (G5) Pairs with (E2): behind a report that was made outside.
+  // (G5) Pairs with (E2): a report made outside of sections happens before this.
   const std::uint64_t seen = record.seen.load(at(letter::G5, platform::acquire));
   if (version != 0 && (seen & 1) == 0 && static_cast<std::int64_t>(seen - version) >= 0) {
     return false;
   }
-  // (G4) Pairs with (G2): behind a section that is over.
+  // (G4) Pairs with (G2): a section that is over happens before this.
   const std::uint64_t section = record.section.load(at(letter::G4, platform::acquire));
   if (is_mutant(mutant::counted_is_enough) && counted_at(section) != 0) return false;
   return is_noted(section);
@@ -58,12 +58,12 @@ const thread_record* somebody_inside(domain& d, std::uint64_t version) noexcept 
 }
 
 bool is_counted_section_left(const domain& d, std::uint32_t phase) noexcept {
-  // (G9) Pairs with (G8): behind the sections that were counted.
+  // (G9) Pairs with (G8): counted sections that are over happen before this.
   return d.counted_sections[phase].load(at(letter::G9, platform::acquire)) != 0;
 }
 
-// Each phase has to be found empty once since the consensus. New sections are counted in the other
-// one than that which is waited for; so first the idle phase, then, after a change, the other.
+// Each phase must be found empty once since the consensus. New sections are counted in the current
+// phase, so the other one empties first; then the phases change roles.
 bool counted_sections_are_over(domain& d) noexcept {
   auto& empty = d.progress.empty_phases;
   for (int step = 0; step < 2 && empty != 3; ++step) {
@@ -77,7 +77,7 @@ bool counted_sections_are_over(domain& d) noexcept {
   return empty == 3;
 }
 
-// What follows is for the thread that leads.
+// Precondition of the functions that follow: the caller leads.
 
 void begin(domain& d, const thread_record* me) noexcept {
   // The read-modify-write before (K1) is that of try_lead().
@@ -87,8 +87,8 @@ void begin(domain& d, const thread_record* me) noexcept {
   d.progress.empty_phases = 0;
 }
 
-// Since when it has been in progress, as far as anybody needed to know: the clock costs as much as
-// half a grace period without readers.
+// When the grace period was first asked for its age. The clock is not read before that: it costs as
+// much as half a grace period without readers.
 std::uint64_t begun_at(domain& d) noexcept {
   if (d.progress.begun == 0) d.progress.begun = platform::now();
   return d.progress.begun;
@@ -106,7 +106,7 @@ void reach_consensus_for(domain& d, thread_record* me, bool patient) noexcept {
   d.progress.consensus = true;
 }
 
-// After the consensus: whether every section that counts is over.
+// After the consensus: whether every section that the grace period waits for is over.
 bool sections_are_over(domain& d) noexcept {
   const thread_record* const inside = somebody_inside(d, d.progress.version);
   if (inside == nullptr) {
@@ -114,7 +114,7 @@ bool sections_are_over(domain& d) noexcept {
         one_phase, counted_sections_are_over(d),
         !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1));
   }
-  // From now on, who leaves shall report.
+  // From now on, threads that leave report.
   if (d.progress.version == 0) d.progress.version = d.version.fetch_add(2, platform::relaxed) + 2;
   const std::int32_t thread = inside->thread.load(platform::relaxed);
   if (d.waits_for.load(platform::relaxed) != thread) {
@@ -124,8 +124,8 @@ bool sections_are_over(domain& d) noexcept {
   return false;
 }
 
-// A section is mostly over before a sleeper would be woken; where there are more threads than CPUs
-// its thread may want ours.
+// Most sections end before a sleeping leader would be woken. The yields help where there are more
+// threads than CPUs.
 constexpr std::uint64_t spin_for_sections = 20'000;
 constexpr std::uint32_t spins_between_yields = 64;
 
@@ -162,10 +162,10 @@ void await_sections(domain& d) noexcept {
   }
 }
 
-// True: the caller leads, and a grace period is in progress.
+// Returns whether the caller now leads; then a grace period is in progress.
 bool try_lead(domain& d, std::uint64_t word) noexcept {
   if ((word & grace_period_led) != 0) return false;
-  // (W2) Pairs with (W3), (W4): the progress is as the last leader left it.
+  // (W2) Pairs with (W3), (W4): sees the progress that the last leader made.
   return d.grace_periods.compare_exchange_strong(word, word | grace_period_led | grace_period_begun,
                                                  at(letter::W2, platform::acquire),
                                                  platform::relaxed);
@@ -179,7 +179,8 @@ void wake_those_who_wait(domain& d) noexcept {
 void end_grace_period(domain& d) noexcept {
   d.waits_for.store(0, platform::relaxed);
   const std::uint64_t done = count_of(d.grace_periods.load(platform::relaxed)) + one_grace_period;
-  // (W3) Pairs with (W5), (W2): the sections that are over happen before what follows.
+  // (W3) Pairs with (W5), (W2): the sections that are over happen before what follows the grace
+  // period.
   const std::uint64_t before = d.grace_periods.exchange(done, at(letter::W3, platform::release));
   if ((before & grace_period_awaited) != 0) wake_those_who_wait(d);
 }
@@ -198,7 +199,8 @@ void run(domain& d, thread_record* me, bool begun, urgency how) noexcept {
   end_grace_period(d);
 }
 
-// Sleeps until another thread stops leading; spins first, for grace periods are short.
+// Waits until another thread stops leading: spins first, since grace periods are short, then
+// sleeps.
 void await_leader(domain& d, std::uint64_t word) noexcept {
   if (spin_for_turns(256, [&] { return d.grace_periods.load(platform::relaxed) != word; })) return;
   if ((word & grace_period_awaited) == 0) {
@@ -219,7 +221,7 @@ thread_record* own_record(const domain& d) noexcept {
   return &mine != &unregistered ? &mine : nullptr;
 }
 
-// Until it is over.
+// Returns when the grace period is over.
 void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
   thread_record* const me = own_record(d);
   while (!is_over(d, grace_period)) {
@@ -244,8 +246,8 @@ constinit part grace_periods_part{.in_child = [] {
 }};
 
 std::uint64_t grace_period_from_now(domain& d) noexcept {
-  // (W1) What the caller unlinked before the look: a grace period that has not begun by then begins
-  // after it, and (K1) of who leads it makes it visible.
+  // (W1) Orders the caller's unlinking before this load: a grace period that has not begun by then
+  // begins after it, and its leader's (K1) makes the unlinking visible.
   platform::full_fence(letter::W1);
   const std::uint64_t word = d.grace_periods.load(platform::relaxed);
   const bool begun = (word & grace_period_begun) != 0 && !is_mutant(mutant::grace_period_of_past);
@@ -259,7 +261,7 @@ bool is_over(const domain& d, std::uint64_t grace_period) noexcept {
 
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
   thread_record* const me = own_record(d);
-  // Twice: the one in progress, and the one that may be needed after it.
+  // Twice: for the grace period in progress and for the one that may be needed after it.
   for (int i = 0; i < 2; ++i) {
     if (is_over(d, grace_period)) return true;
     const std::uint64_t word = d.grace_periods.load(platform::relaxed);
@@ -299,7 +301,7 @@ void synchronize(domain& d, urgency how) noexcept {
     report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
   }
   if (is_mutant(mutant::no_grace_period)) return;
-  // Alone: this grace period begins now, so there is no need to find out which one will do.
+  // No other thread leads: a grace period that begins now is the one that the caller needs.
   const std::uint64_t word = d.grace_periods.load(platform::relaxed);
   if ((word & grace_period_flags) == 0 && try_lead(d, word)) {
     run(d, own_record(d), false, how);

@@ -1,11 +1,11 @@
-// Hazard pointers (Michael, IEEE TPDS 2004), the reader's fence taken over by who scans.
+// Hazard pointers (Michael, IEEE TPDS 2004), with the reader's fence moved to the scan.
 //
-// Problem. Who protects stores a pointer in its slot and then looks whether the object is still
-// there; who reclaims unlinks the object and then looks into the slots. Each must not miss the
-// other.
+// Problem. A thread that protects stores a pointer in its slot and then checks that the object is
+// still there; a thread that reclaims unlinks the object and then looks into the slots. Neither may
+// miss the other.
 //
-// Solution. The scan reaches consensus (consensus.cpp) between the two. Of the thread that stored a
-// pointer in a slot one of these then holds.
+// Solution. The scan reaches consensus (consensus.cpp) between the two. The thread that stored a
+// pointer in a slot then is in one of these cases.
 //   It reports after that store: the scan sees the slot (HP6). Or it reports before the store, and
 //     then sees the object unlinked.
 //   It is covered by a membarrier: as the same two cases. If that comes between the store and the
@@ -14,14 +14,16 @@
 //   It comes online after the store, or cannot come online: it executes a full fence (F, HP3)
 //     before it looks at the object, and the scan one after the unlinking (K1). One of the two is
 //     first.
-// A slot that moves to another thread says what it said; whoever protected by it did one of these.
+// A slot that moves to another thread keeps its content; the thread that stored it was in one of
+// these cases.
 //
-// Slots are never unmapped, so a scan may look into each at any time. What a thread retires is on a
-// list in its record; a scan takes the lists of its own thread, of threads that have exited and of
-// those without a record.
+// Slots are never unmapped, so a scan may look into each at any time. The objects that a thread
+// retires are on a list in its record; a scan takes the lists of its own thread, of threads that
+// have exited and of those without a record.
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
+#include "rcu/retired_queue.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
@@ -31,7 +33,7 @@ struct hazard_block {
   static constexpr std::uint32_t capacity = 64;
 
   alignas(platform::cache_line) platform::atomic<std::uint64_t> taken{};
-  platform::variable<hazard_block*> next{};  // added before
+  platform::variable<hazard_block*> next{};  // the block added before
   hazard_slot slots[capacity]{};
 };
 
@@ -51,7 +53,7 @@ hazard_block* newest_block() noexcept {
 }
 
 hazard_slot* take_from(hazard_block& block) noexcept {
-  // (HP9) Pairs with (HP10): the slot is clear before it says anything new.
+  // (HP9) Pairs with (HP10): the slot is clear before it gets new content.
   const std::uint32_t number = take_bit(block.taken, at(letter::HP9, platform::acquire));
   if (number == no_bit) return nullptr;
   slots_taken.fetch_add(1, platform::relaxed);
@@ -68,7 +70,7 @@ hazard_slot* add_block() noexcept {
   hazard_block* newest = last_added.load(platform::relaxed);
   do {
     fresh->next = newest;
-    // (HP12) Pairs with (HP11): the block is filled, and so are those before it.
+    // (HP12) Pairs with (HP11): the block is complete, and so are those before it.
   } while (!last_added.compare_exchange_weak(newest, fresh, at(letter::HP12, platform::release),
                                              platform::relaxed));
   return &fresh->slots[0];
@@ -78,18 +80,19 @@ void free_slot(hazard_slot& slot) noexcept {
   hazard_block& block = *slot.home;
   const auto number = static_cast<std::uint32_t>(&slot - block.slots);
   slots_taken.fetch_sub(1, platform::relaxed);
-  // (HP10) Pairs with (HP9), and with (HP8): who finds the slot free is behind its protection.
+  // (HP10) Pairs with (HP9), and with (HP8): a scan that finds the slot free happens after the use
+  // of what it protected.
   give_back_bit(block.taken, number, at(letter::HP10, platform::release));
 }
 
-// Calls visit(object) for everything that is protected.
+// Calls visit(object) for every protected object.
 template <class Visit>
 void for_each_protected(Visit visit) noexcept {
   for (hazard_block* block = newest_block(); block != nullptr; block = block->next) {
     // (HP8) Pairs with (HP10).
     for (std::uint64_t left = block->taken.load(at(letter::HP8, platform::acquire)); left != 0;
          left &= left - 1) {
-      // (HP7) Pairs with (HP4), (HP1): behind all that was done under a protection that is over.
+      // (HP7) Pairs with (HP4), (HP1): a use under a protection that is over happens before this.
       const retired* const object =
           block->slots[__builtin_ctzll(left)].object.load(at(letter::HP7, platform::acquire));
       if (object != nullptr) visit(object);
@@ -97,8 +100,7 @@ void for_each_protected(Visit visit) noexcept {
   }
 }
 
-// The slots that a thread keeps, for one user at a time: a signal handler that interrupts it goes
-// without.
+// The slots that a thread keeps for reuse. A signal handler that interrupts their use does without.
 class spare_slots {
  public:
   explicit spare_slots(thread_record* owner) noexcept
@@ -134,7 +136,7 @@ thread_record* own_record() noexcept {
   return &mine != &unregistered ? &mine : nullptr;
 }
 
-// --- What is retired -----------------------------------------------------------------------------
+// --- Retired objects -----------------------------------------------------------------------------
 
 // Of threads without a record.
 platform::atomic<retired*> unrecorded{};
@@ -142,33 +144,25 @@ platform::atomic<std::uint32_t> unrecorded_since{};
 
 constexpr std::uint32_t shortest_list_to_scan = 64;
 
-// So many objects a thread lets wait: twice of what can be protected, so that a scan frees half.
+// A thread scans when it has so many objects: twice as many as can be protected, so that a scan
+// reclaims at least half of them.
 std::uint32_t list_to_scan() noexcept {
   const std::uint32_t slots = slots_taken.load(platform::relaxed);
   return slots > shortest_list_to_scan / 2 ? 2 * slots : shortest_list_to_scan;
 }
 
-void push(platform::atomic<retired*>& latest, retired& object) noexcept {
-  retired* before = latest.load(platform::relaxed);
-  do {
-    object.next = before;
-    // (HP13) Pairs with (HP14): who takes the object finds it filled in and unlinked.
-  } while (!latest.compare_exchange_weak(before, &object, at(letter::HP13, platform::release),
-                                         platform::relaxed));
-}
-
-// How many now wait there.
+// Puts the object on the list; returns the number of objects there since the last scan.
 std::uint32_t keep(thread_record* me, retired& object) noexcept {
   if (me == nullptr) {
-    push(unrecorded, object);
+    push(unrecorded, object, letter::HP13);
     return unrecorded_since.fetch_add(1, platform::relaxed) + 1;
   }
-  push(me->hazards.latest, object);
+  push(me->hazards.latest, object, letter::HP13);
   ++me->hazards.retired_since;
   return me->hazards.retired_since;
 }
 
-// `from` before `rest`; the whole list.
+// Puts `from` before `rest`; returns the whole list.
 retired* joined(retired* from, retired* rest) noexcept {
   if (from == nullptr) return rest;
   retired* last = from;
@@ -183,7 +177,7 @@ retired* take_list(platform::atomic<retired*>& latest, retired* rest) noexcept {
   return joined(latest.exchange(nullptr, at(letter::HP14, platform::acquire)), rest);
 }
 
-// The own list and those that nobody else would scan; or everybody's.
+// Takes the own list and those that no other thread would scan, or all lists.
 retired* take_lists(thread_record* me, bool of_everybody) noexcept {
   retired* all = nullptr;
   if (me != nullptr) {
@@ -207,16 +201,17 @@ retired* take_lists(thread_record* me, bool of_everybody) noexcept {
 
 // --- Forks ---------------------------------------------------------------------------------------
 
-// While a child's memory is copied, other threads may go on retiring, and the copies of a list and
-// of its objects would not be of the same moment. So who forks takes the lists before; and scans,
-// which do not give up theirs, stand still.
+// While a child's memory is being copied, other threads go on retiring, so a list and its objects
+// would be copied at different moments. The thread that forks therefore takes the lists before.
+// Scans keep the lists that they have taken, and stop meanwhile.
 
-// What the calling thread took before its fork; its address stands in the stores that it stopped.
+// The list that the calling thread took before its fork. Stores that it stopped refer to this
+// variable.
 READMOST_THREAD_LOCAL retired* taken_for_fork = nullptr;
 
 void stop_scans() noexcept {
   for_each_record(default_domain, [](thread_record& record, bool is_used) {
-    // Who is none scans nothing.
+    // A record without a thread scans nothing.
     if (!is_used || &record == &my_record()) return;
     hazard_store& store = record.hazards;
     if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
@@ -228,10 +223,10 @@ bool is_stopped_by_me(const hazard_store& store) noexcept {
   return store.stopped_by.load(platform::relaxed) == &taken_for_fork;
 }
 
-// Where all scans look, also those of the threads that retired it.
+// To the list that every scan takes.
 void put_back_what_was_taken() noexcept {
   retired* left = taken_for_fork;
-  // None is put back twice where a signal handler forks meanwhile.
+  // First, so that no object is put back twice if a signal handler forks meanwhile.
   taken_for_fork = nullptr;
   while (left != nullptr) {
     retired& object = *left;
@@ -241,7 +236,7 @@ void put_back_what_was_taken() noexcept {
 }
 
 void go_on_scanning() noexcept {
-  // Also those of threads that have ended meanwhile: others come to have their records.
+  // Also those of threads that have ended meanwhile: other threads may get their records.
   for_each_record(default_domain, [](thread_record& record, bool) {
     hazard_store& store = record.hazards;
     if (!is_stopped_by_me(store)) return;
@@ -251,8 +246,8 @@ void go_on_scanning() noexcept {
   put_back_what_was_taken();
 }
 
-// The threads that had the other records are no more, and the records are nobody's already. What
-// was not stopped may be torn.
+// The other threads are not in the child, and their records are free already. The lists of scans
+// that were not stopped may be torn.
 void go_on_in_child() noexcept {
   for_each_record(default_domain, [](thread_record& record, bool) {
     hazard_store& store = record.hazards;
@@ -278,20 +273,20 @@ READMOST_EARLY void add_hazards_part() noexcept {
 
 // --- The scan ------------------------------------------------------------------------------------
 
-// Afterwards every slot in which somebody protects what the caller has taken is visible. The
+// Afterwards every slot that protects an object which the caller has taken is visible. The
 // read-modify-write before (K1) is that of take_list().
 void make_protected_visible(thread_record* me) noexcept {
   if (is_mutant(mutant::scan_without_consensus)) return;
   reach_consensus(default_domain, me);
   for_each_present(default_domain, [](const thread_record& record) {
-    // (HP6) Pairs with (E2): behind what its thread published before the report.
+    // (HP6) Pairs with (E2): sees what the thread published before its report.
     static_cast<void>(record.seen.load(at(letter::HP6, platform::acquire)));
     return true;
   });
 }
 
-// The objects that are protected, as a hash table in memory that the thread keeps. Where there is
-// none, or too little because slots have been taken meanwhile, each question looks at all slots.
+// The set of protected objects: a hash table in memory that the thread keeps. Without memory, or if
+// more slots have been taken meanwhile than fit, each query looks at all slots.
 class protected_objects {
  public:
   explicit protected_objects(thread_record* me) noexcept {
@@ -335,7 +330,7 @@ class protected_objects {
     return true;
   }
 
-  // The object's own, or the free one where it would be.
+  // The entry of the object, or the free one where it belongs.
   std::uintptr_t& entry_of(const retired* object) noexcept {
     const std::uintptr_t address = address_of(object);
     std::size_t i = static_cast<std::size_t>(scattered(object) >> shift_);
@@ -343,7 +338,7 @@ class protected_objects {
     return table_[i];
   }
 
-  // A page of them.
+  // One page.
   static constexpr std::size_t smallest_table = 512;
 
   std::uintptr_t* table_ = nullptr;
@@ -351,10 +346,10 @@ class protected_objects {
   std::size_t mask_ = 0;
 };
 
-// In a scan. Deleters retire without scanning, so they do not recurse.
+// Whether the thread is in a scan. Deleters then retire without another scan.
 READMOST_THREAD_LOCAL bool scanning = false;
 
-// Calls move() while no thread forks.
+// Calls move() while no thread is forking.
 template <class Move>
 auto move_lists(thread_record* me, Move move) noexcept {
   if constexpr (platform::forks) {
@@ -369,7 +364,7 @@ auto move_lists(thread_record* me, Move move) noexcept {
 void scan(thread_record* me, bool of_everybody) noexcept {
   if (scanning) return;
   scanning = true;
-  // In the record, where a fork's child finds it.
+  // In the record, where the child of a fork finds it.
   platform::variable<retired*> own{};
   platform::variable<retired*>& left = me != nullptr ? me->hazards.examined : own;
   move_lists(me, [&] {
@@ -396,7 +391,7 @@ void scan(thread_record* me, bool of_everybody) noexcept {
   scanning = false;
 }
 
-// So that others find its list.
+// Marks the record, so that other threads' scans find its list.
 void mark(thread_record& me) noexcept {
   const std::uint64_t mine = std::uint64_t{1} << me.number;
   auto& hazardous = me.home->hazardous;

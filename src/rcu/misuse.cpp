@@ -190,7 +190,7 @@ bool passes_on(const char* symbol) noexcept {
     return std::strncmp(symbol, what, std::strlen(what)) == 0;
   };
   // Into this one the compiler may have inlined a deleter.
-  if (starts_with("_ZN8readmost10rcu_detail15retired_pointer")) return false;
+  if (starts_with("_ZN8readmost6detail15retired_pointer")) return false;
   for (const char* known : {"_ZN8readmost", "_ZNK8readmost", "_ZNSt11scoped_lock",
                             "_ZNSt11unique_lock", "_ZNSt10lock_guard", "_ZNSt3__111scoped_lock",
                             "_ZNSt3__111unique_lock", "_ZNSt3__110lock_guard"}) {

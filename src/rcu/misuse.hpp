@@ -1,4 +1,4 @@
-// Misuse of RCU, told instead of a silent hang or corruption. See docs/rcu.md.
+// Reports of misuse of RCU, instead of a silent hang or corruption. See docs/rcu.md.
 #pragma once
 
 #include <readmost/detail/threads/domain.hpp>
@@ -16,24 +16,25 @@ enum class misuse : std::uint8_t {
   long_section,            // a read section is open for longer than the limit
 };
 
-// Whether misuse is looked for: by READMOST_RCU_CHECK in the environment, or in a build with
-// -DREADMOST_RCU_CHECK. Where it is not, all below do nothing, but for synchronize_inside: that is
-// sure to hang, and costs nothing to find.
+// Whether misuse is checked: by READMOST_RCU_CHECK in the environment, or in a build with
+// -DREADMOST_RCU_CHECK. If not, the functions below do nothing, except for synchronize_inside,
+// which is certain to hang and costs nothing to detect.
 bool checks_misuse() noexcept;
 
-// Says what the calling thread did, and where, once for each kind and place. `caller`: the address
-// to which the library returns to the program, so what asks for it must not be inlined; null where
-// nobody called. No memory is allocated and nothing locked for it. With READMOST_RCU_CHECK=abort
-// does not return from what would hang.
+// Reports what the calling thread did, and where, once for each kind and place. `caller`: the
+// address to which the library returns to the program, so the function that passes it must not be
+// inlined; null if the program did not call. Allocates no memory and takes no lock. With
+// READMOST_RCU_CHECK=abort it does not return from misuse that would hang.
 void report_misuse(misuse what, unsigned domain, const void* caller) noexcept;
 
 // How long a read section may be open before it is reported, in nanoseconds; 0: for ever.
 std::uint64_t section_limit() noexcept;
-// Reports the section that the reader, of any thread, is in, if it is open for longer than that.
+// Reports the section of the reader, which may be another thread, if it is open for longer than
+// that.
 void report_if_long(const thread_record& reader) noexcept;
 
-// For a thread that has just entered its outermost section, and is about to leave it, of a record
-// with section_checked.
+// Called by a thread that has just entered its outermost section, and that is about to leave it, if
+// its record has section_checked.
 void note_entry(thread_record& me, const void* caller) noexcept;
 void note_exit(thread_record& me) noexcept;
 

@@ -1,14 +1,14 @@
-// The slow paths of read sections: threads that are not online, those without a record, and all of
-// them where misuse is looked for.
+// The slow paths of read sections: for threads that are not online or have no record, and for all
+// threads if misuse is checked.
 //
-// Where no thread can be online, since there is no membarrier, a reader pays a fence of its own at
-// each section (stay_visible). Where a record cannot serve, the section is counted in the domain,
-// in one of two phases: there is no memory for a record, a signal interrupted the making of it, the
-// thread is past its exit, or a round is just taking its record out of the index.
+// Without membarrier no thread can be online, and a reader executes a fence at each section
+// (stay_visible). A section that a record cannot note is counted in the domain, in one of two
+// phases: if there is no memory for a record, if a signal interrupted its making, if the thread is
+// past its exit, or while a round takes its record out of the index.
 //
-// A signal handler may cut in between any two instructions and nest a section. Whatever it does to
-// the word `section` it undoes, so that a value loaded before is still right after: a count that it
-// makes at its own nesting goes with that.
+// A signal handler may interrupt at any instruction and nest a section. It undoes all that it does
+// to the word `section`, so a value loaded before it is valid after it: a count that it makes at
+// its own nesting ends with that nesting.
 #include <readmost/detail/rcu/read_section.hpp>
 
 #include "rcu/misuse.hpp"
@@ -41,13 +41,13 @@ std::uint64_t count_in(domain& d) noexcept {
 
 void uncount(domain& d, std::uint64_t section) noexcept {
   const unsigned phase = (section & section_counted_in_second) != 0 ? 1 : 0;
-  // (G8) Pairs with (G9): who sees the count go sees all that was done inside. Who sleeps over it
-  // is not missed, by (O3), which reaches threads without a record as well.
+  // (G8) Pairs with (G9): the section happens before what sees the count lowered. A leader that
+  // sleeps is not missed, by (O3), which reaches threads without a record as well.
   d.counted_sections[phase].fetch_sub(1, at(letter::G8, platform::release));
   wake_drain_sleepers(d);
 }
 
-// To be called behind (G2).
+// To be called after (G2).
 void report_if_left(thread_record& me) noexcept {
   // As (G3).
   platform::light_fence(letter::G3);
@@ -78,13 +78,14 @@ void enter_section_slow(unsigned domain) noexcept {
 
 void confirm_section(thread_record& me) noexcept {
   if (come_online(me) || stay_visible(me)) {
-    // Else threads that come and go could keep a grace period waiting for ever.
+    // Otherwise a stream of new threads could keep a grace period waiting for ever.
     const std::uint64_t section = me.section.load(platform::relaxed);
     if ((section & section_nesting) == 1) report_new_section(me);
     return;
   }
-  // A round is taking the record out of the index. First counted, then, behind (G6), marked so: a
-  // grace period that looks here (G4) and then at the counts sees it in one place at least.
+  // A round is taking the record out of the index. The section is first counted and then, after
+  // (G6), marked as counted: a grace period that looks here (G4) and then at the counts sees it in
+  // at least one place.
   const std::uint64_t counted = count_in(domain_of(me));
   const std::uint64_t section = me.section.load(platform::relaxed);
   me.section.store(section | counted | (section & section_nesting) << section_count_shift,
@@ -102,7 +103,7 @@ void leave_section_slow(unsigned domain) noexcept {
     }
     const std::uint64_t left = unrecorded - 1;
     unrecorded = is_open(left) ? left : 0;
-    // Last: a section that a signal handler opens meanwhile is not to count on it.
+    // Last: a section that a signal handler opens before must not rely on this count.
     if (!is_open(left)) uncount(domains[domain], left);
     return;
   }
@@ -132,7 +133,7 @@ void abandon_sections(thread_record& me) noexcept {
   }
   // (G10) As (G2).
   me.section.store(0, at(letter::G10, platform::release));
-  // Who sleeps over it is woken by the caller.
+  // The caller wakes a leader that sleeps.
   if (is_counted(section)) uncount(domain_of(me), section);
 }
 

@@ -1,4 +1,9 @@
-// What a domain keeps for reclamation, for reclamation.cpp and for who looks at it from outside.
+// The state of reclamation in a domain, and what the parts of reclamation offer each other:
+//   reclamation.cpp      retiring, barriers, settings, statistics
+//   backlog.{hpp,cpp}    the account of what waits; retiring threads wait when it is at its limit
+//   executor.cpp         from the queues to the deleters
+//   reclaimer.cpp        the library's thread; reclaiming in place of it; the end of the process
+//   reclamation_part.cpp exits of threads, and forks
 #pragma once
 
 #include <readmost/detail/rcu/retired.hpp>
@@ -7,43 +12,118 @@
 namespace readmost::detail {
 
 struct reclamation {
-  // Those who retire look here.
+  // Of the reclaimer.
+  enum state : std::uint32_t {
+    not_started,  // at first, and where no thread could be started
+    starting,
+    awake,
+    asleep,
+    closing,  // has to end
+    over,     // the process is ending
+  };
+
+  // Read by all who retire.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{};  // its state
   platform::atomic<bool> in_place{};
   platform::atomic<bool> hurried{};
   platform::atomic<std::uint64_t> most_objects{backlog_limit{}.objects};
   platform::atomic<std::uint64_t> most_bytes{backlog_limit{}.bytes};
-  platform::atomic<std::uint32_t> throttled{};  // threads asleep until the backlog is smaller
+  platform::atomic<std::uint32_t> throttled{};  // threads that wait for a smaller backlog
 
-  // What waits, but for what threads have not counted yet.
+  // The backlog, without what threads have not counted yet.
   alignas(platform::cache_line) platform::atomic<std::int64_t> objects{};
   platform::atomic<std::int64_t> bytes{};
   platform::atomic<std::uint64_t> reclaimed{};
-  platform::atomic<std::uint32_t> reclaimed_some{};  // the word that throttled threads sleep on
-  // What threads without a record have retired.
+  platform::atomic<std::uint32_t> reclaimed_some{};  // the futex word of throttled threads
+  // The queue of threads without a record.
   platform::atomic<retired*> unrecorded_latest{};
 
-  // Barriers take a number; whoever collected after that and reclaimed it all publishes it.
+  // Each barrier takes a number; the executor publishes it when it has reclaimed everything that it
+  // collected after that.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> barriers_wanted{};
   platform::atomic<std::uint32_t> barriers_done{};
-  platform::atomic<std::uint32_t> executor{};  // whether there is one
+  platform::atomic<std::uint32_t> executor{};  // whether there is one: see executor.cpp
 
+  // Closed while lists are moved.
   gate moving;
 
-  // Taken out of the queues by a thread that forked, for the next collection.
+  // Taken from the queues by a thread that forked, for the next collection.
   platform::variable<retired*> early{};
   platform::atomic<bool> has_early{};
 
-  // For the executor.
+  // Accessed by the executor only.
   platform::variable<retired*> current{};
   platform::variable<std::uint64_t> current_grace_period{};
   platform::variable<retired*> done{};
-  platform::variable<std::uint32_t> depth{};  // of reclaim_all() calls, one inside the other
+  platform::variable<std::uint32_t> depth{};  // of nested calls of reclaim_all()
 };
 
 extern reclamation all_reclamation[max_domains];
 
-// Starts the domain's thread, where there is none and one may be had; schedule() does it too.
+inline reclamation& reclamation_of(const domain& d) noexcept {
+  return all_reclamation[number_of(d)];
+}
+
+// --- executor.cpp
+
+// Whether the calling thread is the executor of the domain.
+bool is_executor(const domain& d) noexcept;
+bool is_anything_queued(const domain& d, const reclamation& r) noexcept;
+bool try_execute(domain& d, reclamation& r) noexcept;
+// Waits until the calling thread is the executor.
+void execute(domain& d, reclamation& r) noexcept;
+void stop_executing(domain& d, reclamation& r) noexcept;
+// For the executor: reclaims everything that is queued by now. `wait`: also waits for its grace
+// period. Returns whether there was anything.
+bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
+// For the executor: reclaims what has been through its grace period. False when the process is
+// ending and the thread has to stop.
+bool reclaim_done(reclamation& r) noexcept;
+// In the child of a fork.
+void forget_other_executors(const domain& d, reclamation& r) noexcept;
+
+// --- reclaimer.cpp
+
+// Whether the calling thread is the reclaimer of any domain, or of this one.
+bool is_reclaimer() noexcept;
+bool is_reclaimer(const domain& d) noexcept;
+
+inline bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from,
+                   std::uint32_t to) noexcept {
+  return state.compare_exchange_strong(from, to, platform::relaxed, platform::relaxed);
+}
+
+// Whether there is a reclaimer.
+inline bool runs(const reclamation& r) noexcept {
+  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+  return state == reclamation::starting || state == reclamation::awake ||
+         state == reclamation::asleep;
+}
+
+inline void wake_reclaimer(reclamation& r) noexcept {
+  if (r.reclaimer.load(platform::relaxed) == reclamation::asleep &&
+      change(r.reclaimer, reclamation::asleep, reclamation::awake)) {
+    platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
+  }
+}
+
+// Starts the reclaimer where there is none and one may be had; schedule() does it too.
 void start_reclaimer(domain& d) noexcept;
+// Prepares for exits of threads, for forks and for the end of the process.
+void watch_lives() noexcept;
+// Reclaims in the calling thread, outside of sections and deleters, unless another thread does.
+void reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept;
+// How long a thread sleeps that looks again by itself, in nanoseconds.
+inline constexpr std::uint64_t between_looks = 50'000;
+
+// --- reclamation.cpp
+
+std::uint32_t take_barrier(reclamation& r) noexcept;
+// False when the time is up, or when there is no reclaimer to wait for.
+bool await_barrier(reclamation& r, std::uint32_t barrier, const platform::deadline* until) noexcept;
+
+// --- reclamation_part.cpp
+
+void add_reclamation_part() noexcept;
 
 }  // namespace readmost::detail

@@ -1,4 +1,4 @@
-// Included in src/rcu/reclamation.cpp, in its unnamed namespace.
+// Included in src/rcu/executor.cpp, in its unnamed namespace.
 
 // forgets_a_queue. `first`: where the list begins, which is not left empty.
 platform::variable<retired*>* append_all_queues_but_the_last(

@@ -1,10 +1,11 @@
-// What bravo<Lock> does: readers' slots, the bias, revocation. bravo.hpp has the contract.
+// The implementation of bravo<Lock>: readers' slots, the bias, revocation. The contract is in
+// bravo.hpp.
 #pragma once
 
 #include <chrono>
 #include <readmost/detail/bravo/bias_policies.hpp>
 #include <readmost/detail/bravo/visible_readers.hpp>
-#include <readmost/detail/bravo/writer_mutex.hpp>
+#include <readmost/detail/threads/mutex.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -22,7 +23,7 @@ struct no_writers_queue {
   static void unlock() noexcept {}
 };
 
-// The lock; bravo.hpp has its contract. Policy: see bravo_policy there.
+// Policy: see bravo_policy in bravo.hpp.
 template <class Lock, class Policy>
 class basic_bravo {
   static constexpr bool over_mutex = !has_shared_mode<Lock>;
@@ -33,8 +34,8 @@ class basic_bravo {
     requires(sizeof...(Arguments) > 0)
   constexpr explicit basic_bravo(Arguments&&... arguments)
       : underlying_(std::forward<Arguments>(arguments)...) {}
-  // Precondition: nobody holds it, and every call of unlock() has returned: readers may enter
-  // through their slots before it does.
+  // Precondition: no thread holds the lock, and every call of unlock() has returned (readers may
+  // enter through their slots before it returns).
   ~basic_bravo() = default;
   basic_bravo(const basic_bravo&) = delete;
   basic_bravo& operator=(const basic_bravo&) = delete;
@@ -54,7 +55,7 @@ class basic_bravo {
         });
   }
 
-  // False when somebody holds the lock; then it is biased as before.
+  // False if a thread holds the lock; then the bias is as before.
   [[nodiscard]] bool try_lock() noexcept(noexcept(std::declval<Lock&>().try_lock())) {
     return enter_alone(
         at_once, [](auto& queue) { return queue.try_lock(); },
@@ -92,7 +93,7 @@ class basic_bravo {
     }
   }
 
-  // --- until a point in time, where Lock can ---------------------------------------------------
+  // --- timed, if Lock is ------------------------------------------------------------------------
 
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait)
@@ -128,9 +129,9 @@ class basic_bravo {
            });
   }
 
-  // --- besides ---------------------------------------------------------------------------------
+  // --- extensions ------------------------------------------------------------------------------
 
-  // For what only the underlying lock offers. What is done to it directly passes the readers by.
+  // For members that only the underlying lock has. Readers do not notice its being locked.
   Lock& underlying() noexcept { return underlying_; }
   const Lock& underlying() const noexcept { return underlying_; }
 
@@ -141,14 +142,14 @@ class basic_bravo {
   // The values of `word_`.
   static constexpr std::uint32_t unbiased = 0;
   static constexpr std::uint32_t biased = 1;
-  // Unbiased, and no reader may set the bias: a writer has taken it away and is not gone yet.
+  // Unbiased, and no reader may set the bias: the writer that revoked it has not left yet.
   static constexpr std::uint32_t barred = 2;
 
   static constexpr std::uint64_t slice = 1'000'000;
   static constexpr auto never = [] { return false; };
   static constexpr auto at_once = [] { return true; };
 
-  // --- What a slot says ---
+  // --- Contents of a slot ---
   static constexpr std::uint64_t one_hold =
       Policy::by_consensus ? std::uint64_t{1} << number_shift : 1;
   static constexpr std::uint64_t all_holds =
@@ -157,14 +158,14 @@ class basic_bravo {
   std::uint64_t address() const noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
   }
-  // But for the holds.
+  // Without the count of holds.
   std::uint64_t held_by(const visible_reader& reader) const noexcept {
     return Policy::by_consensus ? address() : reader.number | address();
   }
-  // An address with more bits than a slot has for it would be taken for another.
+  // An address with more bits than a slot has would be taken for another one.
   bool may_be_biased() const noexcept { return (address() & ~lock_in_slot) == 0; }
 
-  // --- Where the slots of a reader are ---
+  // --- The slots of a reader ---
 
   std::uint32_t hash(const visible_reader& reader) const noexcept {
     return mix32(Policy::spreads_threads ? address()
@@ -190,7 +191,7 @@ class basic_bravo {
   }
   std::size_t eighth() const noexcept { return home_slot(this); }
 
-  // Calls visit(slot) for each slot where a hold of the reader is looked for, the likeliest first,
+  // Calls visit(slot) for each slot that may contain a hold of the reader, the likeliest first,
   // until it returns true.
   template <class Visit>
   bool any_slot(const visible_reader& reader, Visit visit) noexcept {
@@ -232,15 +233,15 @@ class basic_bravo {
   attempt publish(visible_slot& slot, visible_reader& reader) noexcept {
     const std::uint64_t mine = held_by(reader);
     std::uint64_t found = 0;
-    // Counted first: a signal handler that finds this thread's hold in the slot releases its own
-    // there.
+    // Counted first: a signal handler that locks again finds this thread's hold in the slot and
+    // releases its own there.
     ++reader.holds;
     platform::signal_fence();
     bool published = false;
     if constexpr (Policy::by_consensus) {
       found = slot.load(platform::relaxed);
       if (found == 0) {
-        // (BR15) As (BR7), of what the slot said before.
+        // (BR15) As (BR7), for the previous hold of the slot.
         slot.store(mine, at(letter::BR15, platform::release));
         // (BR16) Light fence: the slot before the looks at the bias and the own mode. Made a full
         // one by the heavy fence (H) in consensus.cpp, by a report (E1, E2) or by coming online
@@ -249,8 +250,8 @@ class basic_bravo {
         published = true;
       }
     } else {
-      // (BR1) Pairs with (BR7) of the slot's last reader, whose section is thus over to whom sees
-      // what (BR5), (BR6) put here.
+      // (BR1) Pairs with (BR7) of the slot's last reader: its section happens before whatever reads
+      // a value that (BR5) or (BR6) stores here.
       published = slot.compare_exchange_strong(found, mine, at(letter::BR1, platform::acquire),
                                                platform::relaxed);
       // (BR2) The slot before the look at the bias. Pairs with (BR9).
@@ -258,13 +259,13 @@ class basic_bravo {
     }
     if (published) [[likely]] {
       if (may_stay()) [[likely]] {
-        // (BR5) As in nest(). Without a hold until here: a signal handler that finds the slot may
-        // not count on it.
+        // (BR5) As in nest(). Up to here the slot had no hold, so that a signal handler that found
+        // it did not rely on it.
         slot.store(mine + one_hold, at(letter::BR5, platform::release));
         if constexpr (Policy::bias::counts_reads) count_read(reader);
         return attempt::entered;
       }
-      // (BR4) As (BR7), of the slot's last reader. A writer may have taken this for a hold.
+      // (BR4) As (BR7), for the slot's last reader. A writer may have taken this for a hold.
       slot.store(0, at(letter::BR4, platform::release));
       platform::signal_fence();
       --reader.holds;
@@ -284,7 +285,7 @@ class basic_bravo {
     ++reader.reads[mine];
   }
 
-  // Whether the bias is still set, and, where that matters, writers know of this thread.
+  // Whether the bias is still set and, with own slots, writers include this thread in rounds.
   bool may_stay() const noexcept {
     if (is_mutant(mutant::bravo_without_recheck)) return true;
     // (BR3) Pairs with (BR8), (BR11), (BR12): what the last writer wrote is visible.
@@ -293,10 +294,10 @@ class basic_bravo {
            is_mutant(mutant::bravo_mode_unchecked);
   }
 
-  // Once more in a slot that has this lock of this thread already.
+  // Adds a hold to a slot that already has one of this lock and thread.
   static bool nest(visible_slot& slot, std::uint64_t found, std::uint64_t mine) noexcept {
     if ((found & ~all_holds) != mine || (found & all_holds) == 0 || is_full(found)) return false;
-    // (BR5) As (BR7), of the slot's last reader: this is read in its place.
+    // (BR5) As (BR7), for the slot's last reader: a writer may read this store instead of that one.
     slot.store(found + one_hold, at(letter::BR5, platform::release));
     return true;
   }
@@ -305,7 +306,7 @@ class basic_bravo {
     return (slot & all_holds) == all_holds;
   }
 
-  // Takes one hold out of the slot, if it is of this lock and thread.
+  // Removes one hold from the slot if it belongs to this lock and thread.
   bool unnest(visible_slot& slot, visible_reader& reader) noexcept {
     const std::uint64_t found = slot.load(platform::relaxed);
     if ((found & ~all_holds) != held_by(reader) || (found & all_holds) == 0) return false;
@@ -314,7 +315,7 @@ class basic_bravo {
       slot.store(found - one_hold, at(letter::BR6, platform::release));
       return true;
     }
-    // (BR7) Pairs with (BR10): the writer that finds the slot free is behind this section.
+    // (BR7) Pairs with (BR10): this section happens before a writer that finds the slot free.
     slot.store(0, at(letter::BR7, platform::release));
     platform::signal_fence();
     --reader.holds;
@@ -350,8 +351,7 @@ class basic_bravo {
     return any_slot(reader, [&](visible_slot& slot) { return unnest(slot, reader); });
   }
 
-  // A thread that holds the lock through a slot shares it once more, whatever is about: no writer
-  // can be inside.
+  // A thread that holds the lock through a slot may always share it again: no writer can be inside.
   bool nest_in_own_slot(visible_reader& reader) noexcept {
     if (reader.holds == 0 || is_mutant(mutant::bravo_blocks_recursion)) return false;
     const std::uint64_t mine = held_by(reader);
@@ -370,8 +370,8 @@ class basic_bravo {
     return any_slot(reader, [&](const visible_slot& usual) { return &usual == &slot; });
   }
 
-  // A slot counts to seven. Further holds go into any slot that is free or has been taken for that
-  // before; they are released first, by looking through all slots.
+  // A slot counts up to seven holds. Further holds go into any slot that is free or has been taken
+  // for this purpose before. They are released first, by a search through all slots.
   [[gnu::noinline, gnu::cold]] bool nest_elsewhere(visible_reader& reader) noexcept {
     const std::uint64_t mine = held_by(reader);
     const slots_now in = table_.newest();
@@ -421,7 +421,7 @@ class basic_bravo {
     });
   }
 
-  // By another slot, or by `take` of the underlying lock.
+  // Enters through another slot, or by take(), which takes the underlying lock.
   template <class Take>
   bool share_otherwise(Take take) {
     visible_reader* reader = known_reader();
@@ -441,8 +441,8 @@ class basic_bravo {
       return false;
     }
     if constexpr (over_mutex) {
-      // The holds are written by who has the mutex.
-      // Last: from here on a signal handler of this thread shares it.
+      // Written only by the thread that has the mutex. `mutex_reader_` comes last: from there on a
+      // signal handler of this thread shares the mutex.
       mutex_holds_ = 1;
       platform::signal_fence();
       if (reader != nullptr) mutex_reader_.store(reader->record, platform::relaxed);
@@ -451,7 +451,7 @@ class basic_bravo {
     return true;
   }
 
-  // One that is known only now, that is not online, or whose first slot is taken.
+  // For a reader that has just become known, is not online, or whose first slot is taken.
   bool enter_through_other_slot(visible_reader& reader, bool is_new) noexcept {
     if constexpr (Policy::by_consensus) {
       if (!is_online(my_record())) {
@@ -482,11 +482,11 @@ class basic_bravo {
   }
 
   asker asking(visible_reader* reader) const noexcept {
-    // Over a mutex a reader saves others the wait for it.
+    // Over a mutex, a read through a slot also saves other threads the wait for the mutex.
     return {reader, address(), eighth(), over_mutex ? 5 * Policy::saved : Policy::saved};
   }
 
-  // Precondition: the calling thread holds the underlying lock, be it for reading.
+  // Precondition: the calling thread holds the underlying lock, at least for reading.
   void consider_bias(visible_reader* reader) noexcept {
     if (word_.load(platform::relaxed) != unbiased || !may_be_biased()) return;
     if (!bias_.is_due(asking(reader))) return;
@@ -494,13 +494,13 @@ class basic_bravo {
       if (reader == nullptr || !come_online(my_record())) return;
     }
     if constexpr (Policy::writers_queue) {
-      // Not while a writer revokes, which may be at it already.
+      // Not while a writer revokes, which may have begun already.
       std::uint32_t expected =
           READMOST_VARIANT(bravo_bias_while_barred, unbiased, word_.load(platform::relaxed));
       word_.compare_exchange_strong(expected, biased, at(letter::BR8, platform::release),
                                     platform::relaxed);
     } else {
-      // (BR8) Pairs with (BR3): what the last writer wrote, which came before this hold.
+      // (BR8) Pairs with (BR3): what the last writer wrote happens before this hold.
       word_.store(biased, at(letter::BR8, platform::release));
     }
   }
@@ -513,7 +513,7 @@ class basic_bravo {
     }
   }
 
-  // A reader that has the mutex shares it with itself.
+  // A reader that has the mutex takes another hold of it.
   bool nest_in_mutex(const visible_reader& reader) noexcept {
     if (mutex_reader_.load(platform::relaxed) != reader.record ||
         is_mutant(mutant::bravo_blocks_recursion)) {
@@ -529,7 +529,7 @@ class basic_bravo {
         --mutex_holds_;
         return;
       }
-      // First: from here on a signal handler of this thread shares it no more.
+      // First: from here on a signal handler of this thread no longer shares the mutex.
       mutex_reader_.store(nullptr, platform::relaxed);
       platform::signal_fence();
       mutex_holds_ = 0;
@@ -541,8 +541,8 @@ class basic_bravo {
 
   // --- Writers ---
 
-  // `queue` and `take` take the writers' queue and the underlying lock, or return false; so does
-  // this, and then all is as before.
+  // queue() takes the writers' queue, take() the underlying lock; each returns whether it did. If
+  // one did not, this returns false and the lock is as before.
   template <class GivesUp, class Queue, class Take>
   bool enter_alone(GivesUp gives_up, [[maybe_unused]] Queue queue, Take take) {
     if constexpr (Policy::writers_queue) {
@@ -554,7 +554,7 @@ class basic_bravo {
         undone.give_back_bias = true;
       }
       if (!take()) return false;
-      // Meanwhile somebody may have set it who was inside.
+      // A reader inside may have set the bias meanwhile.
       if (!was_biased && !find_nobody_in_slots(gives_up)) return false;
       undone.lock = nullptr;
       return true;
@@ -563,7 +563,8 @@ class basic_bravo {
     }
   }
 
-  // Precondition: the calling thread has the underlying lock. If false, it has it no more.
+  // Precondition: the calling thread has the underlying lock. If this returns false, it no longer
+  // has.
   template <class GivesUp>
   bool find_nobody_in_slots(GivesUp gives_up) {
     if (word_.load(platform::relaxed) != biased) {
@@ -575,12 +576,12 @@ class basic_bravo {
     return false;
   }
 
-  // Of a writer that has the queue, at the end of the scope: also when the underlying lock throws.
+  // Undoes the steps of a writer that has the queue, also when the underlying lock throws.
   struct backing_out {
     explicit backing_out(basic_bravo& of) noexcept : lock(&of) {}
     ~backing_out() {
       if (lock == nullptr) return;
-      // (BR11) No writer can be inside: they come this way.
+      // (BR11) As (BR8). No writer can be inside, since this one has the queue.
       if (give_back_bias) lock->word_.store(biased, at(letter::BR11, platform::release));
       lock->queue_.unlock();
     }
@@ -591,8 +592,9 @@ class basic_bravo {
     bool give_back_bias = false;
   };
 
-  // Takes the bias away and waits until nobody holds the lock through a slot. False, and the lock
-  // biased as before, when `gives_up` says so first. Precondition: no other writer can be here.
+  // Revokes the bias and waits until no thread holds the lock through a slot. Returns false, with
+  // the lock biased as before, when gives_up() returns true first. Precondition: no other writer is
+  // here.
   template <class GivesUp>
   bool revoke(GivesUp gives_up) noexcept {
     const std::uint64_t began = Policy::bias::times_revocations ? platform::now() : 0;
@@ -601,7 +603,7 @@ class basic_bravo {
     const bool gone = is_mutant(mutant::bravo_without_scan) || await_departures(gives_up, waited);
     const std::uint64_t ended = Policy::bias::times_revocations ? platform::now() : 0;
     bias_.revoked(asking(known_reader()), {began, ended, waited});
-    // (BR11) Release as (BR8): this is read in its place.
+    // (BR11) As (BR8): a reader may read this store instead of that one.
     if (!gone) word_.store(biased, at(letter::BR11, platform::release));
     return gone;
   }
@@ -614,8 +616,8 @@ class basic_bravo {
         return are_free(slots, count, gives_up, waited);
       });
     } else {
-      // (BR9) The bias before the slots. Pairs with (BR2): either the reader finds the bias gone,
-      // or its slot is seen here.
+      // (BR9) The bias before the slots. Pairs with (BR2): either the reader finds the bias
+      // cleared, or this thread finds its slot.
       platform::full_fence_after_rmw(letter::BR9);
       return table_.for_each_array([&](visible_slot* slots, std::size_t count) {
         return are_free(slots, count, gives_up, waited);
@@ -641,13 +643,12 @@ class basic_bravo {
     return true;
   }
 
-  // The readers' word first: what follows is written by writers and slow readers. A slot has no
+  // First the word that readers load; only writers and slow readers write the rest. A slot has no
   // room for the low bits of an address.
   alignas(8) platform::atomic<std::uint32_t> word_{unbiased};
   [[no_unique_address]] typename Policy::bias bias_;
-  [[no_unique_address]] std::conditional_t<Policy::writers_queue, writer_mutex, no_writers_queue>
-      queue_;
-  // Over a mutex: which reader has it, and how often. A shared mode would know by itself.
+  [[no_unique_address]] std::conditional_t<Policy::writers_queue, mutex, no_writers_queue> queue_;
+  // Over a mutex: the reader that has it, and the number of its holds.
   [[no_unique_address]] std::conditional_t<over_mutex, platform::variable<std::uint32_t>, nothing>
       mutex_holds_{};
   [[no_unique_address]] std::conditional_t<over_mutex, platform::atomic<const thread_record*>,

@@ -1,38 +1,39 @@
-// When a bravo lock is biased towards readers: the policies, each the lock's member.
+// Policies that decide when a bravo lock is biased towards readers; each is a member of its lock.
 //
 // Being biased saves something at every read and costs the next writer a revocation. All accesses
-// are relaxed and may lose an update to a race: these are hints. What a policy has:
+// are relaxed and may lose an update to a race: these are hints. A policy has these members:
 //
 //   times_revocations   revoked() is told when the revocation began and ended
 //   counts_reads        readers count the reads through a slot
-//   is_due(who)         a slow reader of an unbiased lock: shall it set the bias?
-//   revoked(who, cost)  a writer took the bias away
+//   is_due(who)         whether a slow reader of an unbiased lock sets the bias
+//   revoked(who, cost)  a writer has revoked the bias
 //   wrote()             a writer found the lock unbiased
-//   is_kept()           a writer that took the bias away leaves: shall it set it again?
+//   is_kept()           whether a writer that revoked the bias sets it again when it leaves
 #pragma once
 
 #include <readmost/detail/bravo/visible_readers.hpp>
+#include <readmost/detail/threads/account.hpp>
 
 namespace readmost::detail {
 
-// Who asks, for which lock.
+// The thread that asks a policy, and the lock that it asks for.
 struct asker {
-  visible_reader* reader;  // null: not known
+  visible_reader* reader;  // null: it has none
   std::uint64_t lock;
-  std::size_t eighth;  // of all locks, in which this one is
-  std::int32_t saved;  // by a read through a slot, in nanoseconds
+  std::size_t eighth;  // of all locks: the one that this lock belongs to
+  std::int32_t saved;  // nanoseconds, by a read through a slot
 };
 
-// In nanoseconds: on the clock, and how long the writer waited for readers.
+// In nanoseconds: times on the clock, and how long the writer waited for readers.
 struct revocation_cost {
   std::uint64_t began;
   std::uint64_t ended;
   std::uint64_t waited;
 };
 
-// The paper's: after a revocation no bias for N times as long as that took, so that a writer is
-// slowed by 1/(N + 1) at most. `Every`: a thread looks at the clock, which costs more than a read
-// lock, at one of so many slow reads only.
+// The paper's policy: no bias after a revocation for N times as long as that took, so that a writer
+// is slowed by 1/(N + 1) at most. Reading the clock costs more than a read lock, so a thread does
+// it at one in `Every` slow reads only.
 template <std::uint64_t N = 9, std::uint32_t Every = 1>
 class inhibited_bias {
  public:
@@ -54,8 +55,8 @@ class inhibited_bias {
   platform::atomic<std::uint64_t> until_{0};
 };
 
-// The paper's early prototype: one of so many slow reads sets the bias, drawn by Marsaglia's
-// xorshift.
+// The paper's early prototype: one slow read in `OneOf`, drawn by Marsaglia's xorshift, sets the
+// bias.
 template <std::uint32_t OneOf = 100>
 class drawn_bias {
  public:
@@ -77,7 +78,7 @@ class drawn_bias {
   static bool is_kept() noexcept { return false; }
 };
 
-// Biased whenever anybody may say so: for tests, and to see what revocations cost.
+// Biased whenever possible: for tests, and to measure revocations.
 class eager_bias {
  public:
   static constexpr bool times_revocations = false;
@@ -89,12 +90,9 @@ class eager_bias {
   static bool is_kept() noexcept { return true; }
 };
 
-// An account in nanoseconds, as src/lock/bias.hpp has it: credited what each read saved or would
-// have saved, debited what each write paid or would have paid, a scan of the table at `least_cost`
-// however long that is. Bias is given when the balance is well above nothing and taken when it
-// falls below, so what revocations cost hardly exceeds what readers saved. A writer that leaves a
-// lock with a good balance sets the bias itself: no reader has to earn it anew. No clock is read
-// but by a writer that waits.
+// By an account (threads/account.hpp). A write's debit includes a scan of the table at
+// `least_cost`, however long that takes. A writer that leaves a lock with a good balance sets the
+// bias itself, so that no reader has to earn it anew. Only a writer that waits reads a clock.
 class weighed_bias {
  public:
   static constexpr bool times_revocations = false;
@@ -108,65 +106,55 @@ class weighed_bias {
     left = accounts ? reads_per_account - 1 : left - 1;
     const std::uint32_t passed = take_reads(who);
     if (!accounts && passed == 0) return false;
-    // Of several readers each pays for the line that the last one had.
+    // When readers alternate, each fetches the line from the one before.
     const auto me = static_cast<std::uint16_t>(reader->number >> number_shift);
     if (last_reader_.load(platform::relaxed) != me) {
       who.saved = who.saved * among_others / alone;
       last_reader_.store(me, platform::relaxed);
     }
-    add(static_cast<std::int32_t>(passed + (accounts ? reads_per_account : 0)) * who.saved);
-    if (balance_.load(platform::relaxed) < enough_for_bias) return false;
+    bias::add(balance_,
+              static_cast<std::int32_t>(passed + (accounts ? reads_per_account : 0)) * who.saved);
+    if (!bias::is_earned(balance_)) return false;
     ever_biased_.store(1, platform::relaxed);
     return true;
   }
 
   void revoked(asker who, revocation_cost of) noexcept {
-    // Who waits keeps others waiting.
-    const std::uint64_t waited = of.waited < 10'000 ? of.waited : 10'000;
-    const std::uint64_t cost = least_cost + 2 * waited;
+    const std::uint32_t cost =
+        least_cost + static_cast<std::uint32_t>(bias::cost_of_wait(of.waited));
     const std::uint64_t before = cost_.load(platform::relaxed);
-    cost_.store(static_cast<std::uint16_t>((7 * before + cost) / 8), platform::relaxed);
+    cost_.store(static_cast<std::uint16_t>(bias::moved_towards(before, cost)), platform::relaxed);
     const std::uint32_t read = who.reader != nullptr ? take_reads(who) : 0;
-    add(static_cast<std::int32_t>(read) * who.saved - static_cast<std::int32_t>(cost));
+    bias::add(balance_,
+              static_cast<std::int32_t>(read) * who.saved - static_cast<std::int32_t>(cost));
   }
-  // What a revocation has cost of late; that ages, or one bad spell would last for ever.
+  // Debits the recent cost of a revocation. That figure ages, or one bad spell would last for ever.
   void wrote() noexcept {
     const std::uint32_t cost = cost_.load(platform::relaxed);
     if (cost > least_cost) cost_.store(static_cast<std::uint16_t>(cost - 1), platform::relaxed);
-    add(-static_cast<std::int32_t>(cost));
+    bias::add(balance_, -static_cast<std::int32_t>(cost));
   }
-  bool is_kept() const noexcept { return balance_.load(platform::relaxed) >= 0; }
+  bool is_kept() const noexcept { return bias::is_worth_keeping(balance_); }
 
  private:
-  // A prime, so that of locks that are read in turns none is overlooked.
+  // A prime, so that no lock is overlooked when several are read in turn.
   static constexpr std::uint32_t reads_per_account = 7;
-  static constexpr std::uint32_t reads_credited_at_once = 4'096;
   static constexpr std::int32_t alone = 2;
   static constexpr std::int32_t among_others = 5;
-  static constexpr std::int32_t enough_for_bias = 2'000;
-  static constexpr std::int32_t highest = 20'000;
-  static constexpr std::int32_t lowest = -6'000;
-  // Of a revocation that finds nobody: the scan.
+  // The cost of a revocation that finds no reader: the scan.
   static constexpr std::uint32_t least_cost = 150;
 
-  // What the thread has read through slots since its last account. A lock that was never biased has
-  // the address of one that is no more.
+  // The number of reads through slots since the thread last accounted for them. Those of a lock
+  // that was never biased were reads of an earlier lock at the same address.
   std::uint32_t take_reads(const asker& who) const noexcept {
     if (who.reader->lock_read[who.eighth] != who.lock) return 0;
     const std::uint32_t reads = who.reader->reads[who.eighth];
     who.reader->reads[who.eighth] = 0;
     if (ever_biased_.load(platform::relaxed) == 0) return 0;
-    return reads < reads_credited_at_once ? reads : reads_credited_at_once;
+    return reads < bias::reads_credited_at_once ? reads : bias::reads_credited_at_once;
   }
 
-  void add(std::int32_t amount) noexcept {
-    const std::int32_t old = balance_.load(platform::relaxed);
-    std::int32_t balance = old + amount;
-    balance = balance > highest ? highest : balance < lowest ? lowest : balance;
-    if (balance != old) balance_.store(static_cast<std::int16_t>(balance), platform::relaxed);
-  }
-
-  platform::atomic<std::int16_t> balance_{0};
+  bias::account balance_{0};
   platform::atomic<std::uint16_t> cost_{300};
   platform::atomic<std::uint16_t> last_reader_{0};
   platform::atomic<std::uint8_t> ever_biased_{0};

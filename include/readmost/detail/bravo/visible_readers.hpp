@@ -1,9 +1,9 @@
-// The table of visible readers (BRAVO 3): where a thread says which lock it holds for reading,
-// so that a lock needs no memory of its own for that. See bravo.hpp for the lock.
+// The table of visible readers (BRAVO 3): threads note there which locks they hold for reading, so
+// that a lock needs no memory of its own for that. The lock is in bravo.hpp.
 //
-// A slot names the lock and the reader, so who releases finds its hold again without a token, and
-// who locks again without asking anybody: no other thread changes a slot while a reader has it.
-// Slots are never unmapped: a writer may look into each at any time.
+// A slot names the lock and the reader. So a thread that unlocks, or locks again, finds its hold
+// without a token: no other thread changes a slot while a reader holds it. Slots are never
+// unmapped: a writer may look into each at any time.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -13,9 +13,9 @@ namespace readmost::detail {
 
 // --- Slots --------------------------------------------------------------------------------------
 
-// Free: 0. Held: the lock's address in 45 bits in the middle; in a slot that all threads share, the
-// reader's number in the 16 above, and how often it holds the lock in the 3 below; in a slot of the
-// reader's own, that count above.
+// Free: 0. Held: the middle 45 bits are the lock's address. In a slot that all threads share, the
+// upper 16 bits are the reader's number and the lower 3 count its holds of the lock; in a slot of
+// the reader's own, the upper 16 bits count its holds.
 using visible_slot = platform::atomic<std::uint64_t>;
 
 inline constexpr unsigned number_shift = 48;
@@ -30,28 +30,29 @@ constexpr bool names(std::uint64_t slot, std::uint64_t lock) noexcept {
 
 inline constexpr std::size_t slots_in_line = platform::cache_line / sizeof(visible_slot);
 
-// Slots that one thread has for itself: it publishes there by plain stores.
+// Slots of one thread, which publishes there by plain stores.
 struct alignas(platform::cache_line) own_slots {
   visible_slot slot[slots_in_line]{};
 };
 
-// What a thread knows of itself as a reader. Nobody else looks into it.
+// State of a thread as a reader; accessed only by that thread.
 struct visible_reader {
-  // Whose number it is: the calling thread's in the default domain. Otherwise all of this is void.
+  // The thread's record in the default domain, to which the number belongs. If it is another, the
+  // rest of this state is not valid.
   const thread_record* record;
-  const thread_record* refused;  // its number is too high, or there was no memory
-  std::uint64_t number;          // shifted to its place in a slot; not 0
+  const thread_record* refused;  // a record whose number is too high, or lacks memory for slots
+  std::uint64_t number;          // shifted to its position in a slot; not 0
   own_slots* own;
   std::uint32_t mixed_number;
-  // Slots that this thread holds. Counted before it takes one and after it has released one, for
-  // signal handlers.
+  // The number of slots that this thread holds. Raised before it takes one and lowered after it has
+  // released one, for signal handlers.
   std::uint32_t holds;
-  // Among these such as are not where they are looked for first: see bravo::nest_elsewhere().
+  // Those of them that are not in a usual place: see basic_bravo::nest_elsewhere().
   std::uint32_t holds_elsewhere;
-  // Of all slow reads, for policies that look at some only.
+  // All slow reads, for policies that consider only some of them.
   std::uint32_t slow_reads;
-  // By eighths of the locks, for policies that weigh: slow reads until the next account, and which
-  // lock was last read through a slot, so often.
+  // For policies that keep an account, by eighths of the locks: slow reads until the next
+  // accounting, the lock that was last read through a slot, and the number of those reads.
   std::uint32_t until_account[8];
   std::uint64_t lock_read[8];
   std::uint32_t reads[8];
@@ -59,14 +60,14 @@ struct visible_reader {
 
 extern READMOST_THREAD_LOCAL visible_reader this_reader;
 
-// Null for a thread that is not known as a reader, not yet or, at its exit, not any more.
+// Null for a thread that is not known as a reader: not yet, or at its exit no longer.
 inline visible_reader* known_reader() noexcept {
   visible_reader& reader = this_reader;
   return reader.record == own_records[0] ? &reader : nullptr;
 }
 
-// Makes the calling thread known. Null when it is exiting, when there is no memory or when there
-// are more than 65,535 threads.
+// Makes the calling thread known as a reader. Returns null if it is exiting, if there is no memory,
+// or if there are more than 65,535 threads.
 [[gnu::cold]] visible_reader* introduce_reader() noexcept;
 
 // Mix32 of SplittableRandom (Steele, Lea, Flood, OOPSLA 2014), the paper's hash: all bits of the
@@ -79,14 +80,15 @@ constexpr std::uint32_t mix32(std::uint64_t z) noexcept {
 
 // --- Scans --------------------------------------------------------------------------------------
 
-// How a scan compares: slot by slot, or several at once.
+// The instructions by which a scan compares slots: one by one, or several at once.
 enum class scan_with : std::uint8_t { scalar, sse2, avx2, avx512, neon };
 bool is_available(scan_with kernel) noexcept;
-// The fastest here; found out once.
+// The fastest on this processor; determined once.
 scan_with best_scan() noexcept;
 
-// The first slot from `from` on, of `count`, that names the lock, or `count`. Behind the sections
-// of all readers whose slots it found to be free of the lock. `count` is a multiple of 8.
+// Returns the first slot from `from` on that names the lock, or `count`. Acquires: what readers did
+// under the lock, whose slots no longer name it, happens before the return. `count` is a multiple
+// of 8.
 std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t count,
                       std::uint64_t lock, scan_with kernel) noexcept;
 
@@ -94,28 +96,28 @@ std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t c
 
 struct slot_array {
   platform::variable<visible_slot*> slots{};
-  platform::variable<std::uint32_t> mask{};  // how many, a power of two, less one
+  platform::variable<std::uint32_t> mask{};  // their number, a power of two, minus 1
   platform::variable<slot_array*> older{};
 };
 
-// A table that grows: readers use the newest array, scans visit all, none is ever unmapped.
+// A table that grows: readers use the newest array, scans visit all of them; none is ever unmapped.
 class growing_table {
  public:
-  // The first array; the others are twice as large as the one before, up to `most` slots. It grows
-  // once as many readers as it has slots have found theirs taken, within 10 ms.
+  // Each array is twice as large as the one before, up to `most` slots. The table grows when,
+  // within 10 ms, as many readers have found their slot taken as the newest array has slots.
   constexpr growing_table(slot_array& first, std::uint32_t most) noexcept
       : newest_(&first), most_(most) {}
 
   const slot_array& newest() const noexcept {
-    // (BR13) Pairs with (BR14): the array is filled, and so are those before it.
+    // (BR13) Pairs with (BR14): the array is complete, and so are those before it.
     return *newest_.load(at(letter::BR13, platform::acquire));
   }
 
-  // A reader has found its slot taken by another.
+  // Called when a reader finds its slot taken by another.
   [[gnu::cold]] void note_collision() noexcept;
-  // Makes the newest array at least so large, if there is memory.
+  // Adds arrays until the newest is at least so large, if there is memory.
   [[gnu::cold]] void grow_to(std::uint32_t slots) noexcept;
-  // In a fork's child: nobody does.
+  // In the child of a fork: the thread that made it grow is not there.
   void stop_growing() noexcept { growing_.store(0, platform::relaxed); }
   void limit_to(std::uint32_t most) noexcept { most_.store(most, platform::relaxed); }
 
@@ -129,8 +131,8 @@ class growing_table {
   platform::atomic<std::uint64_t> since_{0};
 };
 
-// What a policy names as its table. Each tells where the slots are, to readers (`newest`) and to
-// writers (`for_each_array`, until visit() is false).
+// The tables that a policy may name. Each has the slots for readers (`newest`) and for writers
+// (`for_each_array`, which stops when visit() returns false).
 struct slots_now {
   visible_slot* slots;
   std::uint32_t mask;
@@ -139,7 +141,7 @@ struct slots_now {
 inline constexpr std::uint32_t slots_of_the_paper = 4096;
 extern visible_slot paper_slots[slots_of_the_paper];
 
-// The paper's: 4096 slots for all locks of the process.
+// The paper's table: 4096 slots for all locks of the process.
 struct shared_table_of_4096 {
   static slots_now newest() noexcept { return {paper_slots, slots_of_the_paper - 1}; }
   template <class Visit>
@@ -149,7 +151,7 @@ struct shared_table_of_4096 {
   static void note_collision() noexcept {}
 };
 
-// One of those that grow.
+// A table that grows.
 template <growing_table& Table>
 struct table_that_grows {
   static slots_now newest() noexcept {
@@ -167,12 +169,12 @@ struct table_that_grows {
   static void note_collision() noexcept { Table.note_collision(); }
 };
 
-// For all locks of the process: 256 slots per CPU at first, 1024 at most.
+// The table of the process: 256 slots per CPU at first, 1024 at most.
 extern growing_table process_table;
 using shared_growing_table = table_that_grows<process_table>;
 
-// For one lock alone: large locks that disturb no other (the ideal in BRAVO, Fig. 1). Not told
-// of forks.
+// A table of one lock: large locks that do not disturb each other (the ideal in BRAVO, Fig. 1). Not
+// notified of forks.
 template <std::uint32_t Slots = slots_of_the_paper>
 class private_table {
  public:
@@ -190,16 +192,16 @@ class private_table {
 
 // --- Own slots ----------------------------------------------------------------------------------
 
-// Brings about that each thread that published in its own slots before either is seen there, or
-// sees what the caller wrote before (with a read-modify-write): consensus
-// (src/threads/consensus.cpp). Returns how long that took, in nanoseconds.
+// Reaches consensus (src/threads/consensus.cpp): afterwards each thread that publishes in its own
+// slots is either visible there or sees what the caller wrote before (by a read-modify-write).
+// Returns the nanoseconds that it took.
 std::uint64_t make_own_slots_visible() noexcept;
 
 bool visit_own_slots(bool (*visit)(void* context, visible_slot* slots, std::size_t count),
                      void* context) noexcept;
 
-// Calls visit(slots, count) for the own slots of each thread, until it returns false; then returns
-// that.
+// Calls visit(slots, count) for the own slots of each thread until it returns false; returns
+// whether it never did.
 template <class Visit>
 bool for_each_own_slots(Visit visit) noexcept {
   return visit_own_slots(
@@ -211,8 +213,8 @@ bool for_each_own_slots(Visit visit) noexcept {
 
 // --- Waiting ------------------------------------------------------------------------------------
 
-// The wait of one revocation: spins, then yields, then sleeps for longer and longer, up to a
-// millisecond, and reports meanwhile to writers that wait for this thread.
+// Back-off of a revocation: spins, then yields, then sleeps for longer and longer, up to a
+// millisecond. Reports meanwhile, so that no writer waits for this thread.
 class departure_wait {
  public:
   void turn() noexcept;

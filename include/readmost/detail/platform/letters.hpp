@@ -158,6 +158,25 @@
   X(HP12, "add_block: release compare-and-swap, one block of slots more", "HP11")                \
   X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")       \
   X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                 \
+  /* Pointers and containers that readers of RCU share. */                                       \
+  X(RP1, "rcu_dereference: acquire load of the pointer", "RP2, RP3")                             \
+  X(RP2, "rcu_assign_pointer: release store of the pointer", "RP1")                              \
+  X(RP3, "exchange: acquiring and releasing exchange of the pointer",                            \
+    "RP1; RP3 of the next writer")                                                               \
+  X(RL1, "follow: acquire load of a list's link", "RL2 to RL5")                                  \
+  X(RL2, "link: release store of the link to a new element", "RL1")                              \
+  X(RL3, "unlink: release store of the link that passes over an element", "RL1")                 \
+  X(RL4, "replace: release store of the link to the element that takes over", "RL1")             \
+  X(RL5, "splice: release store of the link to the first element moved", "RL1")                  \
+  X(RH1, "follow: acquire load of a hash chain's link", "RH2 to RH6")                            \
+  X(RH2, "link_in: release store of the heads that lead to a new element", "RH1")                \
+  X(RH3, "unlink: release store of the links that pass over an element", "RH1")                  \
+  X(RH4, "replace: release store of the links to the element that takes over", "RH1")            \
+  X(RH5, "unzip_step: release store of the link that passes over another bucket's elements",     \
+    "RH1")                                                                                       \
+  X(RH6, "join: release store of the link from one bucket's chain to the other's", "RH1")        \
+  X(RH7, "present: acquire load of the table", "RH8")                                            \
+  X(RH8, "publish: release store of the table", "RH7")                                           \
   /* Locks made of others (bravo.hpp), and their table of readers. */                            \
   X(BR1, "publish, nest_elsewhere: acquire compare-and-swap that takes a slot",                  \
     "BR7, BR4 of the slot's last reader")                                                        \
@@ -182,8 +201,8 @@
     "whatever makes it a full one: H, E or F")                                                   \
   X(BR17, "make_own_slots_visible: acquire load of `seen`", "E2")                                \
   X(BR18, "visit_own_slots: acquire load of which records belong to threads", "R7")              \
-  X(BR19, "writer_mutex: acquire read-modify-write that takes it", "BR20")                       \
-  X(BR20, "writer_mutex: release exchange that frees it", "BR19")                                \
+  X(BR19, "mutex: acquire read-modify-write that takes it", "BR20")                              \
+  X(BR20, "mutex: release exchange that frees it", "BR19")                                       \
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   X(U3,                                                                                          \

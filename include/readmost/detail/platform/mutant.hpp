@@ -79,6 +79,9 @@
   X(hazard_without_fence,                                                                         \
     "a thread that cannot come online publishes a hazard pointer without a fence")                \
   X(consensus_before_lists, "a scan reaches consensus, then takes the retired objects")           \
+  X(splices_at_once, "a list splice does not wait for the readers of the other list")             \
+  X(changes_newer_table_alone, "writers forget the older table of a hash map that is resized")    \
+  X(forgets_sibling_chain, "an erased element stays on the chain that shares its end")            \
   X(foreign_fence_trusted, "a membarrier serves writers that asked while it ran")
 
 namespace readmost::detail {

@@ -79,6 +79,12 @@ inline void full_fence(letter) noexcept {
   full_fence();
 }
 
+// Makes the earlier relaxed loads of this thread acquire ones. For vector loads, which have no
+// order.
+inline void acquire_fence() noexcept {
+  std::atomic_thread_fence(acquire);
+}
+
 // A full fence right after a read-modify-write, which on x86 is one already.
 inline void full_fence_after_rmw(letter) noexcept {
 #if defined(__x86_64__)

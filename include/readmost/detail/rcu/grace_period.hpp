@@ -1,31 +1,32 @@
-// Grace periods of RCU: waiting until every read section that was open is over (FCP 5, Fig. 8).
-// See src/rcu/grace_period.cpp for how, rcu.hpp for the public names.
+// Grace periods of RCU: waiting until every read section that was open is over (FCP 5, Fig. 8). The
+// algorithm is in src/rcu/grace_period.cpp, the public names are in rcu.hpp.
 #pragma once
 
 #include <readmost/detail/threads/domain.hpp>
 
 namespace readmost::detail {
 
-// --- domain::grace_periods: how many are over, times one_grace_period, and flags ---
+// --- domain::grace_periods: the number of those that are over, times one_grace_period, and flags
+// ---
 inline constexpr std::uint64_t one_grace_period = 8;
 inline constexpr std::uint64_t grace_period_begun = 1;    // one is in progress
 inline constexpr std::uint64_t grace_period_led = 2;      // a thread is working on it
 inline constexpr std::uint64_t grace_period_awaited = 4;  // threads sleep until the word changes
 inline constexpr std::uint64_t grace_period_flags = one_grace_period - 1;
 
-// How a grace period treats readers that do not report by themselves.
+// What a grace period does about threads that have not reported yet.
 enum class urgency : std::uint8_t {
-  normal,  // waits for their report about as long as a membarrier takes
-  hurry,   // sends the membarrier at once
+  normal,  // waits for their reports about as long as a membarrier takes
+  hurry,   // executes the membarrier at once
 };
 
-// What domain::grace_periods will have reached when a full grace period from now is over. Orders
-// what the caller wrote before that grace period.
+// Returns the value that domain::grace_periods has when a full grace period from now is over. What
+// the caller wrote before the call is ordered before that grace period.
 std::uint64_t grace_period_from_now(domain& d) noexcept;
 
 bool is_over(const domain& d, std::uint64_t grace_period) noexcept;
 
-// Works towards it without waiting; whether it is over.
+// Works towards it without waiting; returns whether it is over.
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept;
 
 // Returns when it is over. Precondition: the caller is in no read section of the domain.

@@ -1,5 +1,6 @@
-// Hazard slots: how a thread says which object it is about to use, and how who reclaims objects
-// finds out. See hazard_pointer.hpp for the classes, src/rcu/hazard_pointer.cpp for how.
+// Hazard slots: a thread publishes there which object it is about to use, and a thread that
+// reclaims looks there. The classes are in hazard_pointer.hpp, the algorithm in
+// src/rcu/hazard_pointer.cpp.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -9,36 +10,37 @@ namespace readmost::detail {
 
 struct hazard_block;
 
-// Where one hazard pointer publishes what it protects. Type-stable: never unmapped. Belongs to the
-// hazard pointer and not to a thread, so that it may move between threads.
+// One hazard pointer publishes here what it protects. Type-stable: never unmapped. It belongs to
+// the hazard pointer and not to a thread, so both may move between threads.
 struct alignas(platform::cache_line) hazard_slot {
   platform::atomic<const retired*> object{};
   platform::variable<hazard_block*> home{};
 };
 
-// Null when there is no memory.
+// Returns null when there is no memory.
 hazard_slot* take_hazard_slot() noexcept;
-// The slot is clear.
+// Precondition: the slot is clear.
 void give_back_hazard_slot(hazard_slot& slot) noexcept;
 
-// Brings what the calling thread has just published to the eyes of scans: reports, comes online, or
+// Makes what the calling thread has just published visible to scans: reports, comes online, or
 // executes a full fence.
 [[gnu::noinline, gnu::cold]] void confirm_protection() noexcept;
 
-// Has the object reclaimed once no slot has it. May call deleters.
+// Hands an object over, to be reclaimed once no slot names it. May run deleters.
 void retire_hazardous(retired& object, const retired_kind& kind) noexcept;
 
-// Extension: reclaims what any thread has retired before and no hazard pointer protects, but for
-// what other threads are just reclaiming, and what deleters retire meanwhile. Does nothing in a
-// deleter.
+// Extension: reclaims the objects that any thread has retired before and no hazard pointer
+// protects, except those that other threads are reclaiming and those that deleters retire
+// meanwhile. Does nothing inside a deleter. Runs a round of consensus, which takes one
+// membarrier(2) at most.
 void hazard_pointer_clean_up() noexcept;
 
 inline void unpublish(hazard_slot& slot) noexcept {
-  // (HP4) Pairs with (HP7): who sees the slot clear sees all that was done under its protection.
+  // (HP4) Pairs with (HP7): a scan that finds the slot clear happens after the use of the object.
   slot.object.store(nullptr, at(letter::HP4, platform::release));
 }
 
-// Afterwards the thread may look whether the object is still there: if so, it is protected.
+// The object is protected if its source still points to it when the caller looks afterwards.
 inline void publish(hazard_slot& slot, const retired* object) noexcept {
   const thread_record& me = my_record();
   // (HP1) As (HP4), of what the slot protected before.
@@ -48,7 +50,7 @@ inline void publish(hazard_slot& slot, const retired* object) noexcept {
   // (F), whichever the scan relied on.
   platform::light_fence(letter::HP2);
   const bool online = is_online(me) || is_mutant(mutant::hazard_without_mode);
-  // Reported, be it while holding something.
+  // The version is reported, whether as holding something or not.
   const bool reported =
       (default_domain.version.load(platform::relaxed) ^ me.seen.load(platform::relaxed)) <= 1;
   if (!online || !reported) [[unlikely]] {

@@ -1,11 +1,10 @@
-// Read sections of RCU: how a thread says that it is inside one, and that it has left.
+// Read sections of RCU: entering and leaving (FCP 5, Fig. 7).
 //
-// A section is published by a plain store to the thread's own record; no look at anything shared
-// follows, so nothing can send the reader away. A grace period first reaches consensus with the
-// domain, as a writer of a lock does, and then waits for the sections that it sees. Whoever leaves
-// its outermost section after that reports the grace period's version, so one that waits for a
-// thread need not catch it outside. With 64-bit versions one phase is enough.
-// (FCP 5, Fig. 7)
+// A thread publishes its section by a plain store to its own record. It does not check anything
+// shared afterwards, so it never has to retry. A grace period first reaches consensus with the
+// domain, as a writer of a lock does, and then waits for the sections that it sees. A thread that
+// leaves its outermost section after that reports the grace period's version, so the grace period
+// need not catch it outside. Versions have 64 bits, so one phase is enough.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -13,13 +12,12 @@
 
 namespace readmost::detail {
 
-// The domain's threads and grace periods; see rcu.hpp for the classes.
-
 // --- Slow paths ----------------------------------------------------------------------------------
 
-// Enters where the record does not do: there is none, or its section is counted in the domain.
+// Enters a section that the record alone cannot note: there is no record, or the section is counted
+// in the domain.
 [[gnu::noinline, gnu::cold]] void enter_section_slow(unsigned domain) noexcept;
-// A section of a thread that was not online when it published it: makes it visible to rounds.
+// Makes visible to rounds a section whose thread was not online when it published it.
 [[gnu::noinline, gnu::cold]] void confirm_section(thread_record& me) noexcept;
 // Leaves a section that is not noted in the record alone.
 [[gnu::noinline, gnu::cold]] void leave_section_slow(unsigned domain) noexcept;

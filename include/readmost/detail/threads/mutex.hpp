@@ -1,20 +1,23 @@
-// A small mutex for writers among themselves: 4 bytes, blocks on a futex, not recursive, not fair.
-// Without the standard library, which would throw.
+// The library's mutex: 4 bytes, neither recursive nor fair. It spins briefly, then sleeps on a
+// futex. Used instead of std::mutex, which may throw and which the checker cannot simulate.
+//
+// A thread that waits here reports to rounds while it spins and goes offline before it sleeps, so
+// no writer of a lock and no grace period waits for it.
 #pragma once
 
 #include <readmost/detail/threads/spinning.hpp>
 
 namespace readmost::detail {
 
-class writer_mutex {
+class mutex {
  public:
-  constexpr writer_mutex() noexcept = default;
-  writer_mutex(const writer_mutex&) = delete;
-  writer_mutex& operator=(const writer_mutex&) = delete;
+  constexpr mutex() noexcept = default;
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
 
   bool try_lock() noexcept {
     std::uint32_t expected = free;
-    // (BR19) Pairs with (BR20): what the last owner did under it is over.
+    // (BR19) Pairs with (BR20): sees what the last owner did while it held the mutex.
     return word_.compare_exchange_strong(expected, taken, at(letter::BR19, platform::acquire),
                                          platform::relaxed);
   }
@@ -23,11 +26,23 @@ class writer_mutex {
     lock_unless([] { return false; }, nullptr);
   }
 
-  // Until `gives_up` says so, which is asked before each sleep; those take `slice` nanoseconds at
-  // most, unless it is null.
+  // Locks, unless gives_up() returns true; it is called before each sleep. A sleep takes at most
+  // `slice` nanoseconds, or any length of time if that is null. Returns whether the mutex is held.
   template <class GivesUp>
   bool lock_unless(GivesUp gives_up, const std::uint64_t* slice) noexcept {
-    if (try_lock()) return true;
+    return try_lock() || lock_slowly(gives_up, slice);
+  }
+
+  // Precondition: the calling thread holds the mutex.
+  void unlock() noexcept {
+    if (word_.exchange(free, at(letter::BR20, platform::release)) == contended) {
+      platform::futex_wake(platform::futex_of(word_), 1, ~0U);
+    }
+  }
+
+ private:
+  template <class GivesUp>
+  [[gnu::noinline]] bool lock_slowly(GivesUp gives_up, const std::uint64_t* slice) noexcept {
     if (spin_for_turns(spins,
                        [&] { return word_.load(platform::relaxed) == free && try_lock(); })) {
       return true;
@@ -45,17 +60,9 @@ class writer_mutex {
     return true;
   }
 
-  // Precondition: the calling thread has it.
-  void unlock() noexcept {
-    if (word_.exchange(free, at(letter::BR20, platform::release)) == contended) {
-      platform::futex_wake(platform::futex_of(word_), 1, ~0U);
-    }
-  }
-
- private:
   static constexpr std::uint32_t free = 0;
   static constexpr std::uint32_t taken = 1;
-  static constexpr std::uint32_t contended = 2;  // somebody may sleep
+  static constexpr std::uint32_t contended = 2;  // taken, and a thread may be asleep
   static constexpr std::uint32_t spins = 100;
 
   platform::atomic<std::uint32_t> word_{free};

@@ -1,0 +1,214 @@
+// The executor of a domain moves retired objects from the queues to their deleters. One thread is
+// the executor at a time: the reclaimer (reclaimer.cpp), or where there is none a thread that
+// retires or waits in barrier().
+//
+// Each thread queues what it retires in its own record, without disturbing the others. From there
+// the objects pass through three lists:
+//   next     the queues themselves: their grace period has not been chosen yet
+//   current  collected; waits for the grace period that began after that
+//   done     its grace period is over; being reclaimed, oldest first
+//
+// A deleter may retire, wait for grace periods, lock, and call barrier(). The executor holds no
+// lock while it runs one. barrier() inside a deleter goes on with the lists as the same executor.
+#include "rcu/backlog.hpp"
+#include "rcu/misuse.hpp"
+#include "rcu/reclamation.hpp"
+#include "rcu/retired_queue.hpp"
+#include "threads/registry.hpp"
+
+namespace readmost::detail {
+
+namespace {
+
+enum : std::uint32_t { executor_free, executor_taken, executor_awaited };
+
+// The domains whose executor the calling thread is, as bits.
+READMOST_THREAD_LOCAL std::uint32_t executes;
+
+void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) noexcept {
+  r.objects.fetch_sub(objects, platform::relaxed);
+  r.bytes.fetch_sub(static_cast<std::int64_t>(bytes), platform::relaxed);
+  r.reclaimed.fetch_add(static_cast<std::uint64_t>(objects), platform::relaxed);
+  // (Y15) Pairs with (Y16): a thread that sleeps on the new number has seen the account.
+  r.reclaimed_some.fetch_add(1, at(letter::Y15, platform::release));
+  // (Y7) The number before the look for sleepers: either this thread sees the sleeper announced, or
+  // the sleeper's futex call sees the new number.
+  platform::full_fence_after_rmw(letter::Y7);
+  if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
+    platform::futex_wake(platform::futex_of(r.reclaimed_some), INT32_MAX, ~0U);
+  }
+}
+
+// Takes the oldest object that is done; null if there is none. The child of a fork must not find in
+// the list an object that was reclaimed while its memory was being copied.
+retired* take_done(reclamation& r) noexcept {
+  if (r.done == nullptr) return nullptr;
+  const auto take = [&] {
+    retired* const object = r.done;
+    r.done = object->next;
+    return object;
+  };
+  if constexpr (!platform::forks) return take();
+  const closed_gate moving(r.moving);
+  return take();
+}
+
+// Appends the queues of the threads of `c` to the list that ends in `tail`; returns the new end.
+platform::variable<retired*>* append_queues(chunk& c, platform::variable<retired*>* tail) noexcept {
+  // (Y5) Pairs with (Y6): the marked queues are not empty.
+  for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
+       left &= left - 1) {
+    tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
+  }
+  return tail;
+}
+
+#if defined(READMOST_FAULTS)
+#include <mutants/reclamation.hpp>
+#endif
+
+// Moves next to current.
+void collect(domain& d, reclamation& r) noexcept {
+  const closed_gate moving(r.moving);
+  platform::variable<retired*> first{};
+  auto* tail = &first;
+  if constexpr (platform::forks) {
+    first = r.early;
+    r.early = nullptr;
+    r.has_early.store(false, platform::relaxed);
+    tail = end_of(first);
+  }
+  tail = append_oldest_first(r.unrecorded_latest, tail);
+  for_each_chunk(d, [&](chunk& c) {
+    if (c.retiring.load(platform::relaxed) == 0) return true;
+    tail = READMOST_VARIANT(forgets_a_queue, append_queues(c, tail),
+                            append_all_queues_but_the_last(c, tail, &first));
+    return true;
+  });
+  r.current = first;
+  if (r.current != nullptr) r.current_grace_period = grace_period_from_now(d);
+}
+
+// Moves current to done, and reclaims. False if the grace period is not over and `wait` is false.
+bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
+  if (r.current != nullptr) {
+    if (wait) {
+      const bool hurried = r.hurried.exchange(false, platform::relaxed);
+      await_grace_period(d, r.current_grace_period, hurried ? urgency::hurry : urgency::normal);
+    } else if (!try_advance(d, r.current_grace_period)) {
+      return false;
+    }
+    const closed_gate moving(r.moving);
+    retired* const done = r.current;
+    r.current = nullptr;
+    r.done = done;
+  }
+  return reclaim_done(r);
+}
+
+class nested_call {
+ public:
+  explicit nested_call(reclamation& r) noexcept : r_(r) { ++r_.depth; }
+  ~nested_call() { --r_.depth; }
+  nested_call(const nested_call&) = delete;
+  nested_call& operator=(const nested_call&) = delete;
+  bool is_outermost() const noexcept { return r_.depth == 1; }
+
+ private:
+  reclamation& r_;
+};
+
+}  // namespace
+
+bool is_executor(const domain& d) noexcept {
+  return (executes >> number_of(d) & 1) != 0;
+}
+
+bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
+  if (r.unrecorded_latest.load(platform::relaxed) != nullptr) return true;
+  if (platform::forks && r.has_early.load(platform::relaxed)) return true;
+  return !for_each_chunk(d, [](const chunk& c) { return c.retiring.load(platform::relaxed) == 0; });
+}
+
+bool try_execute(domain& d, reclamation& r) noexcept {
+  std::uint32_t free = executor_free;
+  // (Y3) Pairs with (Y4): sees the lists as the last executor left them.
+  if (!r.executor.compare_exchange_strong(free, executor_taken, at(letter::Y3, platform::acquire),
+                                          platform::relaxed)) {
+    return false;
+  }
+  executes |= 1U << number_of(d);
+  return true;
+}
+
+void execute(domain& d, reclamation& r) noexcept {
+  while (!try_execute(d, r)) {
+    std::uint32_t taken = executor_taken;
+    if (!r.executor.compare_exchange_strong(taken, executor_awaited, platform::relaxed,
+                                            platform::relaxed) &&
+        taken == executor_free) {
+      continue;
+    }
+    go_offline();
+    platform::futex_wait(platform::futex_of(r.executor), executor_awaited, ~0U, nullptr);
+  }
+}
+
+void stop_executing(domain& d, reclamation& r) noexcept {
+  executes &= ~(1U << number_of(d));
+  // (Y4) Pairs with (Y3).
+  if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited &&
+      !is_mutant(mutant::silent_executor)) {
+    platform::futex_wake(platform::futex_of(r.executor), INT32_MAX, ~0U);
+  }
+}
+
+bool reclaim_done(reclamation& r) noexcept {
+  // A deleter may call this again, and then goes on with the rest.
+  constexpr std::int64_t objects_until_told = 64;
+  const bool checks = checks_misuse();
+  std::int64_t objects = 0;
+  std::uint64_t bytes = 0;
+  while (true) {
+    if (is_reclaimer() && r.reclaimer.load(platform::relaxed) == reclamation::over)
+      return r.done == nullptr;
+    retired* const object = take_done(r);
+    if (object == nullptr) break;
+    const retired_kind* const kind = object->kind;
+    if (checks) object->kind = nullptr;  // not queued any more: a deleter may keep it for later
+    bytes += bytes_of(kind);
+    reclaim(*object, kind);
+    if (++objects == objects_until_told) {
+      tell_reclaimed(r, objects, bytes);
+      objects = 0;
+      bytes = 0;
+    }
+  }
+  if (objects != 0) tell_reclaimed(r, objects, bytes);
+  return true;
+}
+
+bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
+  const nested_call nested(r);
+  if (!finish_current(d, r, wait)) return true;
+  // (Y8) Pairs with (Y9): what was retired before the barrier is in the queues.
+  const std::uint32_t barriers = r.barriers_wanted.load(at(letter::Y8, platform::acquire));
+  collect(d, r);
+  const bool any = r.current != nullptr;
+  if (!finish_current(d, r, wait)) return true;
+  // A nested call runs inside a deleter, so for other threads one object is not reclaimed yet.
+  if ((nested.is_outermost() || is_mutant(mutant::nested_barrier_publishes)) &&
+      barriers != r.barriers_done.load(platform::relaxed)) {
+    // (Y10) Pairs with (Y11): the deleters happen before the return of the barrier.
+    r.barriers_done.store(barriers, at(letter::Y10, platform::release));
+    platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);
+  }
+  return any;
+}
+
+void forget_other_executors(const domain& d, reclamation& r) noexcept {
+  r.executor.store(is_executor(d) ? executor_taken : executor_free, platform::relaxed);
+  if (!is_executor(d)) r.depth = 0;
+}
+
+}  // namespace readmost::detail
