@@ -43,4 +43,24 @@ inline bool is_mine(const layout& l) noexcept {
   return l.owner.load(platform::relaxed) == owner_token();
 }
 
+// The attributes of a lock, which are null for the default.
+struct attributes {
+  int shared = PTHREAD_PROCESS_PRIVATE;
+  int kind = PTHREAD_RWLOCK_DEFAULT_NP;
+};
+inline attributes attributes_of(const pthread_rwlockattr_t* attr) noexcept {
+  attributes found;
+  if (attr != nullptr) {
+    pthread_rwlockattr_getpshared(attr, &found.shared);
+    pthread_rwlockattr_getkind_np(attr, &found.kind);
+  }
+  return found;
+}
+
+// Makes a free lock that is not process-shared.
+inline void make_free(pthread_rwlock_t* lock, const attributes& asked) noexcept {
+  __builtin_memset(static_cast<void*>(lock), 0, sizeof *lock);
+  of(lock).kind = static_cast<unsigned int>(asked.kind);
+}
+
 }  // namespace readmost::detail::interpose

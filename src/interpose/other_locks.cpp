@@ -64,44 +64,50 @@ int try_until(clockid_t clock, const timespec* at, Try attempt) noexcept {
   return 0;
 }
 
-// glibc's functions, called through functions of this library.
-class passed_on {
- public:
-  static constexpr rwlock_functions functions() noexcept {
-    return {init,   destroy,   rdlock,      tryrdlock,   timedrdlock, clockrdlock,
-            wrlock, trywrlock, timedwrlock, clockwrlock, unlock};
-  }
+// A function of this library that calls glibc's.
+template <auto Function>
+struct passed_on;
+template <class... Arguments, int (*rwlock_functions::*Function)(Arguments...)>
+struct passed_on<Function> {
+  static int call(Arguments... arguments) { return (glibc().*Function)(arguments...); }
+};
 
- private:
-  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
-    return glibc().init(lock, attr);
+template <auto... Functions>
+constexpr rwlock_functions all_passed_on{passed_on<Functions>::call...};
+using all = rwlock_functions;
+constexpr const rwlock_functions& passed_on_to_glibc =
+    all_passed_on<&all::init, &all::destroy, &all::rdlock, &all::tryrdlock, &all::timedrdlock,
+                  &all::clockrdlock, &all::wrlock, &all::trywrlock, &all::timedwrlock,
+                  &all::clockwrlock, &all::unlock>;
+
+// Calls `Own`, but glibc's function for a process-shared lock.
+template <auto Function, auto Own>
+struct unless_shared;
+template <class... Arguments, int (*rwlock_functions::*Function)(pthread_rwlock_t*, Arguments...),
+          int (*Own)(layout&, Arguments...)>
+struct unless_shared<Function, Own> {
+  static int call(pthread_rwlock_t* lock, Arguments... arguments) {
+    if (of(lock).shared != 0) [[unlikely]]
+      return (glibc().*Function)(lock, arguments...);
+    return Own(of(lock), arguments...);
   }
-  static int destroy(pthread_rwlock_t* lock) { return glibc().destroy(lock); }
-  static int rdlock(pthread_rwlock_t* lock) { return glibc().rdlock(lock); }
-  static int tryrdlock(pthread_rwlock_t* lock) { return glibc().tryrdlock(lock); }
-  static int timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
-    return glibc().timedrdlock(lock, at);
-  }
-  static int clockrdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
-    return glibc().clockrdlock(lock, clock, at);
-  }
-  static int wrlock(pthread_rwlock_t* lock) { return glibc().wrlock(lock); }
-  static int trywrlock(pthread_rwlock_t* lock) { return glibc().trywrlock(lock); }
-  static int timedwrlock(pthread_rwlock_t* lock, const timespec* at) {
-    return glibc().timedwrlock(lock, at);
-  }
-  static int clockwrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
-    return glibc().clockwrlock(lock, clock, at);
-  }
-  static int unlock(pthread_rwlock_t* lock) { return glibc().unlock(lock); }
 };
 
 template <class Lock>
 class over {
  public:
   static constexpr rwlock_functions functions() noexcept {
-    return {init,   destroy,   rdlock,      tryrdlock,   timedrdlock, clockrdlock,
-            wrlock, trywrlock, timedwrlock, clockwrlock, unlock};
+    return {.init = init,
+            .destroy = unless_shared<&all::destroy, destroy>::call,
+            .rdlock = unless_shared<&all::rdlock, rdlock>::call,
+            .tryrdlock = unless_shared<&all::tryrdlock, tryrdlock>::call,
+            .timedrdlock = unless_shared<&all::timedrdlock, timedrdlock>::call,
+            .clockrdlock = unless_shared<&all::clockrdlock, clockrdlock>::call,
+            .wrlock = unless_shared<&all::wrlock, wrlock>::call,
+            .trywrlock = unless_shared<&all::trywrlock, trywrlock>::call,
+            .timedwrlock = unless_shared<&all::timedwrlock, timedwrlock>::call,
+            .clockwrlock = unless_shared<&all::clockwrlock, clockwrlock>::call,
+            .unlock = unless_shared<&all::unlock, unlock>::call};
   }
 
  private:
@@ -117,62 +123,41 @@ class over {
     return *static_cast<Lock*>(made);
   }
 
-  static bool is_shared(pthread_rwlock_t* lock) noexcept { return of(lock).shared != 0; }
-
   static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
-    int shared = PTHREAD_PROCESS_PRIVATE;
-    int kind = PTHREAD_RWLOCK_DEFAULT_NP;
-    if (attr != nullptr) {
-      pthread_rwlockattr_getpshared(attr, &shared);
-      pthread_rwlockattr_getkind_np(attr, &kind);
-    }
-    if (shared != PTHREAD_PROCESS_PRIVATE) return glibc().init(lock, attr);
-    __builtin_memset(static_cast<void*>(lock), 0, sizeof *lock);
-    of(lock).kind = static_cast<unsigned int>(kind);
+    const attributes asked = attributes_of(attr);
+    if (asked.shared != PTHREAD_PROCESS_PRIVATE) return glibc().init(lock, attr);
+    make_free(lock, asked);
     return 0;
   }
 
-  static int destroy(pthread_rwlock_t* lock) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().destroy(lock);
-    if (of(lock).made.load(platform::relaxed) != nullptr) retire_lock(of(lock));
+  static int destroy(layout& l) {
+    if (l.made.load(platform::relaxed) != nullptr) retire_lock(l);
     return 0;
   }
 
-  static int rdlock(pthread_rwlock_t* lock) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().rdlock(lock);
-    if (is_mine(of(lock))) [[unlikely]]
+  static int rdlock(layout& l) {
+    if (is_mine(l)) [[unlikely]]
       return EDEADLK;
-    lock_of(of(lock)).lock_shared();
+    lock_of(l).lock_shared();
     return 0;
   }
 
-  static int tryrdlock(pthread_rwlock_t* lock) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().tryrdlock(lock);
-    return !is_mine(of(lock)) && lock_of(of(lock)).try_lock_shared() ? 0 : EBUSY;
+  static int tryrdlock(layout& l) {
+    return !is_mine(l) && lock_of(l).try_lock_shared() ? 0 : EBUSY;
   }
 
-  static int clockrdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().clockrdlock(lock, clock, at);
+  static int clockrdlock(layout& l, clockid_t clock, const timespec* at) {
     if (!is_valid(clock, at)) return EINVAL;
-    if (is_mine(of(lock))) return EDEADLK;
-    Lock& other = lock_of(of(lock));
+    if (is_mine(l)) return EDEADLK;
+    Lock& other = lock_of(l);
     return try_until(clock, at, [&] { return other.try_lock_shared(); });
   }
 
-  static int timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().timedrdlock(lock, at);
-    return clockrdlock(lock, CLOCK_REALTIME, at);
+  static int timedrdlock(layout& l, const timespec* at) {
+    return clockrdlock(l, CLOCK_REALTIME, at);
   }
 
-  static int wrlock(pthread_rwlock_t* lock) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().wrlock(lock);
-    layout& l = of(lock);
+  static int wrlock(layout& l) {
     if (is_mine(l)) [[unlikely]]
       return EDEADLK;
     lock_of(l).lock();
@@ -180,19 +165,13 @@ class over {
     return 0;
   }
 
-  static int trywrlock(pthread_rwlock_t* lock) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().trywrlock(lock);
-    layout& l = of(lock);
+  static int trywrlock(layout& l) {
     if (is_mine(l) || !lock_of(l).try_lock()) return EBUSY;
     l.owner.store(owner_token(), platform::relaxed);
     return 0;
   }
 
-  static int clockwrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().clockwrlock(lock, clock, at);
-    layout& l = of(lock);
+  static int clockwrlock(layout& l, clockid_t clock, const timespec* at) {
     if (!is_valid(clock, at)) return EINVAL;
     if (is_mine(l)) return EDEADLK;
     Lock& other = lock_of(l);
@@ -201,16 +180,11 @@ class over {
     return result;
   }
 
-  static int timedwrlock(pthread_rwlock_t* lock, const timespec* at) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().timedwrlock(lock, at);
-    return clockwrlock(lock, CLOCK_REALTIME, at);
+  static int timedwrlock(layout& l, const timespec* at) {
+    return clockwrlock(l, CLOCK_REALTIME, at);
   }
 
-  static int unlock(pthread_rwlock_t* lock) {
-    if (is_shared(lock)) [[unlikely]]
-      return glibc().unlock(lock);
-    layout& l = of(lock);
+  static int unlock(layout& l) {
     void* const made = l.made.load(platform::acquire);
     if (made == nullptr) [[unlikely]]
       return 0;
@@ -250,8 +224,9 @@ struct entry_maker {
 
 constexpr table make_table() noexcept {
   table made;
-  made.add(static_cast<std::size_t>(lock_choice::prwlock), passed_on::functions());
-  made.add(static_cast<std::size_t>(lock_choice::pthread), passed_on::functions());
+  for (const lock_choice glibcs : {lock_choice::prwlock, lock_choice::pthread}) {
+    made.add(static_cast<std::size_t>(glibcs), passed_on_to_glibc);
+  }
   const entry_maker make{made};
   rivals::for_each_rival(make);
   make.operator()<bravo<glibc_rwlock>>("bravo-pthread");
@@ -262,7 +237,7 @@ constexpr table make_table() noexcept {
   return made;
 }
 
-constexpr table all = make_table();
+constexpr table every_lock = make_table();
 
 constexpr bool is_complete(const table& t) noexcept {
   for (const bool is_there : t.is_there) {
@@ -270,12 +245,12 @@ constexpr bool is_complete(const table& t) noexcept {
   }
   return true;
 }
-static_assert(is_complete(all));
+static_assert(is_complete(every_lock));
 
 }  // namespace
 
 const rwlock_functions& others() noexcept {
-  return all.of[static_cast<std::size_t>(current_settings().lock)];
+  return every_lock.of[static_cast<std::size_t>(current_settings().lock)];
 }
 
 }  // namespace readmost::detail::interpose

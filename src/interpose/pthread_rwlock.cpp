@@ -136,19 +136,12 @@ using namespace readmost::detail;
 using namespace readmost::detail::interpose;
 
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
-  layout& l = of(lock);
   // Decided before the memory is written, which may belong to glibc's lock.
-  int shared = PTHREAD_PROCESS_PRIVATE;
-  int kind = PTHREAD_RWLOCK_DEFAULT_NP;
-  if (attr != nullptr) {
-    pthread_rwlockattr_getpshared(attr, &shared);
-    pthread_rwlockattr_getkind_np(attr, &kind);
-  }
-  if (shared != PTHREAD_PROCESS_PRIVATE || current_settings().served_by == server::others) {
+  const attributes asked = attributes_of(attr);
+  if (asked.shared != PTHREAD_PROCESS_PRIVATE || current_settings().served_by == server::others) {
     return others().init(lock, attr);
   }
-  __builtin_memset(static_cast<void*>(lock), 0, sizeof *lock);
-  l.kind = static_cast<unsigned int>(kind);
+  make_free(lock, asked);
   return 0;
 }
 
