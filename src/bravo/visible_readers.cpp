@@ -1,4 +1,4 @@
-// The table of visible readers: who is in it, how it grows, how it is scanned.
+// The table of visible readers: registering readers, growing, scanning.
 #include <readmost/detail/bravo/visible_readers.hpp>
 
 #include "threads/parts.hpp"
@@ -41,14 +41,14 @@ own_block* make_block(std::uint64_t which) noexcept {
   if (known != nullptr) return known;
   auto* const fresh = static_cast<own_block*>(platform::map_pages(sizeof(own_block)));
   if (fresh == nullptr) return nullptr;
-  // Relaxed: it holds nothing yet but what all memory holds that is mapped. The loser of a race
-  // leaves its pages unused.
+  // Relaxed: the pages contain only zeros, which every thread sees. The loser of a race leaves its
+  // pages unused.
   return own_blocks[which].compare_exchange_strong(known, fresh, platform::relaxed) ? fresh : known;
 }
 
 // --- Readers ------------------------------------------------------------------------------------
 
-// In a fork's child: the readers that are no more have left.
+// In the child of a fork: removes the holds of readers that are not there.
 void keep_own_holds() noexcept {
   const visible_reader* const me = known_reader();
   const std::uint64_t mine = me != nullptr ? me->number : 0;
@@ -63,7 +63,7 @@ void keep_own_holds() noexcept {
   };
   shared_table_of_4096::for_each_array(keep);
   shared_growing_table::for_each_array(keep);
-  // Another thread may have been at it.
+  // Another thread may have been making it grow.
   process_table.stop_growing();
   prepared.store(0, platform::relaxed);
   for (const auto& each : own_blocks) {
@@ -82,7 +82,7 @@ READMOST_EARLY void add_visible_readers_part() noexcept {
   if constexpr (platform::forks) add_part(visible_readers_part);
 }
 
-// Once, by the first reader.
+// Called by each new reader; acts once.
 void prepare() noexcept {
   if (prepared.exchange(1, platform::relaxed) != 0) return;
   add_visible_readers_part();
@@ -120,7 +120,7 @@ visible_reader* introduce_reader() noexcept {
   me.number = number << number_shift;
   me.mixed_number = mix32(number);
   me.own = &block->of_record[record->number];
-  // Last: from here on a signal handler takes the rest for true.
+  // Last: from here on a signal handler relies on the rest.
   platform::signal_fence();
   me.record = record;
   return &me;
@@ -150,7 +150,7 @@ void growing_table::grow_to(std::uint32_t slots) noexcept {
       fresh->slots = reinterpret_cast<visible_slot*>(static_cast<char*>(pages) + header);
       fresh->mask = slots - 1;
       fresh->older = newest;
-      // (BR14) Pairs with (BR13): the array is filled, and so are those before it.
+      // (BR14) Pairs with (BR13): the array is complete, and so are those before it.
       newest_.compare_exchange_strong(newest, fresh, at(letter::BR14, platform::release),
                                       platform::relaxed);
     }
@@ -165,7 +165,7 @@ std::uint64_t make_own_slots_visible() noexcept {
   thread_record& mine = my_record();
   const round of = reach_consensus(default_domain, &mine != &unregistered ? &mine : nullptr);
   for_each_present(default_domain, [](const thread_record& record) {
-    // (BR17) Pairs with (E2): behind what its thread published before the report.
+    // (BR17) Pairs with (E2): sees what the thread published before its report.
     static_cast<void>(record.seen.load(at(letter::BR17, platform::acquire)));
     return true;
   });
@@ -180,7 +180,8 @@ bool visit_own_slots(bool (*visit)(void* context, visible_slot* slots, std::size
     if (which == most_chunks) return false;
     own_block* const block = own_blocks[which++].load(platform::relaxed);
     if (block == nullptr) return true;
-    // (BR18) Pairs with (R7): behind the sections of a thread that has given its record back.
+    // (BR18) Pairs with (R7): the sections of a thread that has given its record back happen before
+    // this.
     for (std::uint64_t left = c.used.load(at(letter::BR18, platform::acquire)); left != 0;
          left &= left - 1) {
       visited_all = visit(context, block->of_record[__builtin_ctzll(left)].slot, slots_in_line);
@@ -197,8 +198,8 @@ namespace {
 
 std::size_t find_scalar(const visible_slot* slots, std::size_t from, std::size_t count,
                         std::uint64_t lock) noexcept {
-  // (BR10) Pairs with (BR7) and with what is read in its place: behind the sections of all readers
-  // that have left.
+  // (BR10) Pairs with (BR7) and with the stores that may be read instead: the sections of all
+  // readers that have left happen before this.
   while (from < count && !names(slots[from].load(at(letter::BR10, platform::acquire)), lock)) {
     ++from;
   }
@@ -207,16 +208,16 @@ std::size_t find_scalar(const visible_slot* slots, std::size_t from, std::size_t
 
 #if defined(READMOST_X86_SCANS) || defined(READMOST_NEON_SCANS)
 
-// Slots that a vector loop looks at between two decisions.
+// The number of slots that a vector loop compares between two branches.
 constexpr std::size_t at_a_time = 32;
 
-// What the loops below read is written by other threads: each half of a vector is a slot, loaded
-// whole, and the compiler is not to keep it from one scan to the next.
+// Other threads write the slots that the loops below read. Each element of a vector is a slot and
+// is loaded whole; the compiler must not reuse it in the next scan.
 template <bool (*AnyNames)(const visible_slot*, std::uint64_t)>
 std::size_t find_by(const visible_slot* slots, std::size_t from, std::size_t count,
                     std::uint64_t lock) noexcept {
   std::size_t i = from;
-  // The rest of a group that has been looked at in part.
+  // The rest of a group that was scanned in part.
   const std::size_t aligned = (from + at_a_time - 1) / at_a_time * at_a_time;
   if (aligned != from || count < at_a_time) {
     const std::size_t end = aligned < count ? aligned : count;
@@ -226,7 +227,7 @@ std::size_t find_by(const visible_slot* slots, std::size_t from, std::size_t cou
   for (; i + at_a_time <= count; i += at_a_time) {
     if (!AnyNames(slots + i, lock)) continue;
     const std::size_t found = find_scalar(slots, i, i + at_a_time, lock);
-    // It may have left since.
+    // The reader may have left since.
     if (found < i + at_a_time) return found;
   }
   i = find_scalar(slots, i, count, lock);

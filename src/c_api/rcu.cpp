@@ -8,7 +8,7 @@
 
 #include "rcu/misuse.hpp"
 
-// A place for a domain. Where it lies is all that a program knows of it.
+// Memory for a domain. Programs know only its address.
 struct readmost_rcu_domain {
   readmost::detail::platform::atomic<bool> taken;
   unsigned number;  // of the domain inside
@@ -41,8 +41,8 @@ domain& core_of(const readmost_rcu_domain* domain) noexcept {
   return domains[number_of(domain)];
 }
 
-// Whether the caller would wait for itself. It hears of it by the result; where misuse is looked
-// for, whoever reads the reports does too.
+// Whether the caller would wait for itself. The result tells the program; if misuse is checked, a
+// report is made as well.
 bool would_deadlock(const readmost_rcu_domain* domain, misuse what, const void* caller) noexcept {
   if (!is_in_section(number_of(domain))) return false;
   if (checks_misuse()) report_misuse(what, number_of(domain), caller);
@@ -154,7 +154,8 @@ int readmost_rcu_domain_create(readmost_rcu_domain_t** domain) noexcept {
       *domain = &place;
       return 0;
     }
-    // Its destructor would wait for what is retired in the process's domain, and it owns nothing.
+    // Not destroyed: the destructor would wait for the objects retired in the process's domain, and
+    // this one owns nothing.
     place.taken.store(false, platform::release);
     return EAGAIN;
   }

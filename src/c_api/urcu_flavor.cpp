@@ -9,8 +9,8 @@
 #include <new>
 #include <readmost/detail/rcu/retired.hpp>
 
-// All stand for the one reclaimer of the domain: liburcu lets programs have several, with threads
-// and CPUs of their own.
+// A handle to the domain's reclaimer. Programs of liburcu may create several, for threads and CPUs;
+// all are the same here.
 struct call_rcu_data {
   char nothing;
 };
@@ -26,7 +26,7 @@ constinit call_rcu_data the_worker{};
 
 READMOST_THREAD_LOCAL call_rcu_data* workers_of_thread;
 
-// The CPUs to which a worker has been given.
+// The CPUs for which a program has set a worker.
 constexpr int max_cpus = 4096;
 constinit platform::atomic<std::uint64_t> cpus_with_worker[max_cpus / 64] = {};
 
@@ -38,13 +38,13 @@ bool is_cpu(int cpu) noexcept {
   return cpu >= 0 && cpu < max_cpus && cpu < sysconf(_SC_NPROCESSORS_CONF);
 }
 
-// liburcu's errors are in errno and negative besides.
+// liburcu's functions set errno and return the negative error.
 int failed(int error) noexcept {
   errno = error;
   return -error;
 }
 
-// What defer_rcu() is given.
+// A call passed to defer_rcu().
 struct deferred : retired {
   deferred(void (*what)(void*), void* with) : function(what), argument(with) {}
 
@@ -60,7 +60,7 @@ void carry_out(retired* object) noexcept {
 }
 constexpr retired_kind deferred_kind{carry_out, sizeof(deferred)};
 
-// Finds out which thread reclaims.
+// An object whose deleter records the thread that runs it.
 struct thread_question : retired {
   pthread_t thread{};
 };
@@ -70,8 +70,9 @@ constexpr retired_kind thread_question_kind{[](retired* object) noexcept {
                                             },
                                             0};
 
-// liburcu-cds has a thread of its own, which its hook puts to rest before a fork. Every hash table
-// names the same hook; held from before_fork to after_fork, so that no child finds it taken.
+// liburcu-cds has a thread of its own, which its hook stops before a fork. Every hash table
+// registers the same hook. The mutex is held from before_fork to after_fork, so that the child can
+// release it.
 pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
 const atfork* hook;
 unsigned hook_users;
@@ -208,7 +209,7 @@ void urcu_readmost_free_all_cpu_call_rcu_data() {
 
 pthread_t urcu_readmost_get_call_rcu_thread(call_rcu_data*) {
   thread_question question;
-  // In a section the answer could not be waited for.
+  // Inside a section the barrier would wait for the caller itself.
   if (is_in_section(0)) return question.thread;
   schedule(default_domain, question, thread_question_kind);
   barrier(default_domain);
@@ -262,7 +263,7 @@ void urcu_readmost_unregister_rculfhash_atfork(urcu_atfork*) {
   pthread_mutex_unlock(&hook_lock);
 }
 
-// What waits and who reads the library takes through a fork by itself (src/threads/registry.cpp).
+// The library itself handles retired objects and readers at a fork.
 
 void urcu_readmost_call_rcu_before_fork() {
   watch_forks();

@@ -1,5 +1,5 @@
-// What the flavor for liburcu shares with its test: liburcu's structures, spelled out, so that the
-// library is built without its headers. tests/urcu compares them with the real ones.
+// liburcu's structures, declared again so that the library is built without liburcu's headers.
+// tests/urcu compares them with the real ones.
 #pragma once
 
 struct rcu_head;
@@ -7,7 +7,7 @@ struct urcu_atfork;
 
 namespace readmost::detail::urcu {
 
-// What is in struct urcu_atfork.
+// struct urcu_atfork.
 struct atfork {
   void (*before_fork)(void* priv);
   void (*after_fork_parent)(void* priv);
@@ -26,8 +26,8 @@ struct head {
   void (*func)(rcu_head* head);
 };
 
-// struct rcu_flavor_struct. liburcu before 0.14 knows all but the last two members, and looks at
-// the ones it knows alone, so that one object serves both.
+// struct rcu_flavor_struct. liburcu before 0.14 lacks the last two members and does not access
+// them, so one object serves all versions.
 struct flavor {
   void (*read_lock)();
   void (*read_unlock)();

@@ -1,7 +1,7 @@
-// Looking for misuse of RCU: settings, who entered which section where, and the reports.
+// Checks for misuse of RCU: settings, notes of where sections were entered, and reports.
 //
-// A report is made whole before it is written by one write(2), so those of several threads do not
-// mix. It is cut below what a pipe takes at once.
+// A report is composed first and then written by one write(2), so those of several threads do not
+// mix. It is shorter than what a pipe takes at once.
 #include "rcu/misuse.hpp"
 
 #include <cstdlib>
@@ -38,7 +38,7 @@ enum : std::uint32_t { unread, being_read, read };
 
 constinit platform::atomic<std::uint32_t> progress{unread};
 constinit check_settings in_force;
-// This thread is reading them: what asks in a signal handler now must not wait for it.
+// Whether this thread is reading the settings: a signal handler that needs them then must not wait.
 READMOST_THREAD_LOCAL bool reading;
 
 std::uint64_t limit_in_milliseconds() noexcept {
@@ -93,12 +93,12 @@ const check_settings& settings() noexcept {
   return in_force;
 }
 
-// Before there are threads, which would have to wait for one another, or a fork amid it.
+// Before there are other threads, which would have to wait, or forks, which could interrupt it.
 READMOST_EARLY void read_settings_early() noexcept {
   settings();
 }
 
-// --- Where something happens ---------------------------------------------------------------------
+// --- Backtraces ----------------------------------------------------------------------------------
 
 constexpr std::size_t most_frames = 16;
 
@@ -128,9 +128,9 @@ trace trace_from(const void* caller) noexcept {
 
 }  // namespace
 
-// Of the outermost section of one record's owner. Never given back, as the record. The owner writes
-// the frames while `entered` is 0; who finds the same `entered` before and after reading them has
-// read those of one section.
+// Notes about the outermost section of a record's owner. Never freed, as the record. The owner
+// writes the frames while `entered` is 0; a thread that reads the same `entered` before and after
+// the frames has read those of one section.
 struct section_notes {
   platform::atomic<std::uint64_t> entered{};  // nanoseconds of platform::now(); 0: in none
   platform::atomic<std::uint64_t> told{};     // `entered` of the section that was reported last
@@ -144,7 +144,7 @@ struct noted_section {
   trace where;
 };
 
-// What is noted about a record's section; `entered` is 0 where nothing is.
+// The notes about a record's section; `entered` is 0 if there are none.
 noted_section section_of(const thread_record& record) noexcept {
   noted_section noted;
   const section_notes* const notes = record.notes.load(platform::acquire);
@@ -164,7 +164,8 @@ noted_section section_of(const thread_record& record) noexcept {
 constexpr std::size_t most_known = 1024;
 constinit platform::atomic<std::uint64_t> known[most_known];
 
-// Whether this is new. Nothing is once there is no room: that many reports nobody reads.
+// Whether this has not been reported yet. False once there is no room: nobody reads so many
+// reports.
 bool is_new(std::uint64_t what) noexcept {
   if (what == 0) what = 1;
   for (std::size_t i = 0; i < most_known; ++i) {
@@ -184,12 +185,13 @@ std::uint64_t mixed(std::uint64_t so_far, std::uintptr_t more) noexcept {
   return both ^ both >> 29;
 }
 
-// Functions that pass the program's call on to the library, where they are not inlined.
+// Whether this is a function that passes the program's call on to the library, if it is not
+// inlined.
 bool passes_on(const char* symbol) noexcept {
   const auto starts_with = [symbol](const char* what) {
     return std::strncmp(symbol, what, std::strlen(what)) == 0;
   };
-  // Into this one the compiler may have inlined a deleter.
+  // The compiler may have inlined a deleter into this one.
   if (starts_with("_ZN8readmost6detail15retired_pointer")) return false;
   for (const char* known : {"_ZN8readmost", "_ZNK8readmost", "_ZNSt11scoped_lock",
                             "_ZNSt11unique_lock", "_ZNSt10lock_guard", "_ZNSt3__111scoped_lock",
@@ -199,7 +201,7 @@ bool passes_on(const char* symbol) noexcept {
   return false;
 }
 
-// The place where the program is at fault.
+// The address in the program that is to blame.
 std::uintptr_t place_in(const trace& where, const address_space& space) noexcept {
   for (std::size_t i = 0; i < where.count; ++i) {
     if (!passes_on(space.place_of(where.frames[i] - 1).symbol)) return where.frames[i];
@@ -207,7 +209,7 @@ std::uintptr_t place_in(const trace& where, const address_space& space) noexcept
   return where.frames[0];
 }
 
-// So many frames tell whether it can be a place that has not been looked up yet.
+// The number of frames that distinguish places before symbols are looked up.
 constexpr std::size_t frames_to_compare = 4;
 
 bool is_new_way(std::uint64_t what, const trace& where) noexcept {
@@ -265,7 +267,7 @@ void add_seconds(report_text& t, std::uint64_t nanoseconds) noexcept {
 void add_frames(report_text& t, const char* first, const trace& where,
                 const address_space& space) noexcept {
   for (std::size_t i = 0; i < where.count && t.length() < most_text - most_of_a_frame; ++i) {
-    // The address to return to may already be behind the function.
+    // The return address may already be past the end of the function.
     const place at = space.place_of(where.frames[i] - 1);
     const char* const slash = std::strrchr(at.mapping, '/');
     const char* const file = slash != nullptr ? slash + 1 : at.mapping;
@@ -291,7 +293,7 @@ void add_thread(report_text& t, std::int32_t thread) noexcept {
   platform::give_back(name);
 }
 
-// `about`: the thread that did it.
+// `about`: the thread that is reported.
 void report_once(misuse what, unsigned domain, std::int32_t about, const trace& called,
                  const noted_section& section) noexcept {
   const std::uint64_t now = platform::now();
@@ -353,7 +355,7 @@ std::uint64_t section_limit() noexcept {
 void report_if_long(const thread_record& reader) noexcept {
   const noted_section section = section_of(reader);
   if (section.entered == 0 || platform::now() - section.entered < section_limit()) return;
-  // The leader and the reader itself may both be here.
+  // The leader and the reader itself may both get here.
   auto& told = reader.notes.load(platform::relaxed)->told;
   if (told.exchange(section.entered, platform::relaxed) == section.entered) return;
   const unsigned domain = reader.home->domain;
@@ -369,7 +371,7 @@ void note_entry(thread_record& me, const void* caller) noexcept {
     me.notes.store(notes, platform::release);
   }
   const trace where = trace_from(caller);
-  // Release: who reads a new frame finds `entered` cleared before it.
+  // Release: a thread that reads a new frame finds `entered` cleared before it.
   for (std::size_t i = 0; i < most_frames; ++i) {
     notes->frames[i].store(where.frames[i], platform::release);
   }
