@@ -32,7 +32,7 @@ class measurement {
       const auto count = [&reads] {
         reads.store(reads.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       };
-      counter_->read_and_call(count, [] {}, stopped);
+      counter_->read_and_call([] {}, count, stopped);
     };
     const bench::workers reader(1, read, 10'000);
     // The gap lets the fast path of readers come back.
