@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
+using test::helper_thread;
 
 readmost_rcu_statistics_t statistics_of(readmost_rcu_domain_t* domain) {
   readmost_rcu_statistics_t figures;

@@ -9,14 +9,14 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
+using test::helper_thread;
 
 TEST(foreign_unlock, another_thread_may_release_a_read_hold) {
   for (const auto& v : contract::variants({0, 1, 2})) {

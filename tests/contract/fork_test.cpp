@@ -14,18 +14,18 @@
 #include <vector>
 
 #include "configuration.hpp"
-#include "helper_thread.hpp"
 #include "locks.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
-using contract::in_a_child;
 using contract::seen_elsewhere;
 using contract::seen_here;
 using std::chrono::milliseconds;
+using test::helper_thread;
+using test::in_a_child;
 
 // Readers and writers in two threads of the calling process.
 void expect_exclusion_between_threads(pthread_rwlock_t* lock) {

@@ -13,15 +13,15 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 std::atomic<int> signals_seen{0};
 
@@ -75,7 +75,7 @@ TEST(interruption, a_signal_does_not_end_a_wait) {
       for (int i = 0; i < 10; ++i) {
         const int before = signals_seen;
         ASSERT_EQ(pthread_kill(waiter.native(), SIGUSR1), 0);
-        ASSERT_TRUE(contract::wait_until([&] { return signals_seen > before; }));
+        ASSERT_TRUE(test::wait_until([&] { return signals_seen > before; }));
       }
       ASSERT_TRUE(waiter.falls_asleep()) << "the wait ended before the lock was released";
       ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
@@ -99,7 +99,7 @@ TEST(interruption, signals_do_not_extend_a_timed_wait) {
       ASSERT_EQ(hold_against(operation.writes, &lock), 0);
       const timespec deadline = contract::in(operation.clock, milliseconds(60));
       waiter.begin([&] { return operation.call(&lock, &deadline); });
-      EXPECT_TRUE(contract::wait_until([&] {
+      EXPECT_TRUE(test::wait_until([&] {
         pthread_kill(waiter.native(), SIGUSR1);
         return !waiter.in_call();
       })) << "it waits for ever under signals";
@@ -154,7 +154,7 @@ TEST(interruption, a_handler_may_try_the_very_lock_that_the_signal_interrupted) 
     // As many interruptions as a second brings, for their number depends on the machine.
     const long before = handler_reads;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    EXPECT_TRUE(contract::wait_until([&] {
+    EXPECT_TRUE(test::wait_until([&] {
       for (int i = 0; i < 20; ++i) {
         pthread_kill(worker.native_handle(), SIGUSR2);
         sched_yield();
@@ -232,11 +232,11 @@ TEST(interruption, no_wait_is_a_cancellation_point) {
       t.cancelled = true;
       pthread_t thread;
       ASSERT_EQ(pthread_create(&thread, nullptr, call_with_cancellation_pending, &t), 0);
-      ASSERT_TRUE(contract::wait_until([&] { return id != 0 && contract::is_asleep(id); }));
+      ASSERT_TRUE(test::wait_until([&] { return id != 0 && test::is_asleep(id); }));
       ASSERT_EQ(pthread_cancel(thread), 0);
       // A cancellation point would act at once, and the thread would be gone.
       std::this_thread::sleep_for(milliseconds(10));
-      EXPECT_TRUE(contract::wait_until([&] { return contract::is_asleep(id); }));
+      EXPECT_TRUE(test::wait_until([&] { return test::is_asleep(id); }));
       ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
       void* end = nullptr;
       ASSERT_EQ(pthread_join(thread, &end), 0);

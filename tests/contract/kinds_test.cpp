@@ -8,15 +8,15 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 static_assert(int{PTHREAD_RWLOCK_PREFER_READER_NP} == int{PTHREAD_RWLOCK_DEFAULT_NP});
 static_assert(PTHREAD_RWLOCK_PREFER_READER_NP == 0);

@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "configuration.hpp"
-#include "helper_thread.hpp"
 #include "locks.hpp"
 #include "probe_output.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 // A holds it for reading, W waits to write, A waits until B has read: the door must be open to B.
 void expect_readers_pass_a_waiting_writer(pthread_rwlock_t* lock) {

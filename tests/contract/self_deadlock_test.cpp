@@ -5,15 +5,15 @@
 #include <cerrno>
 #include <chrono>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 void expect_the_writer_is_told(pthread_rwlock_t* lock) {
   ASSERT_EQ(pthread_rwlock_wrlock(lock), 0);

@@ -6,15 +6,15 @@
 #include <chrono>
 #include <limits>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 // The two ways in which a timed operation finds a lock contended.
 int hold_against(const contract::timed_operation& operation, pthread_rwlock_t* lock) {

@@ -9,14 +9,14 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
+using test::helper_thread;
 
 // Attempts of a thread that must all succeed, or must all be refused.
 long wrong_attempts(pthread_rwlock_t* lock, int (*attempt)(pthread_rwlock_t*), int expected,

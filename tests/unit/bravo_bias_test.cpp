@@ -4,7 +4,7 @@
 #include <readmost/bravo.hpp>
 #include <shared_mutex>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
@@ -45,12 +45,12 @@ TEST(bravo_inhibited_bias, stays_away_for_nine_times_the_cost_of_its_revocation)
   read(lock, 2);
   // A reader that keeps the writer waiting makes the revocation dear.
   lock.lock_shared();
-  contract::helper_thread writer;
+  test::helper_thread writer;
   writer.begin([&] {
     write(lock, 1);
     return 1;
   });
-  ASSERT_TRUE(contract::wait_until([&] { return !lock.is_biased(); }));
+  ASSERT_TRUE(test::wait_until([&] { return !lock.is_biased(); }));
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   lock.unlock_shared();

@@ -11,11 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using readmost::bravo;
 using readmost::bravo_policy;
 using readmost::detail::find_hold;
@@ -26,6 +25,7 @@ using readmost::detail::lock_in_slot;
 using readmost::detail::scan_with;
 using readmost::detail::slot_array;
 using readmost::detail::visible_slot;
+using test::helper_thread;
 
 // --- Scans --------------------------------------------------------------------------------------
 

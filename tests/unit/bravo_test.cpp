@@ -18,19 +18,19 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::bravo;
 using readmost::bravo_consensus_policy;
 using readmost::bravo_paper_policy;
 using readmost::bravo_policy;
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using test::helper_thread;
+using test::wait_until;
 
 // Whoever may sets the bias, so that it is soon there.
 template <class Policy>
@@ -560,7 +560,7 @@ TYPED_TEST(bravo_thread, that_is_no_more_after_a_fork_holds_nothing) {
   }),
             1);
   lock.lock_shared();
-  const contract::child_process child([&] {
+  const test::child_process child([&] {
     EXPECT_FALSE(lock.try_lock());  // the forking thread's own hold
     lock.unlock_shared();
     EXPECT_TRUE(lock.try_lock());

@@ -14,19 +14,19 @@
 #include <type_traits>
 #include <vector>
 
-#include "fork_stress.hpp"
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/fork_stress.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
 using readmost::hazard_pointer;
 using readmost::hazard_pointer_clean_up;
 using readmost::hazard_pointer_obj_base;
 using readmost::make_hazard_pointer;
 using readmost::detail::my_record;
+using test::helper_thread;
+using test::in_a_child;
 
 // --- Shape ---------------------------------------------------------------------------------------
 
@@ -679,7 +679,7 @@ TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
     hazard_pointer_clean_up();
     return 0;
   });
-  ASSERT_TRUE(contract::wait_until([] { return inside.load(); }));
+  ASSERT_TRUE(test::wait_until([] { return inside.load(); }));
   in_a_child([] {
     hazard_pointer_clean_up();
     EXPECT_EQ(counted::alive.load(), 0);
@@ -693,7 +693,7 @@ TEST_F(hazard_pointers, in_a_child_lack_at_most_what_a_thread_had_in_hand) {
   // The more there are, the longer are the lists, and the more of them is moved in a fork.
   std::vector<hazard_pointer> many(4096);
   for (hazard_pointer& each : many) each = make_hazard_pointer();
-  unit::fork_stress<hazard_pointer_obj_base>::run(300, [] { hazard_pointer_clean_up(); });
+  test::fork_stress<hazard_pointer_obj_base>::run(300, [] { hazard_pointer_clean_up(); });
 }
 
 // --- All at once ---------------------------------------------------------------------------------

@@ -10,19 +10,19 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
 using readmost::domain_shared_mutex;
 using readmost::lock_domain;
 using readmost::detail::domains;
 using readmost::detail::my_record;
 using readmost::detail::rwlock;
+using test::helper_thread;
+using test::in_a_child;
 
 static_assert(sizeof(domain_shared_mutex) == 16);
 static_assert(!std::is_copy_constructible_v<lock_domain>);
@@ -39,8 +39,8 @@ class lock_in : public rwlock {
 };
 
 bool can_write(rwlock& lock) {
-  if (unit::try_lock(lock) != unit::acquired) return false;
-  unit::unlock(lock);
+  if (test::try_lock(lock) != test::acquired) return false;
+  test::unlock(lock);
   return true;
 }
 
@@ -101,9 +101,9 @@ TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
   readmost::detail::thread_record* members[3] = {};
   const unsigned numbers[] = {busy_domain.number(), quiet_domain.number(), 0};
   ASSERT_EQ(reader.call([&] {
-    const bool warm = unit::earn_bias(busy) && unit::earn_bias(quiet) && unit::earn_bias(common);
+    const bool warm = test::earn_bias(busy) && test::earn_bias(quiet) && test::earn_bias(common);
     for (rwlock* lock : {static_cast<rwlock*>(&busy), static_cast<rwlock*>(&quiet), &common}) {
-      unit::read(*lock, 1);
+      test::read(*lock, 1);
     }
     for (std::size_t i = 0; i < std::size(numbers); ++i) members[i] = &my_record(numbers[i]);
     return static_cast<int>(warm);
@@ -116,10 +116,10 @@ TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
   constexpr int rounds = 10;
   for (int i = 0; i < rounds; ++i) {
     busy.balance.store(20'000);  // so that it stays biased
-    unit::write(busy);
-    ASSERT_TRUE(unit::is_biased(busy));
+    test::write(busy);
+    ASSERT_TRUE(test::is_biased(busy));
     reader.call([&] {
-      unit::read(busy, 1);
+      test::read(busy, 1);
       return 0;
     });
   }
@@ -140,17 +140,17 @@ TEST(lock_domain, a_writer_sees_the_readers_of_its_lock_in_whichever_domain_they
   for (const lock_domain& d : all) {
     lock_in lock(d);
     ASSERT_EQ(reader.call([&] {
-      return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired &&
-             unit::holds_passively(lock);
+      return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired &&
+             test::holds_passively(lock);
     }),
               1);
     EXPECT_FALSE(can_write(lock));
     writer.begin([&] {
-      unit::write(lock);
+      test::write(lock);
       return 1;
     });
     EXPECT_TRUE(writer.falls_asleep());
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     EXPECT_EQ(writer.end(), 1);
     EXPECT_TRUE(can_write(lock));
   }
@@ -172,16 +172,16 @@ TEST(lock_domain, locks_of_different_domains_are_held_at_once_and_released_in_an
   helper_thread reader;
   ASSERT_EQ(reader.call([&] {
     for (rwlock* lock : every) {
-      if (!unit::earn_bias(*lock)) return 0;
+      if (!test::earn_bias(*lock)) return 0;
     }
-    for (rwlock* lock : every) unit::lock_shared(*lock);
+    for (rwlock* lock : every) test::lock_shared(*lock);
     return 1;
   }),
             1);
   std::vector<bool> held(every.size(), true);
   for (std::size_t i = 0; i < every.size(); ++i) {
     const std::size_t next = i * 3 % every.size();
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(*every[next]); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(*every[next]); }), 1);
     held[next] = false;
     for (std::size_t k = 0; k < every.size(); ++k) {
       EXPECT_EQ(can_write(*every[k]), !held[k]) << "lock " << k << " after lock " << next;
@@ -203,11 +203,11 @@ TEST(lock_domain, beyond_the_last_they_share_the_one_of_the_process) {
   for (const auto& d : all) {
     lock_in lock(*d);
     ASSERT_EQ(reader.call([&] {
-      return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired;
+      return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired;
     }),
               1);
     EXPECT_FALSE(can_write(lock));
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     EXPECT_TRUE(can_write(lock));
   }
   // One that shares gives nothing back when it ends.
@@ -224,8 +224,8 @@ TEST(lock_domain, leaves_its_number_to_the_next_and_threads_take_part_again) {
   {
     lock_in lock(*first);
     ASSERT_EQ(member.call([&] {
-      const bool warm = unit::earn_bias(lock);
-      unit::read(lock, 1);
+      const bool warm = test::earn_bias(lock);
+      test::read(lock, 1);
       record = &my_record(number);
       return static_cast<int>(warm);
     }),
@@ -237,12 +237,12 @@ TEST(lock_domain, leaves_its_number_to_the_next_and_threads_take_part_again) {
   EXPECT_EQ(second.number(), number);
   lock_in lock(second);
   ASSERT_EQ(member.call([&] {
-    return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired &&
-           unit::holds_passively(lock) && &my_record(number) == record;
+    return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired &&
+           test::holds_passively(lock) && &my_record(number) == record;
   }),
             1);
   EXPECT_FALSE(can_write(lock));
-  EXPECT_EQ(member.call([&] { return unit::unlock_shared(lock); }), 1);
+  EXPECT_EQ(member.call([&] { return test::unlock_shared(lock); }), 1);
   EXPECT_TRUE(can_write(lock));
 }
 
@@ -251,12 +251,12 @@ TEST(lock_domain, a_hold_outlives_its_thread) {
   lock_in lock(domain);
   int passive = 0;
   std::thread([&] {
-    passive = unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired &&
-              unit::holds_passively(lock);
+    passive = test::earn_bias(lock) && test::lock_shared(lock) == test::acquired &&
+              test::holds_passively(lock);
   }).join();
   ASSERT_EQ(passive, 1);
   EXPECT_FALSE(can_write(lock));
-  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_TRUE(test::unlock_shared(lock));
   EXPECT_TRUE(can_write(lock));
 }
 
@@ -300,25 +300,25 @@ TEST(lock_domain, holds_of_all_threads_count_in_the_child_of_a_fork) {
   lock_in lock(domain);
   helper_thread other;
   ASSERT_EQ(other.call(
-                [&] { return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired; }),
+                [&] { return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired; }),
             1);
-  ASSERT_EQ(unit::lock_shared(lock), unit::acquired);
+  ASSERT_EQ(test::lock_shared(lock), test::acquired);
   in_a_child([&] {
     EXPECT_FALSE(can_write(lock));
-    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_FALSE(can_write(lock)) << "the hold of a thread that is no more";
-    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_TRUE(can_write(lock));
-    EXPECT_TRUE(unit::earn_bias(lock));
+    EXPECT_TRUE(test::earn_bias(lock));
     const lock_domain another;
     EXPECT_NE(another.number(), domain.number());
     lock_in fresh(another);
-    EXPECT_TRUE(unit::earn_bias(fresh));
+    EXPECT_TRUE(test::earn_bias(fresh));
     EXPECT_TRUE(can_write(fresh));
   });
-  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_TRUE(test::unlock_shared(lock));
   EXPECT_FALSE(can_write(lock));
-  EXPECT_EQ(other.call([&] { return unit::unlock_shared(lock); }), 1);
+  EXPECT_EQ(other.call([&] { return test::unlock_shared(lock); }), 1);
   EXPECT_TRUE(can_write(lock));
 }
 

@@ -10,16 +10,14 @@
 #include <new>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "platform/address_space.hpp"
-#include "processes.hpp"
 #include "statistics/statistics.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
 using readmost::detail::address_space;
 using readmost::detail::lock_figures;
 using readmost::detail::lock_survey;
@@ -27,6 +25,8 @@ using readmost::detail::place;
 using readmost::detail::rwlock;
 using readmost::detail::wait_counts;
 using readmost::detail::wait_histogram;
+using test::helper_thread;
+using test::in_a_child;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -96,7 +96,7 @@ TEST(lock_statistics, percentiles_are_ends_of_steps_but_not_above_the_longest) {
 
 TEST(lock_statistics, are_nothing_until_they_are_asked_for) {
   rwlock lock;
-  unit::read(lock, 100);
+  test::read(lock, 100);
   lock_survey all;
   EXPECT_FALSE(readmost::detail::survey_locks(all));
 }
@@ -107,8 +107,8 @@ TEST(lock_statistics, count_locks_that_take_turns_in_a_slot) {
     const auto locks = sharing_a_slot(pool, 7);
     for (int round = 0; round < 10'000; ++round) {
       for (std::size_t i = 0; i < locks.size(); ++i) {
-        unit::read(*locks[i], 1 + static_cast<int>(i) % 2);
-        if (round % 100 == 0) unit::write(*locks[i]);
+        test::read(*locks[i], 1 + static_cast<int>(i) % 2);
+        if (round % 100 == 0) test::write(*locks[i]);
       }
     }
     for (std::size_t i = 0; i < locks.size(); ++i) {
@@ -123,8 +123,8 @@ TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
     std::vector<rwlock> pool(64);
     const auto locks = sharing_a_slot(pool, 2);
     for (rwlock* lock : locks) {
-      ASSERT_TRUE(unit::earn_bias(*lock));
-      unit::read(*lock, 1);  // comes online
+      ASSERT_TRUE(test::earn_bias(*lock));
+      test::read(*lock, 1);  // comes online
     }
     const std::uint64_t before[] = {figures_of(*locks[0]).reads(), figures_of(*locks[1]).reads()};
     readmost::detail::thread_record& me = readmost::detail::my_record();
@@ -136,7 +136,7 @@ TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
         ASSERT_TRUE(readmost::detail::take_slot_if_free(me, *lock));
         ASSERT_TRUE(readmost::detail::try_lock_shared_passive(*lock, me));
         EXPECT_FALSE(readmost::detail::take_slot_if_free(me, *locks[0])) << "it is held";
-        ASSERT_TRUE(unit::unlock_shared(*lock));
+        ASSERT_TRUE(test::unlock_shared(*lock));
       }
     }
     EXPECT_EQ(figures_of(*locks[0]).reads(), before[0] + rounds);
@@ -149,10 +149,10 @@ TEST(lock_statistics, count_holds_that_are_not_in_their_home_slot) {
     std::vector<rwlock> pool(512);
     const auto locks = sharing_a_slot(pool, 12);
     for (int round = 0; round < 5'000; ++round) {
-      for (rwlock* lock : locks) ASSERT_EQ(unit::lock_shared(*lock), unit::acquired);
-      ASSERT_EQ(unit::lock_shared(*locks[3]), unit::acquired);
-      EXPECT_TRUE(unit::unlock_shared(*locks[3]));
-      for (rwlock* lock : locks) EXPECT_TRUE(unit::unlock_shared(*lock));
+      for (rwlock* lock : locks) ASSERT_EQ(test::lock_shared(*lock), test::acquired);
+      ASSERT_EQ(test::lock_shared(*locks[3]), test::acquired);
+      EXPECT_TRUE(test::unlock_shared(*locks[3]));
+      for (rwlock* lock : locks) EXPECT_TRUE(test::unlock_shared(*lock));
     }
     const lock_survey all = survey();
     std::uint64_t reads = all.others.reads();
@@ -170,8 +170,8 @@ TEST(lock_statistics, show_what_running_threads_did_and_keep_what_ended_ones_did
     rwlock lock;
     helper_thread running;
     const auto read = [&] {
-      unit::read(lock, 1'000);
-      unit::write(lock);
+      test::read(lock, 1'000);
+      test::write(lock);
       return 0;
     };
     running.call(read);
@@ -193,8 +193,8 @@ TEST(lock_statistics, are_exact_over_threads_that_use_the_same_locks_at_once) {
     const auto use_all = [&] {
       for (int round = 0; round < rounds; ++round) {
         for (rwlock& lock : pool) {
-          unit::read(lock, 3);
-          if (round % 30 == 0) unit::write(lock);
+          test::read(lock, 3);
+          if (round % 30 == 0) test::write(lock);
         }
       }
       return 0;
@@ -229,8 +229,8 @@ TEST(lock_statistics, put_what_found_no_place_with_the_others) {
     constexpr std::size_t more = 100;
     std::vector<rwlock> pool(readmost::detail::lock_table::capacity + more);
     for (rwlock& lock : pool) {
-      unit::read(lock, 1);
-      unit::write(lock);
+      test::read(lock, 1);
+      test::write(lock);
     }
     const lock_survey all = survey();
     std::uint64_t reads = all.others.reads(), writes = all.others.writes;
@@ -248,7 +248,7 @@ TEST(lock_statistics, tell_locks_at_one_address_apart_by_number_only) {
     alignas(rwlock) unsigned char memory[sizeof(rwlock)];
     for (int i = 0; i < 3; ++i) {
       auto* lock = new (memory) rwlock;
-      unit::read(*lock, 10);
+      test::read(*lock, 10);
     }
     const lock_figures figures = figures_of(*reinterpret_cast<rwlock*>(memory));
     EXPECT_EQ(figures.incarnations, 3U);
@@ -260,18 +260,18 @@ TEST(lock_statistics, know_how_long_threads_waited) {
   with_statistics([] {
     rwlock lock;
     helper_thread reader, writer;
-    ASSERT_EQ(unit::lock(lock), unit::acquired);
+    ASSERT_EQ(test::lock(lock), test::acquired);
     reader.begin([&] {
-      unit::read(lock, 1);
+      test::read(lock, 1);
       return 0;
     });
     writer.begin([&] {
-      unit::write(lock);
+      test::write(lock);
       return 0;
     });
     ASSERT_TRUE(reader.falls_asleep());
     ASSERT_TRUE(writer.falls_asleep());
-    unit::unlock(lock);
+    test::unlock(lock);
     EXPECT_EQ(reader.end(), 0);
     EXPECT_EQ(writer.end(), 0);
     const lock_figures figures = figures_of(lock);
@@ -289,14 +289,14 @@ TEST(lock_statistics, know_what_revocations_cost_and_how_long_readers_were_insid
   with_statistics([] {
     rwlock lock;
     helper_thread reader, writer;
-    ASSERT_TRUE(unit::earn_bias(lock));
-    ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
+    ASSERT_TRUE(test::earn_bias(lock));
+    ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
     writer.begin([&] {
-      unit::write(lock);
+      test::write(lock);
       return 0;
     });
     ASSERT_TRUE(writer.falls_asleep());
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     EXPECT_EQ(writer.end(), 0);
     const lock_figures figures = figures_of(lock);
     EXPECT_GE(figures.all_revocations(), 1U);
@@ -313,19 +313,19 @@ TEST(lock_statistics, start_from_nothing_in_a_fork_s_child_and_are_exact_there) 
     helper_thread other;
     const auto read_both = [&] {
       for (int i = 0; i < 100; ++i) {
-        for (rwlock* lock : locks) unit::read(*lock, 2);
+        for (rwlock* lock : locks) test::read(*lock, 2);
       }
       return 0;
     };
     other.call(read_both);
     read_both();
-    ASSERT_EQ(unit::lock_shared(*locks[1]), unit::acquired);
+    ASSERT_EQ(test::lock_shared(*locks[1]), test::acquired);
     in_a_child([&] {
       EXPECT_EQ(survey().count, 0U);
       EXPECT_EQ(survey().other_locks, 0U);
-      EXPECT_TRUE(unit::unlock_shared(*locks[1]));
-      unit::read(*locks[1], 5);
-      unit::read(*locks[0], 7);
+      EXPECT_TRUE(test::unlock_shared(*locks[1]));
+      test::read(*locks[1], 5);
+      test::read(*locks[0], 7);
       read_both();
       EXPECT_EQ(figures_of(*locks[0]).reads(), 207U);
       EXPECT_EQ(figures_of(*locks[1]).reads(), 205U);
@@ -339,7 +339,7 @@ TEST(lock_statistics, remember_who_used_a_lock_first_when_asked) {
   in_a_child([] {
     readmost::detail::enable_lock_statistics(true);
     rwlock lock;
-    unit::read(lock, 10);
+    test::read(lock, 10);
     readmost::detail::lock_table* table = readmost::detail::lock_statistics.table.load();
     ASSERT_NE(table, nullptr);
     const std::size_t number =

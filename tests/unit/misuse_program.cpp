@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using std::chrono::milliseconds;
+using test::helper_thread;
+using test::wait_until;
 
 struct object : readmost::rcu_obj_base<object> {
   explicit object(int v = 0) : value(v) {}

@@ -15,13 +15,13 @@
 #include <string>
 #include <thread>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
+using test::helper_thread;
+using test::wait_until;
 namespace platform = readmost::detail::platform;
 using platform::deadline;
 using platform::mapping_kind;
@@ -275,7 +275,7 @@ void at_end_of_key(void* value) {
 
 // In a child, because the library itself watches threads exit here.
 TEST(platform, calls_the_exit_watcher_after_thread_locals_and_other_keys) {
-  contract::in_a_child([] {
+  test::in_a_child([] {
     ASSERT_EQ(pthread_key_create(&other_key, at_end_of_key), 0);
     std::thread([] {
       platform::watch_thread_exit([] { happens(of_watcher); });

@@ -15,18 +15,18 @@
 
 #include "allocation_limit.hpp"
 #include "counted.hpp"
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_hash_map;
 using readmost::rcu_reader;
 using readmost::separate_rcu_domain;
-using unit::counted;
+using test::counted;
+using test::helper_thread;
+using test::wait_until;
 
 using int_map = rcu_hash_map<int, int>;
 
@@ -298,7 +298,7 @@ TEST(rcu_hash_map, is_unchanged_when_a_function_throws) {
 TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) {
   int_map map;
   {
-    const unit::allocation_limit elements_only(fewest * sizeof(void*));
+    const test::allocation_limit elements_only(fewest * sizeof(void*));
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(map.try_emplace(i, i));
     map.rehash(1'000);
     EXPECT_EQ(map.bucket_count(), fewest);
@@ -307,7 +307,7 @@ TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) 
   map.try_emplace(100, 100);
   EXPECT_GE(map.bucket_count(), 1'000U);
   {
-    const unit::allocation_limit elements_only(fewest * sizeof(void*));
+    const test::allocation_limit elements_only(fewest * sizeof(void*));
     const std::size_t large = map.bucket_count();
     map.rehash(0);
     EXPECT_EQ(map.bucket_count(), large);

@@ -18,16 +18,12 @@
 #include <thread>
 #include <vector>
 
-#include "fork_stress.hpp"
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/fork_stress.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
-using contract::shared_object;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
@@ -39,6 +35,10 @@ using readmost::rcu_synchronize;
 using readmost::separate_rcu_domain;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using test::helper_thread;
+using test::in_a_child;
+using test::shared_object;
+using test::wait_until;
 
 // ThreadSanitizer ends a child of several threads that starts one.
 #if defined(READMOST_THREAD_SANITIZER)
@@ -228,7 +228,7 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
 
 // However the reclaimer was moving them.
 TEST(rcu_fork, child_loses_at_most_what_a_thread_had_in_hand) {
-  unit::fork_stress<rcu_obj_base>::run(100, [] { rcu_barrier(); });
+  test::fork_stress<rcu_obj_base>::run(100, [] { rcu_barrier(); });
 }
 
 TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
@@ -313,12 +313,12 @@ TEST(rcu_fork, in_a_deleter_that_returns_leaves_a_reclaimer_at_work) {
     counter child;
     counter reclaimed;
     retire_with(rcu_default_domain(), [&] {
-      const pid_t id = contract::settled_fork();
+      const pid_t id = test::settled_fork();
       if (id != 0) {
         *child.operator->() = id;
         return;
       }
-      alarm(contract::child_deadline);
+      alarm(test::child_deadline);
       if (goes_on) {
         std::thread([&] {
           for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
@@ -352,9 +352,9 @@ class rcu_process_exit : public testing::Test {
   std::chrono::duration<double> end_after(Body body) {
     const auto start = steady_clock::now();
     std::fflush(nullptr);
-    const pid_t id = contract::settled_fork();
+    const pid_t id = test::settled_fork();
     if (id == 0) {
-      alarm(contract::child_deadline);
+      alarm(test::child_deadline);
       body();
       std::exit(7);
     }
@@ -402,7 +402,7 @@ TEST_F(rcu_process_exit, does_not_wait_long_for_a_reader) {
       while (!inside) std::this_thread::yield();
       retire_counted(reclaimed);
     });
-    EXPECT_LT(took, contract::generous);
+    EXPECT_LT(took, test::generous);
   }
   EXPECT_EQ(*reclaimed.operator->(), 0) << "a reader was inside";
 }
@@ -412,7 +412,7 @@ TEST_F(rcu_process_exit, of_a_thread_that_is_inside_a_section_does_not_wait) {
     retire_counted(reclaimed);
     rcu_default_domain().lock();
   });
-  EXPECT_LT(took, contract::generous);
+  EXPECT_LT(took, test::generous);
 }
 
 TEST_F(rcu_process_exit, may_be_called_by_a_deleter) {
@@ -430,7 +430,7 @@ TEST_F(rcu_process_exit, does_not_wait_long_for_a_deleter) {
       for (;;) pause();
     });
   });
-  EXPECT_LT(took, contract::generous);
+  EXPECT_LT(took, test::generous);
 }
 
 TEST_F(rcu_process_exit, is_followed_by_destructors_that_may_use_it) {

@@ -8,17 +8,17 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_list;
 using readmost::rcu_list_hook;
 using readmost::rcu_obj_base;
 using readmost::rcu_reader;
+using test::helper_thread;
+using test::wait_until;
 
 struct by_base : rcu_list_hook, rcu_obj_base<by_base> {
   explicit by_base(int n) : number(n) {}

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 thread_local bool memory_is_exhausted = false;
@@ -39,8 +39,6 @@ thread_local bool memory_is_exhausted = false;
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
@@ -54,6 +52,8 @@ using readmost::reclaiming;
 using readmost::separate_rcu_domain;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using test::helper_thread;
+using test::wait_until;
 
 // Counts those that live.
 class counted {
@@ -529,14 +529,14 @@ TEST_P(rcu_reclamation, does_not_slow_down_who_is_inside_a_section_or_a_deleter)
     std::scoped_lock section(dom);
     for (int i = 0; i < flood; ++i) (new based)->retire({}, dom);
   }
-  EXPECT_LT(steady_clock::now() - start, contract::generous);
+  EXPECT_LT(steady_clock::now() - start, test::generous);
   retire_with(dom, [&] {
     for (int i = 0; i < flood; ++i) (new based)->retire({}, dom);
   });
   rcu_barrier(dom);
   rcu_barrier(dom);
   EXPECT_EQ(counted::living, 0);
-  EXPECT_LT(steady_clock::now() - start, 2 * contract::generous);
+  EXPECT_LT(steady_clock::now() - start, 2 * test::generous);
 }
 
 std::size_t resident_bytes() {
@@ -602,7 +602,7 @@ TEST(rcu_reclaimer, deletes_without_being_asked) {
 }
 
 TEST(rcu_reclaimer, is_not_started_against_the_environment) {
-  contract::in_a_child([] {
+  test::in_a_child([] {
     setenv("READMOST_RCU_THREAD", "0", 1);
     const auto mine = std::this_thread::get_id();
     int here = 0;

@@ -17,13 +17,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
 using readmost::rcu_obj_base;
@@ -37,6 +35,8 @@ using readmost::rcu_synchronize_since;
 using readmost::separate_rcu_domain;
 using readmost::detail::is_in_section;
 using readmost::detail::participation;
+using test::helper_thread;
+using test::wait_until;
 
 // --- The shape -----------------------------------------------------------------------------------
 
@@ -314,14 +314,14 @@ TEST_P(rcu_grace_period, is_shared_by_those_who_wait) {
 // The thread may report while it is inside: it must say that it is.
 TEST_P(rcu_grace_period, waits_for_a_section_in_which_a_lock_is_released) {
   readmost::detail::rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   far_reader reader;
   helper_thread writer;
   reader.enter();
   writer.begin([] { return GetParam()(rcu_default_domain()), 1; });
   EXPECT_TRUE(writer.falls_asleep());
   EXPECT_EQ(reader.thread().call([&] {
-    unit::read(lock, 3);
+    test::read(lock, 3);
     readmost::detail::report(readmost::detail::my_record());
     return 1;
   }),

@@ -12,16 +12,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "sorts.hpp"
+#include "support/helper_thread.hpp"
+#include "support/sorts.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::preference;
 using readmost::shared_mutex;
 using readmost::detail::rwlock;
+using test::helper_thread;
+using test::wait_until;
 
 static_assert(sizeof(shared_mutex) == 16);
 static_assert(alignof(shared_mutex) == 8);
@@ -54,13 +54,13 @@ const char* name_of(warmth w) {
 
 // Reads until the calling thread's reads are passive; false if they never are.
 bool warm_up(shared_mutex& mutex) {
-  for (int i = 0; i < unit::reads_that_earn_bias; ++i) {
+  for (int i = 0; i < test::reads_that_earn_bias; ++i) {
     mutex.lock_shared();
     mutex.unlock_shared();
-    const std::uint64_t before = unit::passive_reads_of_this_thread();
+    const std::uint64_t before = test::passive_reads_of_this_thread();
     mutex.lock_shared();
     mutex.unlock_shared();
-    if (unit::passive_reads_of_this_thread() != before) return true;
+    if (test::passive_reads_of_this_thread() != before) return true;
   }
   return false;
 }
@@ -73,9 +73,9 @@ void prepare(shared_mutex& mutex, warmth w) {
 
 // Locks for reading; says whether the hold is of the wanted sort.
 int lock_shared_as(shared_mutex& mutex, warmth w) {
-  const std::uint64_t before = unit::passive_reads_of_this_thread();
+  const std::uint64_t before = test::passive_reads_of_this_thread();
   mutex.lock_shared();
-  const bool passive = unit::passive_reads_of_this_thread() != before;
+  const bool passive = test::passive_reads_of_this_thread() != before;
   return passive == (w == warmth::warm);
 }
 
@@ -94,9 +94,9 @@ bool can_lock_shared(shared_mutex& mutex) {
 
 // Runs the body for locks of every preference, never read and hot.
 void for_all_sorts(const std::function<void(shared_mutex&, preference, warmth)>& body) {
-  for (const preference prefers : unit::preferences) {
+  for (const preference prefers : test::preferences) {
     for (const warmth w : warmths) {
-      SCOPED_TRACE(unit::name_of(prefers));
+      SCOPED_TRACE(test::name_of(prefers));
       SCOPED_TRACE(name_of(w));
       shared_mutex mutex(prefers);
       prepare(mutex, w);
@@ -410,17 +410,17 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
   std::atomic<int> writers_passed{0};
   helper_thread writers[3];
   const auto write = [&] {
-    unit::lock(lock);
+    test::lock(lock);
     ++writers_passed;
     const bool seen =
         wait_until([&] { return reader_is_in || (lock.state & rwlock::readers_turn) != 0; });
-    unit::unlock(lock);
+    test::unlock(lock);
     return static_cast<int>(seen);
   };
 
-  unit::lock(lock);
+  test::lock(lock);
   reader.begin([&] {
-    unit::lock_shared(lock);
+    test::lock_shared(lock);
     reader_is_in = true;
     return writers_passed.load();
   });
@@ -428,13 +428,13 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
   for (helper_thread& writer : writers) writer.begin(write);
   EXPECT_TRUE(
       wait_until([&] { return (lock.state & rwlock::waiting_writers) == 3 * rwlock::one_writer; }));
-  unit::unlock(lock);
+  test::unlock(lock);
 
   const int passed = reader.end();
   EXPECT_NE(passed, helper_thread::still_running);
   EXPECT_LE(passed, 1);
   EXPECT_EQ(lock.state & rwlock::readers_turn, 0U) << "the next reader has to wait again";
-  reader.call([&] { return unit::unlock_shared(lock); });
+  reader.call([&] { return test::unlock_shared(lock); });
   for (helper_thread& writer : writers) EXPECT_EQ(writer.end(), 1);
   EXPECT_EQ(writers_passed, 3);
 }

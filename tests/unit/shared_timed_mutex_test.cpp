@@ -14,14 +14,14 @@
 #include <shared_mutex>
 #include <type_traits>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::preference;
 using readmost::shared_timed_mutex;
+using test::helper_thread;
+using test::wait_until;
 using namespace std::chrono_literals;
 using std::chrono::duration;
 using std::chrono::steady_clock;

@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
 #include "rcu/reclamation.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 #include "threads/forks.hpp"
 #include "threads/registry.hpp"
 
 namespace {
 
-using contract::in_a_child;
+using test::in_a_child;
 
 // A thread that forks while another comes to use a part of the library for the first time would
 // else have a child in which nobody put that part in order. Each of these is the first thing that
@@ -41,7 +41,7 @@ TEST(early_fork, finds_what_has_been_retired_watched) {
 }
 
 TEST(early_fork, finds_hazard_pointers_watched) {
-  contract::helper_thread other;
+  test::helper_thread other;
   readmost::detail::thread_record* record = nullptr;
   other.call([&] { return record = readmost::detail::enlist(), 0; });
   auto& stopped_by = record->hazards.stopped_by;
@@ -79,9 +79,9 @@ TEST(forks_at_once, leave_children_that_go_on) {
       for (std::size_t i = 0; i < rounds; ++i) {
         by_hazard_pointers[thread][i].hazard_pointer_obj_base::retire();
         by_rcu[thread][i].rcu_obj_base::retire();
-        const pid_t child = contract::settled_fork();
+        const pid_t child = test::settled_fork();
         if (child == 0) {
-          alarm(contract::child_deadline);
+          alarm(test::child_deadline);
           readmost::hazard_pointer_clean_up();
           readmost::rcu_barrier();
           _exit(0);
@@ -124,7 +124,7 @@ TEST(forks_at_once, come_one_after_the_other) {
 }
 
 // Where the library has its lists stand still for the fork.
-contract::helper_thread* ends_amid_fork;
+test::helper_thread* ends_amid_fork;
 void end_it() {
   delete std::exchange(ends_amid_fork, nullptr);
 }
@@ -135,14 +135,14 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
     readmost::hazard_pointer_clean_up();
     return 0;
   };
-  ends_amid_fork = new contract::helper_thread;
+  ends_amid_fork = new test::helper_thread;
   ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
   static readmost::detail::fork_part part{
       .before = end_it, .in_parent = nullptr, .in_child = nullptr};
   readmost::detail::watch_forks(part);
   in_a_child([] {});
   EXPECT_EQ(ends_amid_fork, nullptr);
-  contract::helper_thread next;
+  test::helper_thread next;
   EXPECT_EQ(next.call(retire_and_scan), 0);
 }
 
@@ -155,7 +155,7 @@ TEST(forks_at_once, leave_what_another_thread_retired_to_its_scans) {
   static told one;
   ASSERT_NE(readmost::detail::enlist(),
             nullptr);  // the forking thread has a record, and retires nothing
-  contract::helper_thread other;
+  test::helper_thread other;
   ASSERT_EQ(other.call([] {
     one.retire();
     return 0;

@@ -13,15 +13,15 @@
 #include <string>
 
 #include "c_api/urcu_flavor.hpp"
-#include "helper_thread.hpp"
 #include "inline_sections.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
 using readmost::detail::urcu::flavor;
+using test::helper_thread;
+using test::in_a_child;
 
 // Of the headers that are installed, whichever version they are.
 #define EXPECT_SAME_PLACE(member) \
@@ -153,8 +153,7 @@ TEST(flavor, a_grace_period_waits_for_the_readers_of_other_threads) {
   }
   EXPECT_EQ(writer.end(), 0);
   EXPECT_TRUE(done);
-  EXPECT_TRUE(
-      contract::wait_until([&] { return urcu_readmost_poll_state_synchronize_rcu(state); }));
+  EXPECT_TRUE(test::wait_until([&] { return urcu_readmost_poll_state_synchronize_rcu(state); }));
 }
 
 TEST(flavor, the_last_members_are_those_of_current_versions) {
@@ -166,7 +165,7 @@ TEST(flavor, the_last_members_are_those_of_current_versions) {
       EXPECT_FALSE(whole_flavor.update_poll_state_synchronize_rcu(state));
   }
   EXPECT_TRUE(
-      contract::wait_until([&] { return whole_flavor.update_poll_state_synchronize_rcu(state); }));
+      test::wait_until([&] { return whole_flavor.update_poll_state_synchronize_rcu(state); }));
 }
 
 TEST(flavor, callbacks_wait_for_the_readers_and_the_barrier_for_callbacks) {

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-namespace contract {
+namespace test {
 
 // Far longer than anything here takes: reaching it means that something hangs. Where that is what a
 // test is for, READMOST_TEST_PATIENCE says how many seconds it waits for it.
@@ -67,4 +67,4 @@ class helper_thread {
   std::thread thread_;
 };
 
-}  // namespace contract
+}  // namespace test

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <readmost/detail/lock/rwlock.hpp>
 
-namespace unit {
+namespace test {
 
 // Far more reads than the poorest account needs to earn bias.
 inline constexpr int reads_that_earn_bias = 20'000;
@@ -52,7 +52,7 @@ inline int upgrade(readmost::detail::rwlock& lock, readmost::detail::rules how =
 }
 
 inline int try_upgrade(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  return unit::upgrade(lock, readmost::detail::at_once(how));
+  return test::upgrade(lock, readmost::detail::at_once(how));
 }
 
 // How an operation behaves that gives up after a while.
@@ -115,4 +115,4 @@ inline std::uint64_t passive_reads_of_this_thread() {
   return sum;
 }
 
-}  // namespace unit
+}  // namespace test

@@ -5,10 +5,10 @@
 
 #include <functional>
 
-#include "helper_thread.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/surface.hpp"
 
-namespace unit {
+namespace test {
 
 inline constexpr readmost::preference preferences[] = {
     readmost::preference::writer, readmost::preference::reader, readmost::preference::phase_fair};
@@ -41,10 +41,9 @@ inline int lock_shared_as(readmost::detail::rwlock& lock, hold wanted,
 
 // Has `first` and then `second` hold the lock, each in its own way. Once biased, a lock gives
 // passive holds, so the active ones come first.
-inline void share(readmost::detail::rwlock& lock, contract::helper_thread& first, hold of_first,
-                  contract::helper_thread& second, hold of_second,
-                  readmost::detail::rules how = {}) {
-  const auto enter = [&](contract::helper_thread& reader, hold wanted) {
+inline void share(readmost::detail::rwlock& lock, helper_thread& first, hold of_first,
+                  helper_thread& second, hold of_second, readmost::detail::rules how = {}) {
+  const auto enter = [&](helper_thread& reader, hold wanted) {
     ASSERT_EQ(reader.call([&, wanted] { return lock_shared_as(lock, wanted, how); }), 1)
         << name_of(wanted);
   };
@@ -70,4 +69,4 @@ inline void expect_free(readmost::detail::rwlock& lock, readmost::detail::rules 
   EXPECT_TRUE(unlock_shared(lock));
 }
 
-}  // namespace unit
+}  // namespace test

@@ -1,4 +1,4 @@
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace contract {
+namespace test {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -85,4 +85,4 @@ void helper_thread::run() {
   }
 }
 
-}  // namespace contract
+}  // namespace test
