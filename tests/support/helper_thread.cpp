@@ -45,7 +45,7 @@ helper_thread::~helper_thread() {
   thread_.join();
 }
 
-void helper_thread::begin(std::function<int()> what) {
+void helper_thread::start(std::function<int()> what) {
   {
     std::lock_guard guard(mutex_);
     what_ = std::move(what);

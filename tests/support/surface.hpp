@@ -6,112 +6,110 @@
 
 namespace test {
 
+using namespace readmost::detail;
+
 // Far more reads than the poorest account needs to earn bias.
 inline constexpr int reads_that_earn_bias = 20'000;
 
-inline constexpr int acquired = static_cast<int>(readmost::detail::outcome::acquired);
-inline constexpr int busy = static_cast<int>(readmost::detail::outcome::busy);
-inline constexpr int timed_out = static_cast<int>(readmost::detail::outcome::timed_out);
+inline constexpr int acquired = static_cast<int>(outcome::acquired);
+inline constexpr int busy = static_cast<int>(outcome::busy);
+inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 
-inline int lock_shared(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  readmost::detail::thread_record& me = readmost::detail::my_record(lock.domain);
-  if (readmost::detail::try_lock_shared_passive(lock, me) ||
-      readmost::detail::try_lock_shared_active(lock, me, readmost::detail::domains[lock.domain],
-                                               how)) {
+inline int lock_shared(rwlock& lock, rules how = {}) {
+  thread_record& me = my_record(lock.domain);
+  if (try_lock_shared_passive(lock, me) ||
+      try_lock_shared_active(lock, me, domains[lock.domain], how)) {
     return acquired;
   }
-  return static_cast<int>(readmost::detail::lock_shared_slow(lock, how));
+  return static_cast<int>(lock_shared_slow(lock, how));
 }
 
-inline int try_lock_shared(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  return lock_shared(lock, readmost::detail::at_once(how));
+inline int try_lock_shared(rwlock& lock, rules how = {}) {
+  return lock_shared(lock, at_once(how));
 }
 
-inline bool unlock_shared(readmost::detail::rwlock& lock) {
-  readmost::detail::thread_record& me = readmost::detail::my_record(lock.domain);
-  return readmost::detail::try_unlock_shared_passive(lock, me,
-                                                     readmost::detail::domains[lock.domain]) ||
-         readmost::detail::try_unlock_shared_active(lock, me) ||
-         readmost::detail::unlock_shared_slow(lock);
+inline bool unlock_shared(rwlock& lock) {
+  thread_record& me = my_record(lock.domain);
+  return try_unlock_shared_passive(lock, me, domains[lock.domain]) ||
+         try_unlock_shared_active(lock, me) || unlock_shared_slow(lock);
 }
 
-inline int lock(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  return static_cast<int>(readmost::detail::lock_exclusive(lock, how));
+inline int lock(rwlock& lock, rules how = {}) {
+  return static_cast<int>(lock_exclusive(lock, how));
 }
 
-inline int try_lock(readmost::detail::rwlock& l, readmost::detail::rules how = {}) {
-  return lock(l, readmost::detail::at_once(how));
+inline int try_lock(rwlock& l, rules how = {}) {
+  return lock(l, at_once(how));
 }
 
-inline void unlock(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  readmost::detail::unlock_exclusive(lock, how);
+inline void unlock(rwlock& lock, rules how = {}) {
+  unlock_exclusive(lock, how);
 }
 
-inline int upgrade(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
+inline int upgrade(rwlock& lock, rules how = {}) {
   return static_cast<int>(readmost::detail::upgrade(lock, how));
 }
 
-inline int try_upgrade(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  return test::upgrade(lock, readmost::detail::at_once(how));
+inline int try_upgrade(rwlock& lock, rules how = {}) {
+  return test::upgrade(lock, at_once(how));
 }
 
 // How an operation behaves that gives up after a while.
 class hasty_rules {
  public:
-  hasty_rules(readmost::detail::rules how, std::uint64_t nanoseconds)
-      : until_(readmost::detail::platform::in(nanoseconds)),
-        how_(readmost::detail::before(how, until_)) {}
+  hasty_rules(rules how, std::uint64_t nanoseconds)
+      : until_(platform::in(nanoseconds)), how_(before(how, until_)) {}
   hasty_rules(const hasty_rules&) = delete;
   hasty_rules& operator=(const hasty_rules&) = delete;
 
-  operator readmost::detail::rules() const { return how_; }
-  bool is_over() const { return readmost::detail::platform::time_left(until_) == 0; }
+  operator rules() const { return how_; }
+  bool is_over() const { return platform::time_left(until_) == 0; }
 
  private:
-  readmost::detail::platform::deadline until_;
-  readmost::detail::rules how_;
+  platform::deadline until_;
+  rules how_;
 };
 
-inline void read(readmost::detail::rwlock& lock, int times, readmost::detail::rules how = {}) {
+inline void read(rwlock& lock, int times, rules how = {}) {
   for (int i = 0; i < times; ++i) {
     lock_shared(lock, how);
     unlock_shared(lock);
   }
 }
 
-inline void write(readmost::detail::rwlock& l, readmost::detail::rules how = {}) {
+inline void write(rwlock& l, rules how = {}) {
   lock(l, how);
   unlock(l, how);
 }
 
-inline bool is_biased(const readmost::detail::rwlock& lock) {
-  return (lock.state.load() & readmost::detail::rwlock::biased) != 0;
+inline bool is_biased(const rwlock& lock) {
+  return (lock.state.load() & rwlock::biased) != 0;
 }
 
 // Reads until the lock is biased; false if it never is.
-inline bool earn_bias(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
+inline bool earn_bias(rwlock& lock, rules how = {}) {
   for (int i = 0; i < reads_that_earn_bias && !is_biased(lock); ++i) read(lock, 1, how);
   return is_biased(lock);
 }
 
 // Never biased: its read holds are active.
-inline void keep_without_bias(readmost::detail::rwlock& lock) {
-  lock.traits.fetch_or(readmost::detail::rwlock::never_biased);
+inline void keep_without_bias(rwlock& lock) {
+  lock.traits.fetch_or(rwlock::never_biased);
 }
 
 // Whether the calling thread holds the lock passively, by what its record says.
-inline bool holds_passively(const readmost::detail::rwlock& lock) {
-  for (const auto& slot : readmost::detail::my_record(lock.domain).held) {
-    if (slot.load() == readmost::detail::held_passively(lock)) return true;
+inline bool holds_passively(const rwlock& lock) {
+  for (const auto& slot : my_record(lock.domain).held) {
+    if (slot.load() == held_passively(lock)) return true;
   }
   return false;
 }
 
 // What the calling thread has read passively, over all locks.
 inline std::uint64_t passive_reads_of_this_thread() {
-  readmost::detail::enlist();  // a record comes with the counts of its last owner
+  enlist();  // a record comes with the counts of its last owner
   std::uint64_t sum = 0;
-  for (const auto& reads : readmost::detail::my_record().reads) sum += reads.load();
+  for (const auto& reads : my_record().reads) sum += reads.load();
   return sum;
 }
 

@@ -12,11 +12,8 @@
 
 namespace {
 
-using readmost::detail::my_record;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
+using namespace readmost::detail;
 using test::helper_thread;
-namespace bias = readmost::detail::bias;
 
 // So that what this thread read before does not count.
 void forget_uncredited_reads(rwlock& lock) {
@@ -90,9 +87,9 @@ TEST(bias, charges_each_revocation_to_the_account) {
   ASSERT_TRUE(test::earn_bias(lock));
   ASSERT_EQ(other.call([&] {
     test::read(lock, 1);
-    return static_cast<int>(readmost::detail::participation_of(my_record().mode.load()));
+    return static_cast<int>(participation_of(my_record().mode.load()));
   }),
-            static_cast<int>(readmost::detail::participation::online));
+            static_cast<int>(participation::online));
   forget_uncredited_reads(lock);
   lock.balance.store(bias::enough_for_bias);
   test::lock(lock);  // the other thread is silent, so this takes a membarrier
@@ -184,14 +181,13 @@ TEST(bias, account_is_credited_by_the_revoking_writer) {
   forget_uncredited_reads(lock);
   test::read(lock, 4'000);
   test::lock(lock);
-  EXPECT_EQ(my_record().credited[readmost::detail::home_slot(&lock)],
-            my_record().reads[readmost::detail::home_slot(&lock)].load());
+  EXPECT_EQ(my_record().credited[home_slot(&lock)], my_record().reads[home_slot(&lock)].load());
   EXPECT_GT(lock.balance.load(), 0);
   test::unlock(lock);
 }
 
 TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {
-  auto& cost = readmost::detail::default_domain.round_cost;
+  auto& cost = default_domain.round_cost;
   cost.store(20'000);
   rwlock lock;
   lock.traits.store(rwlock::never_biased);

@@ -25,6 +25,7 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::bravo;
 using readmost::bravo_consensus_policy;
 using readmost::bravo_paper_policy;
@@ -55,10 +56,10 @@ struct scalar_policy : bravo_policy {
   static constexpr bool vector_scan = false;
 };
 struct large_table_policy : bravo_policy {
-  using table = readmost::detail::shared_table_of_4096;
+  using table = shared_table_of_4096;
 };
 struct private_policy : bravo_policy {
-  using table = readmost::detail::private_table<64>;
+  using table = private_table<64>;
 };
 
 // --- Each lock, each policy ---------------------------------------------------------------------
@@ -306,8 +307,7 @@ TEST_P(bravo_lock, many_are_held_and_released_in_any_order) {
     if (left[i] != 0) continue;
     EXPECT_EQ(other.call([&] { return one.try_to_write(); }), 1) << "lock " << i;
   }
-  EXPECT_TRUE(readmost::detail::known_reader() == nullptr ||
-              readmost::detail::known_reader()->holds == 0);
+  EXPECT_TRUE(known_reader() == nullptr || known_reader()->holds == 0);
 }
 
 TEST_P(bravo_lock, trying_does_not_wait) {

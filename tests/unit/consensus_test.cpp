@@ -17,22 +17,14 @@
 
 namespace {
 
-using readmost::detail::collect_statistics;
-using readmost::detail::default_domain;
-using readmost::detail::enlist;
-using readmost::detail::my_record;
-using readmost::detail::participation;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
-using readmost::detail::statistics;
-using readmost::detail::thread_record;
+using namespace readmost::detail;
 using test::helper_thread;
 
 // Far more rounds than an idle record stays in the index.
 constexpr int many_rounds = 64;
 
 participation mode_of(const thread_record& record) {
-  return readmost::detail::participation_of(record.mode.load());
+  return participation_of(record.mode.load());
 }
 
 bool is_present(const thread_record& record) {
@@ -84,7 +76,7 @@ class member {
 // A round by the calling thread which some online thread gives reason for.
 std::uint64_t round_for(member& silent) {
   silent.come_online();
-  return readmost::detail::reach_consensus(default_domain, enlist()).version;
+  return reach_consensus(default_domain, enlist()).version;
 }
 
 // A record may come from an exited thread, dormant still: makes all those offline.
@@ -118,8 +110,7 @@ TEST(consensus, a_thread_takes_part_from_its_first_passive_read_until_it_says_ot
   ASSERT_TRUE(m.lock_shared(lock));
   ASSERT_TRUE(m.unlock_shared(lock));
   EXPECT_EQ(mode_of(m.record()), participation::online);
-  EXPECT_NE(m.record().mode.load() / readmost::detail::participation_period,
-            before / readmost::detail::participation_period)
+  EXPECT_NE(m.record().mode.load() / participation_period, before / participation_period)
       << "one period online must not be mistaken for another";
 }
 
@@ -148,7 +139,7 @@ TEST(consensus, the_hint_offline_does_not_register_a_thread) {
   bool registered = true;
   std::thread([&] {
     readmost::offline();
-    registered = &my_record() != &readmost::detail::unregistered;
+    registered = &my_record() != &unregistered;
   }).join();
   EXPECT_FALSE(registered);
 }
@@ -168,13 +159,13 @@ TEST(consensus, the_hint_offline_keeps_what_the_thread_holds) {
 TEST(consensus, needs_no_round_when_nobody_else_takes_part) {
   member m;
   const std::uint64_t version = default_domain.version.load();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U);
   m.come_online();
   m.go_offline();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U);
   EXPECT_EQ(default_domain.version.load(), version);
   m.come_online();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, version + 2);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, version + 2);
 }
 
 TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
@@ -185,8 +176,7 @@ TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier + 1);
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports);
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U)
-      << "no second membarrier for it";
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U) << "no second membarrier for it";
 }
 
 // The report is made by hand and beforehand, so that no scheduler can delay it.
@@ -199,7 +189,7 @@ TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) 
     return 0;
   });
   const statistics before = collect_statistics();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, next);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, next);
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports + 1);
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier);
@@ -230,7 +220,7 @@ TEST(consensus, drops_idle_threads_from_the_index_also_where_no_round_is_needed)
   idle.come_online();
   idle.go_offline();
   for (int i = 0; i < many_rounds; ++i) {
-    EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
+    EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U);
   }
   EXPECT_EQ(mode_of(idle.record()), participation::offline);
 }
@@ -252,19 +242,19 @@ TEST(consensus, a_report_tells_whether_the_thread_holds_anything_passively) {
   active.traits.store(rwlock::never_biased);
   ASSERT_TRUE(test::earn_bias(biased));
   member m, other;
-  const auto report = [&] {
+  const auto version_reported = [&] {
     m.thread().call([] {
-      readmost::detail::report(my_record());
+      report(my_record());
       return 0;
     });
     return m.record().seen.load();
   };
   const std::uint64_t version = round_for(other);
-  EXPECT_EQ(report(), version);
+  EXPECT_EQ(version_reported(), version);
   ASSERT_TRUE(m.lock_shared(active));
-  EXPECT_EQ(report(), version) << "the lock itself counts that hold";
+  EXPECT_EQ(version_reported(), version) << "the lock itself counts that hold";
   ASSERT_TRUE(m.lock_shared(biased));
-  EXPECT_EQ(report(), version + 1);
+  EXPECT_EQ(version_reported(), version + 1);
   ASSERT_TRUE(m.unlock_shared(biased));
   EXPECT_EQ(m.record().seen.load(), version) << "an unlock after a busy report reports again";
   ASSERT_TRUE(m.unlock_shared(active));
@@ -397,7 +387,7 @@ TEST(consensus, a_writer_that_gives_up_lets_readers_and_writers_in_again) {
   member reader;
   ASSERT_TRUE(reader.lock_shared(lock));
   EXPECT_EQ(test::lock(lock, test::hasty_rules({}, 1'000'000)),
-            static_cast<int>(readmost::detail::outcome::timed_out));
+            static_cast<int>(outcome::timed_out));
   EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, 0U);
   EXPECT_EQ(test::try_lock_shared(lock), test::acquired);
   EXPECT_TRUE(test::unlock_shared(lock));
@@ -442,7 +432,7 @@ TEST(consensus, is_reached_by_several_threads_at_once_on_different_locks) {
 
 TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   constexpr std::ptrdiff_t threads = 200;
-  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(readmost::detail::chunk::capacity));
+  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(chunk::capacity));
   rwlock lock;
   ASSERT_TRUE(test::earn_bias(lock));
   std::latch all_hold(threads + 1), leave(1), all_left(threads + 1), end(1);
@@ -461,19 +451,19 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   }
   all_hold.arrive_and_wait();
   std::set<const thread_record*> distinct;
-  std::set<const readmost::detail::chunk*> chunks;
+  std::set<const chunk*> chunks;
   for (const thread_record* record : records) {
     distinct.insert(record);
     chunks.insert(record->home);
   }
   EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
-  EXPECT_EQ(distinct.count(&readmost::detail::unregistered), 0U);
+  EXPECT_EQ(distinct.count(&unregistered), 0U);
   EXPECT_GE(chunks.size(), 4U);
-  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, &my_record(), 0), threads);
+  EXPECT_EQ(passive_holds(default_domain, &lock, &my_record(), 0), threads);
   EXPECT_EQ(test::try_lock(lock), test::busy);
 
   // They are silent, and one round puts at most 64 threads to rest.
-  for (int i = 0; i < 4; ++i) readmost::detail::reach_consensus(default_domain, enlist());
+  for (int i = 0; i < 4; ++i) reach_consensus(default_domain, enlist());
   for (const thread_record* record : records) {
     EXPECT_EQ(mode_of(*record), participation::dormant);
   }
@@ -481,7 +471,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
 
   leave.count_down();
   all_left.arrive_and_wait();
-  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, &my_record(), 0), 0);
+  EXPECT_EQ(passive_holds(default_domain, &lock, &my_record(), 0), 0);
   EXPECT_EQ(test::try_lock(lock), test::acquired);
   test::unlock(lock);
   end.count_down();
@@ -508,7 +498,7 @@ bool late_reads_on_record = false;
 
 void read_late(void*) {
   test::lock_shared(*lock_of_late_reads);
-  late_reads_on_record = late_reads_on_record && &my_record() != &readmost::detail::unregistered;
+  late_reads_on_record = late_reads_on_record && &my_record() != &unregistered;
   test::unlock_shared(*lock_of_late_reads);
 }
 

@@ -13,12 +13,8 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::preference;
-using readmost::detail::collect_statistics;
-using readmost::detail::my_record;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
-using readmost::detail::statistics;
 using test::helper_thread;
 using test::in_a_child;
 
@@ -29,8 +25,7 @@ TEST(fork, passive_holds_of_other_threads_count_in_the_child) {
   const auto enter = [&] { return test::lock_shared(lock); };
   ASSERT_EQ(one.call(enter), test::acquired);
   ASSERT_EQ(two.call(enter), test::acquired);
-  ASSERT_EQ(readmost::detail::passive_holds(readmost::detail::default_domain, &lock, nullptr, 0),
-            2);
+  ASSERT_EQ(passive_holds(default_domain, &lock, nullptr, 0), 2);
   in_a_child([&] {
     EXPECT_EQ(test::try_lock(lock), test::busy);
     EXPECT_TRUE(test::unlock_shared(lock));
@@ -99,13 +94,8 @@ TEST(fork, a_thread_of_the_parent_takes_no_part_in_the_child) {
     readmost::online();
     return 0;
   });
-  readmost::detail::enlist();
-  in_a_child([] {
-    EXPECT_EQ(readmost::detail::reach_consensus(readmost::detail::default_domain,
-                                                &readmost::detail::my_record())
-                  .version,
-              0U);
-  });
+  enlist();
+  in_a_child([] { EXPECT_EQ(reach_consensus(default_domain, &my_record()).version, 0U); });
 }
 
 TEST(fork, the_child_s_own_locks_earn_bias_and_lose_it) {
@@ -165,7 +155,7 @@ TEST(fork, a_writer_that_had_not_decided_yet_is_not_inside_in_the_child) {
   test::write(lock);
   helper_thread writer;
   writer.call([&] {
-    readmost::detail::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&lock));
+    enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&lock));
     return 0;
   });
   lock.grant.store(rwlock::not_granted);
@@ -186,7 +176,7 @@ TEST(fork, a_writer_of_a_lock_in_shared_memory_goes_on_deciding_in_the_parent) {
   test::shared_object<rwlock> lock;
   helper_thread writer;
   writer.call([&] {
-    readmost::detail::enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(lock.operator->()));
+    enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(lock.operator->()));
     return 0;
   });
   lock->grant.store(rwlock::not_granted);
@@ -223,7 +213,7 @@ void expect_free_for_all(rwlock& lock, preference prefers) {
   const rules how = in_time;
   ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
   ASSERT_EQ(test::upgrade(lock, how), test::acquired);
-  readmost::detail::downgrade(lock, how);
+  downgrade(lock, how);
   ASSERT_TRUE(test::unlock_shared(lock));
   ASSERT_EQ(test::lock(lock, how), test::acquired);
   test::unlock(lock, how);

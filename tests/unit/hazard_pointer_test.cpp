@@ -20,11 +20,11 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::hazard_pointer;
 using readmost::hazard_pointer_clean_up;
 using readmost::hazard_pointer_obj_base;
 using readmost::make_hazard_pointer;
-using readmost::detail::my_record;
 using test::helper_thread;
 using test::in_a_child;
 
@@ -261,7 +261,7 @@ TEST_F(hazard_pointers, make_their_thread_answer_rounds_of_others) {
   helper_thread writer;
   hazard_pointer hazard = make_hazard_pointer();
   hazard.protect(source);
-  const std::uint64_t asked = readmost::detail::default_domain.version.fetch_add(2) + 2;
+  const std::uint64_t asked = default_domain.version.fetch_add(2) + 2;
   ASSERT_NE(my_record().seen.load(), asked);
   hazard.protect(source);
   EXPECT_EQ(my_record().seen.load() & ~std::uint64_t{1}, asked);
@@ -373,11 +373,11 @@ TEST_F(hazard_pointers, are_as_many_as_are_wanted) {
 TEST_F(hazard_pointers, use_few_slots_again_and_again) {
   std::vector<const void*> slots;
   for (int i = 0; i < 1000; ++i) {
-    readmost::detail::hazard_slot* const slot = readmost::detail::take_hazard_slot();
+    hazard_slot* const slot = take_hazard_slot();
     ASSERT_NE(slot, nullptr);
     EXPECT_EQ(slot->object.load(), nullptr);
     slots.push_back(slot);
-    readmost::detail::give_back_hazard_slot(*slot);
+    give_back_hazard_slot(*slot);
   }
   std::sort(slots.begin(), slots.end());
   EXPECT_EQ(std::unique(slots.begin(), slots.end()) - slots.begin(), 1);
@@ -586,7 +586,7 @@ TEST_F(hazard_pointers, serve_a_thread_past_its_exit) {
       pthread_setspecific(key, value);
       return;
     }
-    without_record = &my_record() == &readmost::detail::unregistered;
+    without_record = &my_record() == &unregistered;
     auto* const object = new counted(3);
     std::atomic<counted*> source{object};
     hazard_pointer hazard = make_hazard_pointer();

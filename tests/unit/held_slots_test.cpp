@@ -13,12 +13,7 @@
 
 namespace {
 
-using readmost::detail::default_domain;
-using readmost::detail::held_before;
-using readmost::detail::held_passively;
-using readmost::detail::home_slot;
-using readmost::detail::my_record;
-using readmost::detail::rwlock;
+using namespace readmost::detail;
 using test::helper_thread;
 using test::in_a_child;
 
@@ -48,12 +43,12 @@ TEST(held_slots, say_which_lock_was_held_last_and_that_it_is_no_more) {
   ASSERT_TRUE(test::earn_bias(passive));
   for (rwlock* lock : {&passive, &active}) {
     ASSERT_EQ(test::lock_shared(*lock), test::acquired);
-    EXPECT_FALSE(readmost::detail::is_free(slot_of(*lock)));
-    EXPECT_EQ(readmost::detail::is_passive_hold(slot_of(*lock)), lock == &passive);
+    EXPECT_FALSE(is_free(slot_of(*lock)));
+    EXPECT_EQ(is_passive_hold(slot_of(*lock)), lock == &passive);
     EXPECT_TRUE(test::unlock_shared(*lock));
     EXPECT_EQ(slot_of(*lock), held_before(*lock));
-    EXPECT_TRUE(readmost::detail::is_free(slot_of(*lock)));
-    EXPECT_FALSE(readmost::detail::is_passive_hold(slot_of(*lock)));
+    EXPECT_TRUE(is_free(slot_of(*lock)));
+    EXPECT_FALSE(is_passive_hold(slot_of(*lock)));
   }
 }
 
@@ -62,8 +57,8 @@ TEST(held_slots, that_are_free_count_as_no_hold) {
   ASSERT_TRUE(test::earn_bias(lock));
   test::read(lock, 1);
   ASSERT_EQ(slot_of(lock), held_before(lock));
-  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, nullptr, 0), 0);
-  readmost::detail::report(my_record());
+  EXPECT_EQ(passive_holds(default_domain, &lock, nullptr, 0), 0);
+  report(my_record());
   EXPECT_EQ(my_record().seen.load() & 1, 0U) << "reported as holding nothing";
 }
 
@@ -109,7 +104,7 @@ TEST(held_slots, are_left_alone_by_the_erasure_of_holds_when_they_are_free) {
   helper_thread holder;
   ASSERT_EQ(holder.call([&] { return test::lock_shared(lock); }), test::acquired);
   test::read(lock, 1);
-  readmost::detail::erase_passive_holds(default_domain, &lock);
+  erase_passive_holds(default_domain, &lock);
   EXPECT_EQ(slot_of(lock), held_before(lock));
   EXPECT_EQ(holder.call([&] { return slot_of(lock) == 0; }), 1);
   EXPECT_EQ(test::try_lock(lock), test::acquired);
@@ -120,14 +115,14 @@ TEST(held_slots, are_empty_when_the_thread_has_exited) {
   rwlock passive, active;
   test::keep_without_bias(active);
   ASSERT_TRUE(test::earn_bias(passive));
-  const readmost::detail::thread_record* record = nullptr;
+  const thread_record* record = nullptr;
   std::thread([&] {
     test::read(passive, 1);
     test::read(active, 1);
     record = &my_record();
   }).join();
-  ASSERT_NE(record, &readmost::detail::unregistered);
-  for (const auto& slot : record->held) EXPECT_TRUE(readmost::detail::is_free(slot.load()));
+  ASSERT_NE(record, &unregistered);
+  for (const auto& slot : record->held) EXPECT_TRUE(is_free(slot.load()));
   EXPECT_EQ(test::try_lock(passive), test::acquired) << "what was released is not held again";
   EXPECT_EQ(test::try_lock(active), test::acquired);
   test::unlock(passive);
@@ -157,7 +152,7 @@ TEST(held_slots, of_other_threads_count_for_nothing_in_a_child_when_they_are_fre
   rwlock lock;
   ASSERT_TRUE(test::earn_bias(lock));
   helper_thread other;
-  const readmost::detail::thread_record* record = nullptr;
+  const thread_record* record = nullptr;
   ASSERT_EQ(other.call([&] {
     test::read(lock, 1);
     record = &my_record();
@@ -181,7 +176,7 @@ TEST(held_slots, are_free_when_another_thread_has_released_the_hold) {
     ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
     EXPECT_TRUE(test::unlock_shared(lock));
   }
-  EXPECT_EQ(reader.call([&] { return readmost::detail::is_free(slot_of(lock)) ? 1 : 0; }), 1);
+  EXPECT_EQ(reader.call([&] { return is_free(slot_of(lock)) ? 1 : 0; }), 1);
   EXPECT_EQ(reader.call([] { return static_cast<int>(my_record().elsewhere.load()); }), 0);
   // The holds that are gone are not taken for the caller's.
   EXPECT_EQ(reader.call([&] {
@@ -194,9 +189,9 @@ TEST(held_slots, are_free_when_another_thread_has_released_the_hold) {
 }
 
 TEST(held_slots, are_never_free_without_a_record) {
-  for (const auto& slot : readmost::detail::unregistered.held) {
-    EXPECT_FALSE(readmost::detail::is_free(slot.load()));
-    EXPECT_FALSE(readmost::detail::is_passive_hold(slot.load()));
+  for (const auto& slot : unregistered.held) {
+    EXPECT_FALSE(is_free(slot.load()));
+    EXPECT_FALSE(is_passive_hold(slot.load()));
   }
 }
 

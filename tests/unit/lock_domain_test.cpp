@@ -16,11 +16,9 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::domain_shared_mutex;
 using readmost::lock_domain;
-using readmost::detail::domains;
-using readmost::detail::my_record;
-using readmost::detail::rwlock;
 using test::helper_thread;
 using test::in_a_child;
 
@@ -30,7 +28,7 @@ static_assert(!std::is_copy_assignable_v<lock_domain>);
 static_assert(std::is_nothrow_default_constructible_v<lock_domain>);
 
 // How many locks of their own domain can be had while nobody has any.
-constexpr unsigned separate_at_most = readmost::detail::max_domains - 1;
+constexpr unsigned separate_at_most = max_domains - 1;
 
 class lock_in : public rwlock {
  public:
@@ -55,8 +53,8 @@ struct footprint {
   bool operator==(const footprint&) const = default;
 };
 
-footprint footprint_of(unsigned domain, const readmost::detail::thread_record& member) {
-  const readmost::detail::domain& d = domains[domain];
+footprint footprint_of(unsigned number, const thread_record& member) {
+  const domain& d = domains[number];
   return {d.version, d.rounds_by_reports, d.rounds_by_membarrier, member.seen, member.mode};
 }
 
@@ -66,7 +64,7 @@ TEST(lock_domain, has_a_number_of_its_own) {
   EXPECT_TRUE(two.is_separate());
   EXPECT_NE(one.number(), two.number());
   EXPECT_NE(one.number(), 0U);
-  EXPECT_LT(one.number(), readmost::detail::max_domains);
+  EXPECT_LT(one.number(), max_domains);
 }
 
 TEST(lock_domain, works_with_the_guards_of_the_standard_library) {
@@ -98,7 +96,7 @@ TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
   lock_in busy(busy_domain), quiet(quiet_domain);
   rwlock common;
   helper_thread reader;
-  readmost::detail::thread_record* members[3] = {};
+  thread_record* members[3] = {};
   const unsigned numbers[] = {busy_domain.number(), quiet_domain.number(), 0};
   ASSERT_EQ(reader.call([&] {
     const bool warm = test::earn_bias(busy) && test::earn_bias(quiet) && test::earn_bias(common);
@@ -130,8 +128,7 @@ TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
             busy_before.by_reports + busy_before.by_membarrier + rounds);
   EXPECT_EQ(footprint_of(numbers[1], *members[1]), quiet_before);
   EXPECT_EQ(footprint_of(numbers[2], *members[2]), common_before);
-  EXPECT_EQ(readmost::detail::participation_of(quiet_before.mode),
-            readmost::detail::participation::online);
+  EXPECT_EQ(participation_of(quiet_before.mode), participation::online);
 }
 
 TEST(lock_domain, a_writer_sees_the_readers_of_its_lock_in_whichever_domain_they_are) {
@@ -220,7 +217,7 @@ TEST(lock_domain, leaves_its_number_to_the_next_and_threads_take_part_again) {
   helper_thread member;
   std::optional<lock_domain> first(std::in_place);
   const unsigned number = first->number();
-  const readmost::detail::thread_record* record = nullptr;
+  const thread_record* record = nullptr;
   {
     lock_in lock(*first);
     ASSERT_EQ(member.call([&] {
@@ -262,36 +259,34 @@ TEST(lock_domain, a_hold_outlives_its_thread) {
 
 TEST(lock_domain, threads_leave_all_their_domains_when_they_exit) {
   std::array<lock_domain, 3> all;
-  std::vector<const readmost::detail::thread_record*> records;
+  std::vector<const thread_record*> records;
   std::thread([&] {
     for (lock_domain& d : all) {
       d.online();
       records.push_back(&my_record(d.number()));
     }
   }).join();
-  for (const readmost::detail::thread_record* record : records) {
+  for (const thread_record* record : records) {
     EXPECT_EQ(record->home->used.load() >> record->number & 1, 0U);
-    EXPECT_NE(readmost::detail::participation_of(record->mode),
-              readmost::detail::participation::online);
+    EXPECT_NE(participation_of(record->mode), participation::online);
   }
 }
 
 TEST(lock_domain, hints_concern_its_own_members_only) {
   lock_domain one, other;
   const auto mode_in = [](const lock_domain& d) {
-    return readmost::detail::participation_of(my_record(d.number()).mode);
+    return participation_of(my_record(d.number()).mode);
   };
   one.online();
   other.online();
-  EXPECT_EQ(mode_in(one), readmost::detail::participation::online);
+  EXPECT_EQ(mode_in(one), participation::online);
   one.offline();
-  EXPECT_EQ(mode_in(one), readmost::detail::participation::dormant);
-  EXPECT_EQ(mode_in(other), readmost::detail::participation::online);
+  EXPECT_EQ(mode_in(one), participation::dormant);
+  EXPECT_EQ(mode_in(other), participation::online);
   other.offline();
   std::thread([&] {
     one.offline();
-    EXPECT_EQ(&my_record(one.number()), &readmost::detail::unregistered)
-        << "offline() registers nobody";
+    EXPECT_EQ(&my_record(one.number()), &unregistered) << "offline() registers nobody";
   }).join();
 }
 

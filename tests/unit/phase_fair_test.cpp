@@ -11,9 +11,8 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::preference;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
 using test::helper_thread;
 using test::wait_until;
 
@@ -179,8 +178,8 @@ TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in)
       << "the turn is for all readers";
   EXPECT_FALSE(w.is_inside());
   std::uint64_t state = lock.state.load();
-  while (!lock.state.compare_exchange_weak(
-      state, rwlock::without_waiter(state, readmost::detail::waits_as::reader))) {
+  while (
+      !lock.state.compare_exchange_weak(state, rwlock::without_waiter(state, waits_as::reader))) {
   }
   EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U);
   EXPECT_EQ(newcomer.call([&] { return test::unlock_shared(lock); }), 1);
@@ -267,7 +266,7 @@ TEST(phase_fair, downgrade_gives_the_waiting_readers_their_turn) {
   ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   w.arrive();
   r.arrive();
-  readmost::detail::downgrade(lock, phase_fair);
+  downgrade(lock, phase_fair);
   EXPECT_TRUE(r.enters());
   EXPECT_FALSE(w.is_inside());
   r.leave();

@@ -24,6 +24,7 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
@@ -96,12 +97,10 @@ TEST(rcu_thread_exit, ends_the_section_that_was_left_open) {
 
 TEST(rcu_thread_exit, ends_a_counted_section_that_was_left_open) {
   std::thread([] {
-    readmost::detail::enlist();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::retiring));
+    enlist();
+    my_record().mode.store(static_cast<std::uint32_t>(participation::retiring));
     rcu_default_domain().lock();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::offline));
+    my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
   }).join();
   for (const auto& sections : rcu_default_domain().core().counted_sections) EXPECT_EQ(sections, 0U);
 }
@@ -113,7 +112,7 @@ class late_destructor {
   explicit late_destructor(void (*in_last_round)()) {
     in_last_round_ = in_last_round;
     rounds_ = 0;
-    readmost::detail::enlist();  // makes its key first
+    enlist();  // makes its key first
     pthread_key_create(&key_, [](void* self) {
       if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS) {
         pthread_setspecific(key_, self);
@@ -136,7 +135,7 @@ TEST(rcu_thread_exit, is_followed_by_sections_that_count) {
   static std::atomic<int> step;
   step = 0;
   late_destructor last([] {
-    const bool departed = &readmost::detail::my_record() == &readmost::detail::unregistered;
+    const bool departed = &my_record() == &unregistered;
     rcu_reader section;
     rcu_reader nested;
     step = departed ? 1 : -1;
@@ -209,16 +208,15 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   reader.call([] { return rcu_default_domain().lock(), 0; });
   rcu_synchronize(*std::make_unique<separate_rcu_domain>());
   retire_counted(reclaimed);
-  EXPECT_TRUE(
-      wait_until([] { return readmost::detail::my_record().retired_latest.load() == nullptr; }));
+  EXPECT_TRUE(wait_until([] { return my_record().retired_latest.load() == nullptr; }));
   writer.call([&] { return retire_counted(reclaimed), 0; });
-  writer.call([&] { return readmost::detail::my_record().home->retiring.store(0), 0; });
+  writer.call([&] { return my_record().home->retiring.store(0), 0; });
   in_a_child([&] {
     rcu_barrier();
     EXPECT_EQ(*reclaimed.operator->(), 2);
   });
   writer.call([&] {
-    const readmost::detail::thread_record& me = readmost::detail::my_record();
+    const thread_record& me = my_record();
     return me.home->retiring.fetch_or(std::uint64_t{1} << me.number), 0;
   });
   reader.call([] { return rcu_default_domain().unlock(), 0; });
@@ -235,9 +233,8 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   helper_thread recorded, counted;
   recorded.call([] { return rcu_default_domain().lock(), 0; });
   counted.call([] {
-    readmost::detail::enlist();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::retiring));
+    enlist();
+    my_record().mode.store(static_cast<std::uint32_t>(participation::retiring));
     return rcu_default_domain().lock(), 0;
   });
   in_a_child([] { rcu_synchronize(); });
@@ -251,8 +248,7 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   EXPECT_TRUE(leader.falls_asleep());
   counted.call([] {
     rcu_default_domain().unlock();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::offline));
+    my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
     return 0;
   });
   EXPECT_EQ(leader.end(), 1);
@@ -508,7 +504,7 @@ TEST(rcu_without_membarrier, readers_and_grace_periods_are_right) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   in_a_child([] {
     if (!forbid_membarrier()) return;
-    ASSERT_FALSE(readmost::detail::platform::enable_heavy_fence());
+    ASSERT_FALSE(platform::enable_heavy_fence());
     EXPECT_EQ(errors_under_load(rcu_default_domain()), 0);
     helper_thread reader, writer;
     reader.call([] { return rcu_default_domain().lock(), 0; });

@@ -10,9 +10,8 @@
 
 namespace {
 
+using namespace readmost::detail;
 using readmost::preference;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
 using test::helper_thread;
 using test::hold;
 
@@ -226,7 +225,7 @@ TEST(upgrade, all_that_waited_for_an_undecided_claim_hear_of_its_end) {
       });
     }
     for (helper_thread* upgrader : upgraders) ASSERT_TRUE(upgrader->falls_asleep());
-    readmost::detail::unlock_exclusive(both.lock, both.how);
+    unlock_exclusive(both.lock, both.how);
     int successes = 0;
     for (helper_thread* upgrader : upgraders) {
       const int result = upgrader->end();
@@ -318,7 +317,7 @@ TEST(upgrade, that_gives_up_lets_those_in_that_waited_behind_it) {
 
 TEST(upgrade, whose_deadline_has_passed_succeeds_where_it_need_not_wait) {
   for_each_hold([](rwlock& lock, rules how, hold) {
-    const readmost::detail::platform::deadline until{CLOCK_MONOTONIC, {0, 0}};
+    const platform::deadline until{CLOCK_MONOTONIC, {0, 0}};
     how.until = &until;
     ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
     EXPECT_EQ(test::upgrade(lock, how), test::acquired);
@@ -343,7 +342,7 @@ TEST(upgrade, is_refused_to_who_holds_the_lock_twice) {
 
 // No slot is left for the hold, or only one that is not its home.
 TEST(upgrade, takes_the_right_hold_of_a_thread_that_holds_many_locks) {
-  constexpr std::size_t most = readmost::detail::held_slots + 2;
+  constexpr std::size_t most = held_slots + 2;
   for (std::size_t others = 1; others <= most; ++others) {
     SCOPED_TRACE(others);
     for_each_hold([&](rwlock& lock, rules how, hold h) {
@@ -351,12 +350,11 @@ TEST(upgrade, takes_the_right_hold_of_a_thread_that_holds_many_locks) {
       for (std::size_t i = 0; i < others; ++i)
         ASSERT_EQ(test::lock_shared(more[i]), test::acquired);
       ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-      EXPECT_EQ(test::holds_passively(lock),
-                h == hold::passive && others < readmost::detail::held_slots);
+      EXPECT_EQ(test::holds_passively(lock), h == hold::passive && others < held_slots);
       EXPECT_EQ(test::upgrade(lock, how), test::acquired);
       expect_held_alone(lock, how);
       for (std::size_t i = 0; i < others; ++i) EXPECT_FALSE(others_can_write(more[i]));
-      readmost::detail::downgrade(lock, how);
+      downgrade(lock, how);
       expect_held_shared(lock, how);
       for (std::size_t i = 0; i < others; ++i) EXPECT_TRUE(test::unlock_shared(more[i]));
       expect_held_shared(lock, how);
@@ -371,18 +369,18 @@ TEST(upgrade, by_a_thread_that_took_the_lock_passively_counts_as_a_revocation_an
   rwlock lock;
   ASSERT_TRUE(test::earn_bias(lock));
   ASSERT_EQ(test::lock_shared(lock), test::acquired);
-  const std::uint64_t writes = readmost::detail::my_record().writes.load();
-  const std::uint64_t revocations = readmost::detail::my_record().revocations.load();
+  const std::uint64_t writes = my_record().writes.load();
+  const std::uint64_t revocations = my_record().revocations.load();
   ASSERT_EQ(test::upgrade(lock), test::acquired);
-  EXPECT_EQ(readmost::detail::my_record().writes.load(), writes + 1);
-  EXPECT_EQ(readmost::detail::my_record().revocations.load(), revocations + 1);
+  EXPECT_EQ(my_record().writes.load(), writes + 1);
+  EXPECT_EQ(my_record().revocations.load(), revocations + 1);
   test::unlock(lock);
 }
 
 TEST(downgrade, keeps_the_lock_for_reading) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     ASSERT_EQ(test::lock(lock, how), test::acquired);
-    readmost::detail::downgrade(lock, how);
+    downgrade(lock, how);
     expect_held_shared(lock, how);
     EXPECT_TRUE(test::unlock_shared(lock));
     test::expect_free(lock, how);
@@ -397,7 +395,7 @@ TEST(downgrade, lets_waiting_readers_in) {
       reader.begin([&] { return test::lock_shared(lock, how); });
     }
     for (helper_thread& reader : readers) ASSERT_TRUE(reader.falls_asleep());
-    readmost::detail::downgrade(lock, how);
+    downgrade(lock, how);
     for (helper_thread& reader : readers) EXPECT_EQ(reader.end(), test::acquired);
     EXPECT_TRUE(test::unlock_shared(lock));
     for (helper_thread& reader : readers) {
@@ -417,7 +415,7 @@ TEST(downgrade, lets_no_writer_in) {
       return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
-    readmost::detail::downgrade(lock, how);
+    downgrade(lock, how);
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_FALSE(others_can_write(lock, how));
     EXPECT_EQ(others_can_read(lock, how), how.prefers == preference::reader);
@@ -431,11 +429,11 @@ TEST(downgrade, and_upgrade_may_follow_one_another) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     ASSERT_EQ(test::lock(lock, how), test::acquired);
     for (int i = 0; i < 100; ++i) {
-      readmost::detail::downgrade(lock, how);
+      downgrade(lock, how);
       ASSERT_EQ(test::upgrade(lock, how), test::acquired);
     }
     expect_held_alone(lock, how);
-    readmost::detail::downgrade(lock, how);
+    downgrade(lock, how);
     expect_held_shared(lock, how);
     EXPECT_TRUE(test::unlock_shared(lock));
     test::expect_free(lock, how);
@@ -447,7 +445,7 @@ TEST(downgrade, keeps_the_bias_that_is_worth_it_and_gives_what_was_earned) {
   ASSERT_TRUE(test::earn_bias(lock));
   ASSERT_EQ(test::lock(lock), test::acquired);
   lock.balance.store(0);
-  readmost::detail::downgrade(lock, {});
+  downgrade(lock, {});
   EXPECT_TRUE(test::is_biased(lock)) << "kept";
   expect_held_shared(lock);
   EXPECT_TRUE(test::unlock_shared(lock));
@@ -456,7 +454,7 @@ TEST(downgrade, keeps_the_bias_that_is_worth_it_and_gives_what_was_earned) {
   rwlock other;
   ASSERT_EQ(test::lock(other), test::acquired);
   other.balance.store(20'000);
-  readmost::detail::downgrade(other, {});
+  downgrade(other, {});
   EXPECT_TRUE(test::is_biased(other)) << "given";
   expect_held_shared(other);
   EXPECT_EQ(test::upgrade(other), test::acquired) << "from an active hold of a biased lock";
@@ -474,7 +472,7 @@ TEST(downgrade, may_be_followed_by_another_read_lock_while_a_writer_waits) {
       return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
-    readmost::detail::downgrade(lock, how);
+    downgrade(lock, how);
     EXPECT_EQ(test::lock_shared(lock, how), test::acquired);
     EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_TRUE(writer.falls_asleep());

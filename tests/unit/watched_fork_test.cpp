@@ -20,6 +20,7 @@
 
 namespace {
 
+using namespace readmost::detail;
 using test::in_a_child;
 
 // A thread that forks while another comes to use a part of the library for the first time would
@@ -27,14 +28,14 @@ using test::in_a_child;
 // its process does. The first does not notice who alone calls watch_forks(): all parts do.
 
 TEST(early_fork, finds_the_domains_watched) {
-  auto& sleepers = readmost::detail::default_domain.drain_sleepers;
+  auto& sleepers = default_domain.drain_sleepers;
   sleepers = 1;
   in_a_child([&] { EXPECT_EQ(sleepers, 0U); });
   sleepers = 0;
 }
 
 TEST(early_fork, finds_what_has_been_retired_watched) {
-  auto& throttled = readmost::detail::all_reclamation[0].throttled;
+  auto& throttled = all_reclamation[0].throttled;
   throttled = 1;
   in_a_child([&] { EXPECT_EQ(throttled, 0U); });
   throttled = 0;
@@ -42,8 +43,8 @@ TEST(early_fork, finds_what_has_been_retired_watched) {
 
 TEST(early_fork, finds_hazard_pointers_watched) {
   test::helper_thread other;
-  readmost::detail::thread_record* record = nullptr;
-  other.call([&] { return record = readmost::detail::enlist(), 0; });
+  thread_record* record = nullptr;
+  other.call([&] { return record = enlist(), 0; });
   auto& stopped_by = record->hazards.stopped_by;
   stopped_by = &stopped_by;
   in_a_child([&] { EXPECT_EQ(stopped_by, nullptr); });
@@ -51,8 +52,8 @@ TEST(early_fork, finds_hazard_pointers_watched) {
 }
 
 TEST(early_fork, finds_visible_readers_watched) {
-  auto& slot = readmost::detail::paper_slots[0];
-  slot = readmost::detail::highest_number << readmost::detail::number_shift;
+  auto& slot = paper_slots[0];
+  slot = highest_number << number_shift;
   in_a_child([&] { EXPECT_EQ(slot, 0U); });
   slot = 0;
 }
@@ -103,15 +104,14 @@ std::atomic<int> amid_forks{0};
 std::atomic<int> most_amid_forks{0};
 
 TEST(forks_at_once, come_one_after_the_other) {
-  static readmost::detail::fork_part part{
-      .before =
-          [] {
-            most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-          },
-      .in_parent = [] { --amid_forks; },
-      .in_child = [] { amid_forks = 0; }};
-  readmost::detail::watch_forks(part);
+  static fork_part part{.before =
+                            [] {
+                              most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
+                              std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                            },
+                        .in_parent = [] { --amid_forks; },
+                        .in_child = [] { amid_forks = 0; }};
+  watch_forks(part);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([] {
@@ -137,9 +137,8 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
   };
   ends_amid_fork = new test::helper_thread;
   ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
-  static readmost::detail::fork_part part{
-      .before = end_it, .in_parent = nullptr, .in_child = nullptr};
-  readmost::detail::watch_forks(part);
+  static fork_part part{.before = end_it, .in_parent = nullptr, .in_child = nullptr};
+  watch_forks(part);
   in_a_child([] {});
   EXPECT_EQ(ends_amid_fork, nullptr);
   test::helper_thread next;
@@ -153,7 +152,7 @@ TEST(forks_at_once, leave_what_another_thread_retired_to_its_scans) {
   };
   struct told : readmost::hazard_pointer_obj_base<told, tell> {};
   static told one;
-  ASSERT_NE(readmost::detail::enlist(),
+  ASSERT_NE(enlist(),
             nullptr);  // the forking thread has a record, and retires nothing
   test::helper_thread other;
   ASSERT_EQ(other.call([] {
@@ -184,9 +183,8 @@ TEST(forks_at_once, may_be_one_inside_the_other) {
   (new object)->hazard_pointer_obj_base::retire();
   (new object)->rcu_obj_base::retire();
   forks_inside = 0;
-  static readmost::detail::fork_part part{
-      .before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
-  readmost::detail::watch_forks(part);
+  static fork_part part{.before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
+  watch_forks(part);
   in_a_child([] {
     readmost::hazard_pointer_clean_up();
     readmost::rcu_barrier();
