@@ -11,7 +11,7 @@
 
 namespace test {
 
-// Base: what objects derive from to be retired.
+// Base: the class that makes objects retirable.
 template <template <class, class> class Base>
 class fork_stress {
  public:
@@ -32,7 +32,7 @@ class fork_stress {
       const int before = handed_in;
       in_a_child([&] {
         reclaim_all();
-        // One that the writer was about to retire, and one that a deleter was just called for.
+        // The writer may be about to retire one, and a deleter may be running for another.
         EXPECT_GE(handed_back, before - 2);
         EXPECT_LE(handed_back, handed_in);
       });

@@ -25,7 +25,7 @@ inline const char* name_of(readmost::preference prefers) {
   return "";
 }
 
-// Where a read hold is noted: in its thread's slot alone, or counted in the lock.
+// Where a read hold is recorded: counted in the lock, or in its thread's slot alone.
 enum class hold { active, passive };
 inline constexpr hold holds[] = {hold::active, hold::passive};
 
@@ -33,7 +33,7 @@ inline const char* name_of(hold h) {
   return h == hold::active ? "held actively" : "held passively";
 }
 
-// Read-locks and says whether the hold is of the wanted sort, as helper_thread wants it.
+// Locks for reading; returns 1 if the hold is of the wanted sort, else 0.
 inline int lock_shared_as(rwlock& lock, hold wanted, rules how = {}) {
   return lock_shared(lock, how) == acquired && holds_passively(lock) == (wanted == hold::passive);
 }

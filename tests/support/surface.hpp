@@ -1,4 +1,4 @@
-// A bare rwlock, used as the public surfaces use it.
+// Operations on a bare rwlock, composed as the public interfaces compose them.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ inline int try_upgrade(rwlock& lock, rules how = {}) {
   return test::upgrade(lock, at_once(how));
 }
 
-// How an operation behaves that gives up after a while.
+// Rules with a deadline that many nanoseconds from now.
 class hasty_rules {
  public:
   hasty_rules(rules how, std::uint64_t nanoseconds)
@@ -97,7 +97,7 @@ inline void keep_without_bias(rwlock& lock) {
   lock.traits.fetch_or(rwlock::never_biased);
 }
 
-// Whether the calling thread holds the lock passively, by what its record says.
+// Whether the calling thread's record has a passive hold of the lock.
 inline bool holds_passively(const rwlock& lock) {
   for (const auto& slot : my_record(lock.domain).held) {
     if (slot.load() == held_passively(lock)) return true;
@@ -105,7 +105,7 @@ inline bool holds_passively(const rwlock& lock) {
   return false;
 }
 
-// What the calling thread has read passively, over all locks.
+// The number of passive reads of the calling thread, over all locks.
 inline std::uint64_t passive_reads_of_this_thread() {
   enlist();  // a record comes with the counts of its last owner
   std::uint64_t sum = 0;

@@ -50,7 +50,7 @@ TEST_P(bravo_scan, finds_every_slot_whoever_holds_it_and_however_often) {
 }
 
 TEST_P(bravo_scan, passes_over_what_is_another_lock) {
-  // Each half, and each bit that belongs to the address.
+  // Both halves of the word, and each bit of an address.
   table_->slot[3] = (some_lock & 0xFFFF'FFFF) | 0x7777'0000'0001;
   table_->slot[9] = (some_lock & ~std::uint64_t{0xFFFF'FFFF}) | 0x1234'5679;
   for (unsigned bit = 3; bit < 48; ++bit) {
@@ -120,7 +120,7 @@ TEST(bravo_readers, have_numbers_of_their_own_that_are_reused) {
 }
 
 TEST(bravo_readers, are_mixed_well) {
-  // Bits of the result that change with one of the argument: half of them on average.
+  // A change of one bit of the argument changes half of the result's bits on average.
   std::mt19937_64 random(3);  // NOLINT
   double changed = 0;
   constexpr int trials = 10'000;
@@ -161,7 +161,7 @@ TEST(bravo_slot, keeps_writers_out) {
   EXPECT_TRUE(is_free(lock));
 }
 
-// Seven holds, and further ones in other slots.
+// A slot counts up to seven holds; further ones take other slots.
 TEST(bravo_slot, counts) {
   eager_lock lock;
   lock.lock_shared();
@@ -180,7 +180,7 @@ TEST(bravo_slot, counts) {
 
 // --- Tables that grow ---------------------------------------------------------------------------
 
-// Two slots at first.
+// The table starts with two slots.
 template <int Which>
 struct tiny {
   static constinit inline visible_slot slots[8]{};
@@ -241,7 +241,7 @@ TEST(bravo_table, holds_in_older_slots_keep_writers_out) {
 
 TEST(bravo_table, a_second_slot_serves_where_the_first_is_taken) {
   using small = tiny<2>;
-  // The only two slots: the second lock finds the other one, if it looks.
+  // There are only two slots, so a second probe finds the free one.
   bravo<std::shared_mutex, small::policy> looks_twice[2];
   for (auto& lock : looks_twice) {
     lock.lock_shared();

@@ -1,4 +1,4 @@
-// The domain: who takes part in rounds, what they report, and how writers wait.
+// The domain: which threads take part in rounds, what they report, and how writers wait.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -20,7 +20,7 @@ namespace {
 using namespace readmost::detail;
 using test::helper_thread;
 
-// Far more rounds than an idle record stays in the index.
+// Far more rounds than it takes to drop an idle record from the index.
 constexpr int many_rounds = 64;
 
 participation mode_of(const thread_record& record) {
@@ -31,7 +31,7 @@ bool is_present(const thread_record& record) {
   return (record.home->present.load() >> record.number & 1) != 0;
 }
 
-// Rounds wait for it no more.
+// Rounds no longer wait for this thread.
 bool is_at_rest(const thread_record& record) {
   return mode_of(record) == participation::dormant || mode_of(record) == participation::offline;
 }
@@ -40,26 +40,17 @@ bool is_at_rest(const thread_record& record) {
 class member {
  public:
   member() {
-    thread_.call([this] {
-      record_ = enlist();
-      return 0;
-    });
+    thread_.call([this] { record_ = enlist(); });
   }
 
   const thread_record& record() const { return *record_; }
   helper_thread& thread() { return thread_; }
 
   void come_online() {
-    thread_.call([] {
-      readmost::online();
-      return 0;
-    });
+    thread_.call([] { readmost::online(); });
   }
   void go_offline() {
-    thread_.call([] {
-      readmost::offline();
-      return 0;
-    });
+    thread_.call([] { readmost::offline(); });
   }
   bool lock_shared(rwlock& lock) {
     return thread_.call([&] { return test::lock_shared(lock); }) == test::acquired;
@@ -73,13 +64,13 @@ class member {
   helper_thread thread_;
 };
 
-// A round by the calling thread which some online thread gives reason for.
+// Runs a round in the calling thread; another thread is online, so the round has to wait for it.
 std::uint64_t round_for(member& silent) {
   silent.come_online();
   return reach_consensus(default_domain, enlist()).version;
 }
 
-// A record may come from an exited thread, dormant still: makes all those offline.
+// A record may come from an exited thread and still be dormant: takes all such records offline.
 void retire_all_idle() {
   member busy;
   for (int i = 0; i < many_rounds; ++i) round_for(busy);
@@ -179,7 +170,7 @@ TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
   EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U) << "no second membarrier for it";
 }
 
-// The report is made by hand and beforehand, so that no scheduler can delay it.
+// The test writes the report itself, beforehand, so that no scheduling delay affects it.
 TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) {
   member m;
   m.come_online();
@@ -337,11 +328,7 @@ TEST(consensus, a_writer_does_not_wait_for_a_thread_that_sleeps_without_a_hold) 
   helper_thread writer;
   ASSERT_TRUE(sleeper.lock_shared(lock));
   ASSERT_TRUE(sleeper.unlock_shared(lock));
-  EXPECT_EQ(writer.call([&] {
-    test::write(lock);
-    return 1;
-  }),
-            1);
+  EXPECT_EQ(writer.call([&] { test::write(lock); }), 0);
   EXPECT_TRUE(is_at_rest(sleeper.record()));
 }
 
@@ -354,14 +341,11 @@ TEST(consensus, a_writer_sleeps_until_a_reader_that_sleeps_inside_has_left) {
     member reader;
     helper_thread writer;
     ASSERT_TRUE(reader.lock_shared(lock));
-    writer.begin([&] {
-      test::write(lock, how);
-      return 1;
-    });
+    writer.begin([&] { test::write(lock, how); });
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_EQ(default_domain.drain_sleepers.load(), 1U);
     ASSERT_TRUE(reader.unlock_shared(lock));
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
     EXPECT_EQ(default_domain.drain_sleepers.load(), 0U);
   }
 }
@@ -372,13 +356,10 @@ TEST(consensus, a_writer_is_woken_by_another_thread_that_pays_the_reader_s_hold_
   member reader;
   helper_thread writer;
   ASSERT_TRUE(reader.lock_shared(lock));
-  writer.begin([&] {
-    test::write(lock);
-    return 1;
-  });
+  writer.begin([&] { test::write(lock); });
   EXPECT_TRUE(writer.falls_asleep());
   EXPECT_TRUE(test::unlock_shared(lock));
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(writer.end(), 0);
 }
 
 TEST(consensus, a_writer_that_gives_up_lets_readers_and_writers_in_again) {
@@ -462,7 +443,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   EXPECT_EQ(passive_holds(default_domain, &lock, &my_record(), 0), threads);
   EXPECT_EQ(test::try_lock(lock), test::busy);
 
-  // They are silent, and one round puts at most 64 threads to rest.
+  // They do not report, and one round makes at most 64 threads dormant.
   for (int i = 0; i < 4; ++i) reach_consensus(default_domain, enlist());
   for (const thread_record* record : records) {
     EXPECT_EQ(mode_of(*record), participation::dormant);

@@ -73,7 +73,7 @@ static_assert(!std::is_constructible_v<hazard_pointer_obj_base<incomplete>>);
 
 // --- Objects -------------------------------------------------------------------------------------
 
-// Counts itself; says whether it is alive for as long as its memory is not reused.
+// Counts its instances; the canary is valid until the memory is reused.
 struct counted : hazard_pointer_obj_base<counted> {
   static constexpr std::uint64_t living = 0x1111'2222'3333'4444;
   static inline std::atomic<int> alive{0};
@@ -88,7 +88,7 @@ struct counted : hazard_pointer_obj_base<counted> {
   int value;
 };
 
-// For tests that look at an object that may have been reclaimed: it is only marked.
+// A deleter for tests that look at reclaimed objects: marks the object and keeps its memory.
 struct marked;
 struct mark_only {
   void operator()(marked* object) const;
@@ -100,7 +100,8 @@ void mark_only::operator()(marked* object) const {
   ++object->reclaimed;
 }
 
-// More than wait for one thread, with all slots that threads of other tests may have kept.
+// More objects than a thread retires before it scans, counting slots kept by threads of other
+// tests.
 constexpr int most_that_wait = 500;
 
 class hazard_pointers : public testing::Test {
@@ -246,10 +247,7 @@ TEST_F(hazard_pointers, protect_as_well_without_a_report_and_without_being_onlin
     object->retire();
     hazard_pointer_clean_up();
     EXPECT_EQ(object->reclaimed, 0);
-    reader.call([&] {
-      hazard = hazard_pointer();
-      return 0;
-    });
+    reader.call([&] { hazard = hazard_pointer(); });
     hazard_pointer_clean_up();
     EXPECT_EQ(object->reclaimed, 1);
   }
@@ -414,7 +412,7 @@ TEST_F(hazard_pointers, of_a_signal_handler_are_its_own) {
   sigaction(SIGUSR1, &before, nullptr);
   EXPECT_EQ(failures.load(), 0);
   EXPECT_FALSE(my_record().hazards.in_use);
-  // No slot is kept twice.
+  // The cache holds no slot twice.
   std::vector<hazard_pointer> all(20);
   for (hazard_pointer& each : all) each = make_hazard_pointer();
   std::array<marked, 20> objects;
@@ -543,7 +541,7 @@ TEST_F(hazard_pointers, reclaim_what_exited_threads_have_retired) {
 }
 
 TEST_F(hazard_pointers, take_over_what_exited_threads_have_retired_with_the_next_scan) {
-  // In another record than the one that scans.
+  // In the record of a thread other than the one that scans.
   make_hazard_pointer();
   std::thread([] {
     for (int i = 0; i < 10; ++i) (new counted)->retire();
@@ -566,7 +564,6 @@ TEST_F(hazard_pointers, reclaim_what_other_threads_have_retired) {
   helper_thread other;
   other.call([] {
     for (int i = 0; i < 10; ++i) (new counted)->retire();
-    return 0;
   });
   hazard_pointer_clean_up();
   EXPECT_EQ(counted::alive.load(), 0);
@@ -618,7 +615,6 @@ TEST_F(hazard_pointers, in_a_child_reclaim_what_all_threads_had_retired) {
   helper_thread other;
   other.call([] {
     for (int i = 0; i < 10; ++i) (new counted)->retire();
-    return 0;
   });
   (new counted)->retire();
   in_a_child([] {
@@ -640,7 +636,6 @@ TEST_F(hazard_pointers, in_a_child_go_on_protecting) {
   other.call([&] {
     theirs = make_hazard_pointer();
     theirs.reset_protection(&of_other);
-    return 0;
   });
   object.retire();
   of_other.retire();
@@ -660,7 +655,7 @@ TEST_F(hazard_pointers, in_a_child_go_on_protecting) {
 }
 
 TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
-  // A deleter that stays until the fork is over, the first of several to be called.
+  // The first of several deleters; it returns only after the fork.
   static std::atomic<bool> inside{false};
   static std::atomic<bool> forked{false};
   inside = forked = false;
@@ -677,7 +672,6 @@ TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
     for (int i = 0; i < 5; ++i) (new counted)->retire();
     slow.retire();
     hazard_pointer_clean_up();
-    return 0;
   });
   ASSERT_TRUE(test::wait_until([] { return inside.load(); }));
   in_a_child([] {
@@ -690,7 +684,7 @@ TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
 }
 
 TEST_F(hazard_pointers, in_a_child_lack_at_most_what_a_thread_had_in_hand) {
-  // The more there are, the longer are the lists, and the more of them is moved in a fork.
+  // More objects make longer lists, and thus a fork in the middle of moving them more likely.
   std::vector<hazard_pointer> many(4096);
   for (hazard_pointer& each : many) each = make_hazard_pointer();
   test::fork_stress<hazard_pointer_obj_base>::run(300, [] { hazard_pointer_clean_up(); });
@@ -754,7 +748,7 @@ TEST_F(hazard_pointers, make_a_stack_whose_nodes_are_reclaimed) {
     do {
       found = hazard.protect(top);
       if (found == nullptr) return false;
-      // Without protection `found` could be reused, and be on top again with another `next`.
+      // Unprotected, `found` could be reused and be on top again with another `next` (ABA).
     } while (!top.compare_exchange_strong(found, found->next, std::memory_order_acquire,
                                           std::memory_order_relaxed));
     value = found->value;

@@ -46,7 +46,7 @@ lock_figures figures_of(const rwlock& lock) {
   return {};
 }
 
-// Locks whose home slot is that of the first.
+// Locks that have the same home slot as the first.
 std::vector<rwlock*> sharing_a_slot(std::vector<rwlock>& pool, std::size_t count) {
   std::vector<rwlock*> locks;
   for (rwlock& lock : pool) {
@@ -253,14 +253,8 @@ TEST(lock_statistics, know_how_long_threads_waited) {
     rwlock lock;
     helper_thread reader, writer;
     ASSERT_EQ(test::lock(lock), test::acquired);
-    reader.begin([&] {
-      test::read(lock, 1);
-      return 0;
-    });
-    writer.begin([&] {
-      test::write(lock);
-      return 0;
-    });
+    reader.begin([&] { test::read(lock, 1); });
+    writer.begin([&] { test::write(lock); });
     ASSERT_TRUE(reader.falls_asleep());
     ASSERT_TRUE(writer.falls_asleep());
     test::unlock(lock);
@@ -283,10 +277,7 @@ TEST(lock_statistics, know_what_revocations_cost_and_how_long_readers_were_insid
     helper_thread reader, writer;
     ASSERT_TRUE(test::earn_bias(lock));
     ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
-    writer.begin([&] {
-      test::write(lock);
-      return 0;
-    });
+    writer.begin([&] { test::write(lock); });
     ASSERT_TRUE(writer.falls_asleep());
     EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     EXPECT_EQ(writer.end(), 0);

@@ -14,7 +14,7 @@ namespace {
 namespace parking = readmost::detail::parking;
 namespace platform = readmost::detail::platform;
 
-// Puts the choice back that the machine asks for.
+// Restores the choice that suits the machine.
 class relay_chosen {
  public:
   explicit relay_chosen(bool on) : before_(parking::relays()) { parking::set_relay(on); }

@@ -27,7 +27,7 @@ std::uint64_t writers_counted(const rwlock& lock) {
   return (lock.state.load() & rwlock::waiting_writers) / rwlock::one_writer;
 }
 
-// Who was inside, in the order of entering.
+// The names of those that entered, in order.
 class chronicle {
  public:
   void add(const char* who) {
@@ -82,7 +82,7 @@ class visitor {
     return wait_until([this] { return inside_.load(); });
   }
   bool is_inside() const { return inside_; }
-  // After what may have woken it.
+  // To be called after an event that may have woken it.
   bool stays_out() { return thread_.falls_asleep() && !inside_; }
 
   void leave() {
@@ -162,7 +162,7 @@ TEST(phase_fair, all_readers_that_wait_get_in_together_between_two_writers) {
   test::expect_free(lock, phase_fair);
 }
 
-// The turn is held open by a reader that is counted but, being made by hand, never comes.
+// The test counts a waiting reader that does not exist, which keeps the readers' turn open.
 TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in) {
   rwlock lock;
   chronicle all;
@@ -328,10 +328,7 @@ TEST(waiting_counts, a_writer_beyond_the_last_that_can_be_counted_waits_and_gets
     EXPECT_EQ(writer.end(), test::acquired);
     EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, rwlock::waiting_writers);
     lock.state.fetch_and(~rwlock::waiting_writers);
-    writer.call([&] {
-      test::unlock(lock, how);
-      return 1;
-    });
+    writer.call([&] { test::unlock(lock, how); });
     test::expect_free(lock, how);
   }
 }
@@ -353,10 +350,7 @@ TEST(waiting_counts, an_upgrade_needs_no_room) {
     EXPECT_EQ(first.end(), test::acquired);
     EXPECT_EQ(lock.state.load(), rwlock::writing | rwlock::waiting_writers);
     lock.state.fetch_and(~rwlock::waiting_writers);
-    first.call([&] {
-      test::unlock(lock, how);
-      return 1;
-    });
+    first.call([&] { test::unlock(lock, how); });
     test::expect_free(lock, how);
   }
 }

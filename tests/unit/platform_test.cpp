@@ -32,7 +32,7 @@ constexpr std::uint32_t any = ~0U;
 
 int in_static_memory = 1;
 
-// A file that is gone when the test ends.
+// A file that is removed at the end of the test.
 class temporary_file {
  public:
   temporary_file() : file_(mkstemp(path_)) {}
@@ -267,7 +267,7 @@ struct says_when_destroyed {
 };
 thread_local says_when_destroyed local;
 
-// As a key's destructor that itself needs a second round.
+// Like the destructor of a key that needs a second round.
 void at_end_of_key(void* value) {
   happens(of_key);
   if (value == &order) pthread_setspecific(other_key, &other_key);

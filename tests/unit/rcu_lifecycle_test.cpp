@@ -48,7 +48,7 @@ using test::wait_until;
 #define SKIP_WHERE_CHILDREN_START_NO_THREADS()
 #endif
 
-// Nor is a thread anything to it any more when its last destructor runs.
+// RCU has already forgotten a thread when its last destructor runs.
 #if defined(READMOST_THREAD_SANITIZER)
 #define SKIP_WHERE_NOTHING_RUNS_BEHIND_THE_EXIT() GTEST_SKIP() << "ThreadSanitizer cannot"
 #else
@@ -180,7 +180,7 @@ TEST(rcu_fork, child_and_parent_each_reclaim_what_waited) {
   helper_thread reader;
   reader.call([] { return rcu_default_domain().lock(), 0; });
   for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
-  // By a thread that is not in the child.
+  // Led by a thread that does not exist in the child.
   std::thread([&] {
     for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
   }).join();
@@ -224,7 +224,7 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   EXPECT_EQ(*reclaimed.operator->(), 4);
 }
 
-// However the reclaimer was moving them.
+// Wherever the reclaimer was in moving them.
 TEST(rcu_fork, child_loses_at_most_what_a_thread_had_in_hand) {
   test::fork_stress<rcu_obj_base>::run(100, [] { rcu_barrier(); });
 }
@@ -238,7 +238,7 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
     return rcu_default_domain().lock(), 0;
   });
   in_a_child([] { rcu_synchronize(); });
-  // Nor for the one that leads a grace period there.
+  // The child does not wait for the leader of the parent's grace period either.
   helper_thread leader;
   leader.begin([] { return rcu_synchronize(), 1; });
   EXPECT_TRUE(leader.falls_asleep());
@@ -249,7 +249,6 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   counted.call([] {
     rcu_default_domain().unlock();
     my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
-    return 0;
   });
   EXPECT_EQ(leader.end(), 1);
 }
@@ -343,7 +342,7 @@ TEST(rcu_fork, in_a_deleter_that_returns_leaves_a_reclaimer_at_work) {
 
 class rcu_process_exit : public testing::Test {
  protected:
-  // Runs it in a child, which ends by exit(); how long that took.
+  // Runs it in a child that ends by exit(), and returns the time that takes.
   template <class Body>
   std::chrono::duration<double> end_after(Body body) {
     const auto start = steady_clock::now();

@@ -1,4 +1,4 @@
-// Pointers to what RCU's readers share, and the slot that owns.
+// Pointers that RCU readers follow, and the owning slot.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -120,7 +120,7 @@ bool inside(const rcu_domain& dom = rcu_default_domain()) {
   return is_in_section(number_of(dom));
 }
 
-// Of the three ways to wait for a grace period.
+// The three ways to wait for a grace period.
 class rcu_grace_period : public testing::TestWithParam<void (*)(rcu_domain&)> {};
 
 void synchronize(rcu_domain& dom) {
@@ -134,7 +134,7 @@ void synchronize_since_now(rcu_domain& dom) {
 }
 void poll(rcu_domain& dom) {
   const readmost::rcu_ticket ticket = rcu_start_poll(dom);
-  // Asleep meanwhile, as the others are, so that the tests can see it wait.
+  // Sleeps between polls, so that the tests can detect the wait as they do for the other ways.
   while (!rcu_poll(ticket, dom)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
@@ -310,7 +310,7 @@ TEST_P(rcu_grace_period, is_shared_by_those_who_wait) {
   EXPECT_LE(rcu_statistics_of().grace_periods - before, 4U);
 }
 
-// The thread may report while it is inside: it must say that it is.
+// A report from inside a section must say that the thread is inside.
 TEST_P(rcu_grace_period, waits_for_a_section_in_which_a_lock_is_released) {
   rwlock lock;
   ASSERT_TRUE(test::earn_bias(lock));
@@ -360,7 +360,7 @@ TEST_P(rcu_grace_period, waits_for_a_reader_that_rounds_have_long_found_idle) {
   helper_thread writer;
   reader.enter();
   reader.leave();
-  // Each takes it a step further out of the index.
+  // Each round takes the record one step closer to leaving the index.
   for (int i = 0; i < 50; ++i) rcu_synchronize_expedited();
   reader.enter();
   writer.begin([] { return GetParam()(rcu_default_domain()), 1; });
@@ -370,7 +370,7 @@ TEST_P(rcu_grace_period, waits_for_a_reader_that_rounds_have_long_found_idle) {
   EXPECT_EQ(writer.end(), 1);
 }
 
-// Its record cannot be used for the time being, so the section is counted in the domain.
+// The thread's record is unusable at that moment, so the domain counts the section.
 TEST_P(rcu_grace_period, waits_for_a_section_that_is_counted_in_the_domain) {
   far_reader reader;
   helper_thread writer;

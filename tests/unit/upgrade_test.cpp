@@ -79,10 +79,7 @@ class two_readers {
   }
 
   void stop_writing(helper_thread& writer) {
-    writer.call([this] {
-      test::unlock(lock, how);
-      return 1;
-    });
+    writer.call([this] { test::unlock(lock, how); });
   }
 
   // The second leaves, which lets the first one in.
@@ -176,9 +173,8 @@ TEST(upgrade, lets_the_other_reader_read_again_while_it_waits) {
     EXPECT_EQ(both.second.call([&] {
       for (int i = 0; i < depth; ++i) test::lock_shared(both.lock, both.how);
       for (int i = 0; i < depth; ++i) test::unlock_shared(both.lock);
-      return 1;
     }),
-              1);
+              0);
     EXPECT_TRUE(both.first.falls_asleep());
     both.complete_upgrade();
   });
@@ -199,7 +195,7 @@ TEST(upgrade, tried_beside_another_reader_is_refused_and_leaves_the_hold_as_it_w
   });
 }
 
-// Each would wait for the other's hold.
+// Both would wait for each other's hold.
 TEST(upgrade, is_refused_while_another_thread_upgrades) {
   for_each_pair([](two_readers& both) {
     ASSERT_TRUE(both.begin_upgrade());
@@ -210,7 +206,7 @@ TEST(upgrade, is_refused_while_another_thread_upgrades) {
   });
 }
 
-// The claim of a third one is made by hand, so that both come while it is undecided.
+// The test sets a third reader's claim itself, so that both arrive while it is undecided.
 TEST(upgrade, all_that_waited_for_an_undecided_claim_hear_of_its_end) {
   for (const preference prefers : test::preferences) {
     SCOPED_TRACE(test::name_of(prefers));
@@ -267,15 +263,12 @@ TEST(upgrade, at_once_goes_ahead_of_a_writer_that_waits) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     helper_thread writer;
     ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-    writer.begin([&] {
-      test::write(lock, how);
-      return 1;
-    });
+    writer.begin([&] { test::write(lock, how); });
     ASSERT_TRUE(writer.falls_asleep());
     EXPECT_EQ(test::try_upgrade(lock, how), test::acquired);
     EXPECT_TRUE(writer.in_call());
     test::unlock(lock, how);
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
     test::expect_free(lock, how);
   });
 }
@@ -340,7 +333,7 @@ TEST(upgrade, is_refused_to_who_holds_the_lock_twice) {
   });
 }
 
-// No slot is left for the hold, or only one that is not its home.
+// No slot is free for the hold, or only one that is not its home slot.
 TEST(upgrade, takes_the_right_hold_of_a_thread_that_holds_many_locks) {
   constexpr std::size_t most = held_slots + 2;
   for (std::size_t others = 1; others <= most; ++others) {
@@ -410,17 +403,14 @@ TEST(downgrade, lets_no_writer_in) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     helper_thread writer;
     ASSERT_EQ(test::lock(lock, how), test::acquired);
-    writer.begin([&] {
-      test::write(lock, how);
-      return 1;
-    });
+    writer.begin([&] { test::write(lock, how); });
     ASSERT_TRUE(writer.falls_asleep());
     downgrade(lock, how);
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_FALSE(others_can_write(lock, how));
     EXPECT_EQ(others_can_read(lock, how), how.prefers == preference::reader);
     EXPECT_TRUE(test::unlock_shared(lock));
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
     test::expect_free(lock, how);
   });
 }
@@ -467,17 +457,14 @@ TEST(downgrade, may_be_followed_by_another_read_lock_while_a_writer_waits) {
   for_each_hold([](rwlock& lock, rules how, hold) {
     helper_thread writer;
     ASSERT_EQ(test::lock(lock, how), test::acquired);
-    writer.begin([&] {
-      test::write(lock, how);
-      return 1;
-    });
+    writer.begin([&] { test::write(lock, how); });
     ASSERT_TRUE(writer.falls_asleep());
     downgrade(lock, how);
     EXPECT_EQ(test::lock_shared(lock, how), test::acquired);
     EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_TRUE(test::unlock_shared(lock));
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
   });
 }
 

@@ -62,7 +62,7 @@ TEST(early_fork, finds_visible_readers_watched) {
 
 struct object : readmost::hazard_pointer_obj_base<object>, readmost::rcu_obj_base<object> {};
 
-// Not on the heap: see settled_fork.hpp.
+// Not on the heap: see support/processes.hpp.
 struct own_object;
 struct leave_alone {
   void operator()(own_object*) const {}
@@ -123,7 +123,7 @@ TEST(forks_at_once, come_one_after_the_other) {
   EXPECT_EQ(amid_forks, 0);
 }
 
-// Where the library has its lists stand still for the fork.
+// Called where the library keeps its lists unchanged during the fork.
 test::helper_thread* ends_amid_fork;
 void end_it() {
   delete std::exchange(ends_amid_fork, nullptr);
@@ -155,21 +155,13 @@ TEST(forks_at_once, leave_what_another_thread_retired_to_its_scans) {
   ASSERT_NE(enlist(),
             nullptr);  // the forking thread has a record, and retires nothing
   test::helper_thread other;
-  ASSERT_EQ(other.call([] {
-    one.retire();
-    return 0;
-  }),
-            0);
+  ASSERT_EQ(other.call([] { one.retire(); }), 0);
   in_a_child([] {});
-  EXPECT_EQ(other.call([] {
-    readmost::hazard_pointer_clean_up();
-    return 0;
-  }),
-            0);
+  EXPECT_EQ(other.call([] { readmost::hazard_pointer_clean_up(); }), 0);
   EXPECT_TRUE(reclaimed);
 }
 
-// As one that a signal handler makes amid the calls of another.
+// Like a fork from a signal handler that interrupts another library call.
 std::atomic<int> forks_inside{0};
 void fork_inside() {
   if (forks_inside.fetch_add(1) != 0) return;

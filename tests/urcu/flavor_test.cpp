@@ -62,7 +62,6 @@ class section_elsewhere {
     thread_.call([] {
       urcu_readmost_flavor.register_thread();
       urcu_readmost_flavor.read_lock();
-      return 0;
     });
   }
   section_elsewhere(const section_elsewhere&) = delete;
@@ -71,7 +70,6 @@ class section_elsewhere {
     thread_.call([] {
       urcu_readmost_flavor.read_unlock();
       urcu_readmost_flavor.unregister_thread();
-      return 0;
     });
   }
 
@@ -131,7 +129,6 @@ TEST(flavor, thread_members_tell_whether_the_thread_is_online) {
     urcu_readmost_flavor.read_unlock();
     urcu_readmost_flavor.unregister_thread();
     EXPECT_FALSE(is_online());
-    return 0;
   });
 }
 
@@ -145,7 +142,6 @@ TEST(flavor, a_grace_period_waits_for_the_readers_of_other_threads) {
     writer.begin([&] {
       urcu_readmost_flavor.update_synchronize_rcu();
       done = true;
-      return 0;
     });
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_FALSE(done);
