@@ -27,9 +27,11 @@ test: build-tests
 model: build-tests
 	$(stage) model model/run
 
-# Beside the locks of other libraries, which it installs.
+# Operations of locks and RCU beside those of other libraries, which it installs: tables, and
+# out/bench/results.json.
 bench: build-evaluation
-	@bench/run
+	@mkdir -p out/bench
+	@build/bin/readmost bench operations --tables --output out/bench/results.json
 
 # What the papers measured, in half an hour: out/evaluation/report.html.
 evaluation: build-evaluation

@@ -1,4 +1,4 @@
 """The evaluation of the papers, on this machine: `readmost bench` and `readmost report`.
 
-docs/evaluation.md says how it measures, how to read it, and how to add a figure.
+docs/evaluation.md explains how it measures, how to read it, and how to add a figure.
 """

@@ -1,4 +1,4 @@
-"""What the command `readmost` starts for `readmost bench` and `readmost report`."""
+"""The command `readmost` starts this for `readmost bench` and `readmost report`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The two commands: their options, and what they print."""
+"""The two commands: their options and output."""
 
 import argparse
 import difflib
@@ -8,9 +8,10 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import benchmarks, contenders, figures, machine, results, running
+from . import benchmarks, contenders, figures, machine, results, running, tables
 from .failure import STATUS, Failure
 from .programs import Broken, Programs
+from .samples import Samples
 
 SOME_FAILED = 1
 INTERRUPTED = 130
@@ -47,56 +48,61 @@ def parser():
 
     option = command(
         "bench",
-        "measure the papers' figures on this machine",
+        "repeat the papers' experiments on this machine",
         """\
-        Measure on this machine what the papers measured.
+        Repeat the experiments of the papers on this machine.
 
         NAME is a figure (bravo-4a), a benchmark (rwbench_locks), a paper (fcp, bravo, rcu, own),
-        or all. The contenders take turns, one process each; results are added to what FILE holds
-        already, after each benchmark, so that an interruption loses little. Let nothing else run
-        meanwhile.""",
+        operations (of locks and RCU beside those of other libraries), or all. The contenders take
+        turns, with a process for each turn. Results are added to those in FILE after each
+        benchmark, so that an interruption loses little. Let nothing else run meanwhile.""",
         """\
         Examples:
           readmost bench --list
           readmost bench all && readmost report out.html
           readmost bench bravo-4f --locks prwlock pthread --runs 9
+          readmost bench operations --tables --output operations.json
           readmost bench all --quick --output quick.json      does everything work?
 
         Exit status: 0 when everything was measured, 1 when a contender failed, 130 when
-        interrupted (what was measured is kept), 125 when it could not begin.""",
+        interrupted (the results so far are kept), 125 when it could not begin.""",
     )
     option("names", nargs="*", metavar="NAME", help="what to measure")
-    option("--list", action="store_true", help="say what there is and how long it takes")
+    option("--list", action="store_true", help="list the figures and benchmarks with their times")
     option("--quick", action="store_true",
-           help="one short turn: shows that everything works, measures little")
+           help="one short turn: shows that everything works; the figures mean little")
+    option("--tables", action="store_true",
+           help="print the figures of each benchmark as tables, and where Readmost is behind")
     option("--runs", metavar="N", type=number(int, 1, 1000, "a whole number"), default=0,
-           help="turns of each contender (without it, by benchmark: 1 to 5)")
+           help="turns of each contender (default: 1 to 5, by benchmark)")
     option("--seconds", metavar="S", type=number(float, 0.001, 3600, "a number"), default=0,
-           help="length of each point, where a benchmark has one")
+           help="length of each point, for benchmarks that have one")
     option("--threads", metavar="N", type=number(int, 1, 1024, "a whole number"), nargs="+",
-           default=(), help="how many threads, where a benchmark sweeps them")
+           default=(), help="numbers of threads, for benchmarks that sweep them")
     option("--locks", metavar="NAME", nargs="+", default=(), help="only these contenders")
     option("--output", metavar="FILE", default=results.DEFAULT_FILE,
-           help=f"results, added to what is there (default: {results.DEFAULT_FILE})")
+           help=f"file to add the results to (default: {results.DEFAULT_FILE})")
     option("--programs", metavar="DIR", default=os.environ.get("READMOST_BENCH_PROGRAMS"),
-           help="where the benchmarks' programs are (default: beside this command)")
+           help="folder of the benchmark programs (default: that of this command)")
 
     option = command(
         "report",
-        "show what was measured, figure by figure, as one HTML file",
+        "show the results, figure by figure, as one HTML file",
         """\
-        Write results as one HTML file that needs nothing else: what this machine is, who won, and
-        every figure of the papers with its claim, what was measured here, and whether the claim
-        holds.""",
+        Write the results as one self-contained HTML file: the machine, a summary, and every figure
+        of the papers with its claim, the figures measured here, and whether the claim holds.""",
         """\
         Examples:
           readmost report out.html
-          readmost report --markdown docs/results.md""",
+          readmost report --markdown docs/results.md
+          readmost report --plot docs/generated/main-result.svg""",
     )
     option("html", nargs="?", metavar="OUT.html", help="the file to write")
     option("--results", metavar="FILE", default=results.DEFAULT_FILE,
-           help=f"what 'readmost bench' wrote (default: {results.DEFAULT_FILE})")
+           help=f"file that 'readmost bench' wrote (default: {results.DEFAULT_FILE})")
     option("--markdown", metavar="FILE", help="write the main tables as Markdown")
+    option("--plot", metavar="FILE.svg",
+           help="write the main result as one plot: std::shared_mutex with Readmost preloaded")
     return top
 
 
@@ -112,8 +118,7 @@ def chosen_figures(names):
             near = difflib.get_close_matches(name, figures.names(), 1)
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise Failure(
-                f"there is nothing to measure by the name '{name}'; {hint}'readmost bench --list'"
-                " shows what there is"
+                f"unknown figure or benchmark '{name}'; {hint}'readmost bench --list' lists them"
             )
         wanted += found
     return [figure for figure in figures.MEASURED if figure in wanted]
@@ -131,7 +136,7 @@ def benchmarks_of(chosen):
 
 
 def expected_contenders(benchmark, asked):
-    """Before the programs are asked: how many there will be, about."""
+    """The estimated number of contenders, without asking the programs."""
     known = len(benchmark.contenders) or benchmark.all
     return min(known, len(asked.locks)) if asked.locks else known
 
@@ -153,36 +158,34 @@ def print_list(asked):
 
 def checked_programs(folder):
     if not folder:
-        raise Failure("which programs to start is not known; name their folder with --programs")
-    if not any((Path(folder) / one.runs).is_file() for one in benchmarks.DECLARED):
+        raise Failure("the folder of the benchmark programs is unknown; name it with --programs")
+    if not any((Path(folder) / one.program).is_file() for one in benchmarks.DECLARED):
         raise Failure(
-            f"there are no benchmarks in '{folder}'; 'make bench' in the source tree installs what"
-            " they need and builds them, then name their folder with --programs, or use the command"
-            " beside them"
+            f"there are no benchmarks in '{folder}'; 'make bench' in the source tree builds them;"
+            " then name their folder with --programs, or use the command beside them"
         )
     return folder
 
 
 def contenders_of(benchmark, programs):
     try:
-        return benchmark.speaks.contenders(programs, benchmark.runs)
+        return programs.contenders(benchmark)
     except Broken as problem:
         raise Failure(f"{problem}; 'make bench' in the source tree builds it anew") from None
 
 
 def check_locks(asked, there):
-    """`there`: the benchmarks, each with the contenders that its program has."""
-    anybody = benchmarks.Asked()
+    """`there` has the benchmarks with the contenders of their programs."""
+    without_choice = benchmarks.Asked()
     known = {
         contenders.canonical(name)
         for one, has in there
-        for name in running.chosen_contenders(one, anybody, has)[0]
+        for name in running.chosen_contenders(one, without_choice, has)[0]
     }
     for name in asked.locks:
         if contenders.canonical(name) not in known:
             raise Failure(
-                f"--locks: nobody is called '{name}' there; the contenders are"
-                f" {', '.join(sorted(known))}"
+                f"--locks: unknown contender '{name}'; choose one of {', '.join(sorted(known))}"
             )
 
 
@@ -205,8 +208,8 @@ def bench(options):
         return 0
     if not options.names:
         raise Failure(
-            "nothing to measure is named; name a figure, a benchmark, a paper, or all;"
-            " 'readmost bench --list' shows them"
+            "name what to measure: a figure, a benchmark, a paper, operations, or all;"
+            " 'readmost bench --list' lists them"
         )
     chosen = chosen_figures(options.names)
     folder = checked_programs(options.programs)
@@ -215,12 +218,11 @@ def bench(options):
 
     programs = Programs(folder)
     wanted = benchmarks_of(chosen)
-    missing = [one.name for one in wanted if not programs.has(one.runs)]
-    there = [(one, contenders_of(one, programs)) for one in wanted if programs.has(one.runs)]
+    missing = [one.name for one in wanted if not programs.has(one)]
+    there = [(one, contenders_of(one, programs)) for one in wanted if programs.has(one)]
     if missing and not there:
         raise Failure(
-            f"{', '.join(missing)}: not built in '{folder}'; 'make bench' in the source tree"
-            " installs what it needs and builds it"
+            f"{', '.join(missing)}: not built in '{folder}'; 'make bench' in the source tree builds it"
         )
     check_locks(asked, there)
     plan, seconds = [], 0
@@ -239,10 +241,12 @@ def bench(options):
     )
     if missing:
         progress.say(
-            f"Not built, and left out: {', '.join(missing)}; 'make bench' in the source tree"
-            " installs what they need and builds them."
+            f"Not built and left out: {', '.join(missing)}; 'make bench' in the source tree builds"
+            " them."
         )
-    failures, build = 0, build_facts()
+    failures, build, behind = 0, build_facts(), []
+    if options.tables:
+        print(tables.wrapped(tables.HEAD) + "\n")
     try:
         for one, takes_part, left_out in plan:
             run = running.Run(one, asked, programs, build, takes_part, left_out)
@@ -256,11 +260,18 @@ def bench(options):
             for failure in new["failures"]:
                 failures += 1
                 progress.say(f"{one.name}: {failure['contender']} failed: {failure['reason']}")
+            if options.tables:
+                samples = Samples(new["rows"])
+                progress.table(tables.benchmark_text(samples, one.reference))
+                behind += tables.losses(samples)
             how_many = machine.count(len(takes_part), "contender")
             turns = machine.count(new["turns"], "turn")
             progress.say(f"{one.name}: {how_many}, {turns} in {duration(new['took_seconds'])}")
     finally:
         progress.close()
+    if options.tables:
+        print("Where Readmost is behind:" if behind else "Readmost is nowhere behind.")
+        print("".join(tables.wrapped(line, "  ") + "\n" for line in behind))
     where = "" if options.output == results.DEFAULT_FILE else f" --results {options.output}"
     print(f"Results: {options.output}. Next: readmost report out.html{where}")
     return SOME_FAILED if failures else 0
@@ -270,22 +281,22 @@ def bench(options):
 
 
 def report(options):
-    if not options.html and not options.markdown:
+    from . import markdown, report as page  # need jinja2, unlike bench
+
+    makers = {
+        options.html: page.html,
+        options.markdown: markdown.text,
+        options.plot: page.main_result_svg,
+    }
+    wanted = [(path, make) for path, make in makers.items() if path]
+    if not wanted:
         raise Failure(
-            "no file to write is named; name one, as in 'readmost report out.html', or"
-            " --markdown FILE"
+            "name a file to write, as in 'readmost report out.html', --markdown FILE or --plot FILE"
         )
     found = results.load(options.results)
-    if options.html:
-        from . import report as page  # needs matplotlib and jinja2
-
-        results.write(options.html, page.html(found))
-        print(options.html)
-    if options.markdown:
-        from . import markdown
-
-        results.write(options.markdown, markdown.text(found))
-        print(options.markdown)
+    for path, make in wanted:
+        results.write(path, make(found))
+        print(path)
     return 0
 
 
@@ -299,5 +310,5 @@ def main(words):
         print(f"{name}: {problem}", file=sys.stderr)
         return STATUS
     except KeyboardInterrupt:
-        print(f"{name}: interrupted; what was measured is kept", file=sys.stderr)
+        print(f"{name}: interrupted; the results so far are kept", file=sys.stderr)
         return INTERRUPTED

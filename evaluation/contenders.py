@@ -1,11 +1,12 @@
-"""Who takes part: what is ours, who is a rival to whom, and how each is drawn in every plot.
+"""The contenders: which are ours, which are rivals of which, and the style of each in all plots.
 
-Hue tells the lock underneath, BRAVO is solid over what is dashed without it, ours are thick.
+The hue shows the lock underneath; a lock is dashed and BRAVO over it solid; ours are thick.
 """
 
 from dataclasses import dataclass
 
 PRWLOCK = "prwlock"  # the same lock as readmost::shared_mutex
+PRELOADED = "preloaded"  # pthread's lock with our library preloaded
 
 # The same lock under the names of several programs.
 SAME = {
@@ -15,7 +16,7 @@ SAME = {
     "glibc": "pthread",
 }
 
-# What users of ours had before.
+# What users would otherwise use.
 REPLACED = {
     PRWLOCK: "pthread",
     "shared_mutex": "pthread_rwlock",
@@ -23,20 +24,25 @@ REPLACED = {
     "readmost::rcu_hash_map": "liburcu-cds_lfht",
 }
 
-# Locks that a program can have preloaded; the BRAVO paper's with its variants; and the strongest of
-# the others: who wins against the paper's locks alone has not won.
-PRELOADED = (
+# Locks that can be preloaded; those of the BRAVO paper with its variants; the strongest of the others,
+# without which a comparison would prove little; and the locks of other libraries.
+PRELOADABLE = (
     PRWLOCK, "pthread", "bravo-pthread", "ba", "bravo-ba", "per-cpu", "cohort-rw", "bravo-prwlock",
 )
-BRAVO = (*PRELOADED, "bravo-consensus", "bravo-mutex")
+BRAVO = (*PRELOADABLE, "bravo-consensus", "bravo-mutex")
 STRONG = (
     "rmlock", "brlock-flags", "c-snzi", "tlrw", "percpu-rwlock",
     "std::shared_mutex", "absl::Mutex", "tbb::rw_mutex", "tbb::spin_rw_mutex", "ck_rwlock",
 )
+LIBRARIES = (
+    "std::shared_mutex", "boost::upgrade_mutex", "absl::Mutex", "tbb::rw_mutex",
+    "tbb::spin_rw_mutex", "tbb::queuing_rw_mutex", "ck_rwlock", "ck_brlock", "ck_bytelock",
+    "ck_pflock", "ck_tflock",
+)
 RCU = ("readmost::rcu", "liburcu-memb", "liburcu-bp", "liburcu-qsbr", "liburcu-mb")
 
 # These contain our lock or our consensus: neither our main contender nor its rivals.
-OURS_TOO = ("bravo-prwlock", "bravo-consensus")
+OURS_TOO = ("bravo-prwlock", "bravo-consensus", PRELOADED)
 
 
 def canonical(name):
@@ -57,7 +63,7 @@ class Style:
 
     @property
     def filled(self):
-        """The markers: of solid lines alone."""
+        """Whether the markers are: those of solid lines."""
         return self.dash == "-"
 
 
@@ -66,6 +72,7 @@ OURS_OF_RCU = Style("violet", "D", thick=True)
 
 STYLES = {
     PRWLOCK: OURS,
+    PRELOADED: Style("ours", "D", "--"),
     "bravo-prwlock": Style("sky", "s"),
     "bravo-consensus": Style("sky", "^"),
     "pthread": Style("ink", "s", "--"),
@@ -127,7 +134,7 @@ STYLES = {
     "cache-line": Style("green", "D", "--"),
 }
 
-# For whoever is not named above, by turns.
+# For contenders that are not named above.
 OTHERS = [
     Style(colour, marker, dash)
     for dash in ("-.", ":")
@@ -142,20 +149,20 @@ def style(name):
         return STYLES[name]
     if is_ours(name):
         return OURS_OF_RCU
-    # By the name, so that a contender looks alike in all plots, whoever stands beside it.
+    # By the name, so that a contender looks alike in all plots.
     return OTHERS[sum(name.encode()) * 7 % len(OTHERS)]
 
 
 def label(name):
-    """As it is called in the report: one name for one lock."""
+    """Its name in the report: one name for one lock."""
     return canonical(name)
 
 
-# --- Who is compared with whom ---
+# --- Rivals ---
 
 
 def rivals_of_lock(name):
-    """Reader-writer locks that are not ours. BRAVO over others' locks is a rival too."""
+    """Reader-writer locks that are not ours, BRAVO over others' locks among them."""
     return (
         not is_ours(name)
         and not name.startswith(("liburcu-", "hazard", "map-in-"))
@@ -167,5 +174,5 @@ def rivals_of_rcu(name):
     return name.startswith("liburcu-")
 
 
-def anybody_else(name):
+def all_others(name):
     return not is_ours(name) and name != "ideal"

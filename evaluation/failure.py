@@ -1,6 +1,6 @@
-"""What ends the command with one line that says what is wrong and what to do about it."""
+"""Ends the command with one line: the problem and its remedy."""
 
-STATUS = 125  # as the other commands of readmost have it
+STATUS = 125  # as for the other commands of readmost
 
 
 class Failure(Exception):

@@ -1,4 +1,4 @@
-"""What this machine is, as far as it matters to locks."""
+"""The properties of this machine that matter to locks."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ PRIVATE_EXPEDITED = 1 << 3
 
 
 def facts():
-    """As results.schema.json has them; those that cannot be told are left out."""
+    """In the format of results.schema.json, without those that cannot be determined."""
     topology = _topology()
     told = {
         "processor": _processor(),
@@ -30,7 +30,7 @@ def facts():
 
 
 def is_same(one, other):
-    """Whether figures of the two may stand beside each other."""
+    """Whether figures of the two machines may be compared."""
     compared = ("processor", "cpus", "kernel", "architecture")
     return all(one.get(name) == other.get(name) for name in compared)
 
@@ -54,7 +54,7 @@ def count(number, what):
 
 
 def commit_of(folder):
-    """Of the sources there, with a + when they were changed since; None where git does not know."""
+    """The commit of the sources there, with a + if they were changed since; None outside of git."""
 
     def git(*words):
         return _said(["git", "-C", str(folder), *words]).strip()
@@ -85,7 +85,7 @@ def _cpuinfo(name):
 def _processor():
     name = _cpuinfo("model name")
     if not name:
-        try:  # ARM's names are known to lscpu alone
+        try:  # only lscpu knows the names of ARM processors
             found = re.search(r"^Model name:\s*(.*)$", _said(["lscpu"]), re.MULTILINE)
             name = found[1].strip() if found else ""
         except (OSError, subprocess.SubprocessError):

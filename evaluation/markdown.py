@@ -6,9 +6,9 @@ from .figures import judging
 
 HEAD = """# Results
 
-Written by `readmost report --markdown docs/results.md`, from what `readmost bench all` measured. The
-page of `readmost report out.html` has every figure; [evaluation.md](evaluation.md) says how it is
-measured and how to read it.
+Written by `readmost report --markdown docs/results.md` from the results of `readmost bench all`. The
+page of `readmost report out.html` has every figure; [evaluation.md](evaluation.md) explains the
+measurements.
 """
 
 
@@ -19,13 +19,12 @@ def text(results):
         *(f"- Build: {build}" for build in report.builds(results)),
         f"- Measured: {report.dates(results) or 'nothing'}",
         "",
-        "## Who won",
+        "## Summary",
         "",
-        "At each point ours beside the best of the others with the same semantics there; the ratio"
-        " says how many times as good ours is, with the lowest and the highest of the turns. Up to"
-        f" {summary.EVEN:.0%} either way counts as even. The last column is beside what ours takes"
-        " the place of, whatever others there are: pthread's lock, liburcu's default flavor and its"
-        " table.",
+        "Each point compares ours with the best rival with the same semantics there; the ratio says"
+        " how many times as good ours is, with the lowest and the highest of the turns. Up to"
+        f" {summary.EVEN:.0%} either way counts as even. The last column compares ours with what it"
+        " replaces: pthread's lock, liburcu's default flavor and its table.",
         "",
         row(
             "Figure", "Ours", "Won", "Even", "Lost", "At best", "At worst",

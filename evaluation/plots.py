@@ -1,98 +1,111 @@
-"""Plots as SVG for a page: text stays text, colours are the page's, so that it looks right in light
-and dark and on paper."""
+"""Plots as SVG: text stays text, and colours and styles come from the page (templates/plots.css), so that
+a plot is small and fits light and dark pages and paper."""
 
-import io
+import math
 import re
-import xml.etree.ElementTree as ElementTree
 
-import matplotlib
+from markupsafe import escape
 
-matplotlib.use("svg")
-
-from matplotlib import pyplot, ticker
-
-from .contenders import canonical, is_ours, label, style
+from .contenders import OTHERS, STYLES, canonical, is_ours, label, style
 from .samples import text
 
-SVG = "http://www.w3.org/2000/svg"
-XLINK = "http://www.w3.org/1999/xlink"
-ElementTree.register_namespace("", SVG)
-ElementTree.register_namespace("xlink", XLINK)
+WIDTH, HEIGHT = 662, 460  # twice the units of a phone's width: coordinates are whole numbers
+FONT = 21
+LETTER = 0.56 * FONT  # the mean width
+MARGIN = 12
+TICKS = 5
 
-INCHES = (4.6, 3.2)  # at 72 to the inch: a phone's width, where the text is as large as the page's
-FONT = 10.5
-# Stand for the page's colours while matplotlib draws; nothing else is drawn in them.
-COLOURS = {
-    name: f"#0102{number:02x}"
-    for number, name in enumerate(
-        ("ours", "violet", "sky", "ink", "grey", "orange", "green", "purple", "brown", "faint"),
-        start=16,
-    )
+# Each style is a CSS class of the plots and has a marker with the same name.
+CLASSES = {look: f"k{number}" for number, look in enumerate(dict.fromkeys([*STYLES.values(), *OTHERS]))}
+DASHES = {"-": "", "--": "10 5", ":": "2.6 4.5", "-.": "13 5 3 5"}
+SHAPES = {
+    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "s": "M-4-4H4V4H-4z",
+    "D": "M0-5L5 0L0 5L-5 0z",
+    "^": "M0-5L5 4H-5z",
+    "v": "M0 5L5-4H-5z",
+    "P": "M-2-5H2V-2H5V2H2V5H-2V2H-5V-2H-2z",
+    "X": "M-5-5L0-2L5-5L2 0L5 5L0 2L-5 5L-2 0z",
 }
 
-SETTINGS = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "readmost",
-    "font.family": "DejaVu Sans",
-    "font.size": FONT,
-    "axes.edgecolor": COLOURS["grey"],
-    "axes.labelcolor": COLOURS["ink"],
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": COLOURS["ink"],
-    "ytick.color": COLOURS["ink"],
-    "text.color": COLOURS["ink"],
-    "grid.color": COLOURS["faint"],
-    "grid.linewidth": 0.8,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "figure.constrained_layout.use": True,
-}
-TICKS = ticker.FuncFormatter(lambda value, _: short(value))
 
-
-def panel_svg(panel, samples, name):
-    """The plot of a panel; `name` makes the ids in it unlike those of other plots of the page."""
-    draw = _bars if panel.kind == "bars" else _lines
-    with matplotlib.rc_context(SETTINGS):
-        drawn = _saved(draw(panel, samples))
-    return for_page(drawn, name, panel.title or panel.table)
-
-
-def swatch_svg(contender, name):
-    """A contender's line for a legend."""
-    with matplotlib.rc_context({**SETTINGS, "figure.constrained_layout.use": False}):
-        figure = pyplot.figure(figsize=(0.5, 0.2))
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.axis("off")
-        axes.plot([0, 1], [0, 0], **_line_style(contender), markevery=[])
-        axes.plot([0.5], [0], **_line_style(contender))
-        axes.set(xlim=(0, 1), ylim=(-1, 1))
-        drawn = _saved(figure)
-    return for_page(drawn, name, "")
-
-
-def _saved(figure):
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    pyplot.close(figure)
-    return drawn.getvalue()
-
-
-def _line_style(contender):
+def class_of(contender):
     look = style(contender)
-    colour = COLOURS[look.colour]
-    return {
-        "color": colour,
-        "linestyle": look.dash,
-        "marker": look.marker or None,
-        "linewidth": 2.6 if look.thick else 1.3,
-        "markersize": 6.5 if look.thick else 5.0,
-        "markerfacecolor": colour if look.filled else "none",
-        "zorder": 4 if look.thick else 3,
-    }
+    if look not in CLASSES:  # of our own, without a style of its own
+        CLASSES[look] = f"k{len(CLASSES)}"
+    return CLASSES[look]
+
+
+def definitions(drawn):
+    """(CSS rules, markers) of the styles in these plots."""
+    used = set(re.findall(r'class="(k\d+)', drawn))
+    rules, markers = [], []
+    for look, name in CLASSES.items():
+        if name not in used:
+            continue
+        line = [
+            f"stroke-dasharray:{DASHES[look.dash]}" if DASHES[look.dash] else "",
+            "stroke-width:5" if look.thick else "",
+            f"marker:url(#{name})" if look.marker else "",
+        ]
+        rules.append(f".{name}{{color:var(--{look.colour})}}path.{name}{{{';'.join(filter(None, line))}}}")
+        if look.marker:
+            size = 46 if look.thick else 36
+            fill = "currentColor" if look.filled else "var(--page)"
+            markers.append(
+                f'<marker id="{name}" viewBox="-9 -9 18 18" markerUnits="userSpaceOnUse"'
+                f' markerWidth="{size}" markerHeight="{size}"'
+                f' style="color:var(--{look.colour})"><path d="{SHAPES[look.marker]}" fill="{fill}"'
+                ' stroke="currentColor" stroke-width="1.3"/></marker>'
+            )
+    return "\n".join(rules), f'<svg class="markers"><defs>{"".join(markers)}</defs></svg>'
+
+
+def panel_svg(panel, samples):
+    """The plot of a panel."""
+    body, height = (_bars if panel.kind == "bars" else _lines)(panel, samples)
+    return (
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img"'
+        f' aria-label="{escape(panel.title or panel.table)}">{body}</svg>'
+    )
+
+
+def swatch_svg(contender):
+    """A contender's line for a legend."""
+    return (
+        f'<svg class="swatch" viewBox="0 0 72 28" aria-hidden="true">'
+        f'<path class="{class_of(contender)}" d="M0 14H36H72"/></svg>'
+    )
+
+
+class Scale:
+    """Maps values between `low` and `high` to pixels between `first` and `last`."""
+
+    def __init__(self, low, high, log, first, last):
+        self.log = log
+        self.first, self.last = first, last
+        self.low, self.high = low, high if high > low else (low * 10 if log else low + 1)
+
+    def __call__(self, value):
+        if self.log:
+            share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return round(self.first + share * (self.last - self.first))
+
+    def ticks(self):
+        if not self.log:
+            rough = (self.high - self.low) / TICKS
+            size = 10 ** math.floor(math.log10(rough))
+            step = next(size * one for one in (1, 2, 2.5, 5, 10) if size * one >= rough * 0.999)
+            return [step * n for n in range(math.ceil(self.low / step), int(self.high / step) + 1)]
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        for among in ((1,), (1, 3), (1, 2, 5)):
+            places = [one * 10.0**power for power in range(first, last + 1) for one in among]
+            inside = [x for x in places if self.low * 0.999 <= x <= self.high * 1.001]
+            if len(inside) >= 2:
+                break
+        return inside[:: math.ceil(len(inside) / (TICKS + 3))] if inside else [self.low]
 
 
 def _in_order(contenders):
@@ -101,116 +114,130 @@ def _in_order(contenders):
 
 
 def _lines(panel, samples):
-    figure, axes = pyplot.subplots(figsize=INCHES)
     rows = [row for row in panel.chosen_rows(samples) if panel.x_of(row) is not None]
     places = sorted({panel.x_of(row) for row in rows})
     floor = _place_of_zero(places) if panel.x.log else None
+    series = {}
     for contender in _in_order(panel.chosen_contenders(samples)):
         points = {
             panel.x_of(row) or floor or 0: spread
             for row in rows
             if (spread := samples.spread(row, contender))
         }
-        if not points:
-            continue
-        x = sorted(points)
-        median = [points[place].median for place in x]
-        lowest = [points[place].lowest for place in x]
-        highest = [points[place].highest for place in x]
-        look = _line_style(contender)
-        axes.plot(x, median, **look, gid=f"series-{canonical(contender)}")
-        if lowest != highest:
-            axes.fill_between(
-                x, lowest, highest, color=look["color"], alpha=0.13, linewidth=0, zorder=2
-            )
-    axes.grid(True, which="major")
-    if panel.x.log:
-        axes.set_xscale("log")
-    _show_places(axes, places, floor)
-    _scale(axes, "y", panel.y.log and _spans_decades(axes.dataLim.y1, axes.dataLim.minposy))
-    axes.set_xlabel(panel.x.title)
-    axes.set_ylabel(panel.y.title)
-    return figure
+        if points:
+            series[contender] = sorted(points.items())
+    values = [v for line in series.values() for _, s in line for v in (s.lowest, s.highest)]
+    y = _value_scale(values, panel.y.log, HEIGHT - 2 * FONT - 3 * MARGIN, FONT + MARGIN)
+    labels = [(y(tick), short(tick)) for tick in y.ticks()]
+    left = round(max((len(name) for _, name in labels), default=1) * LETTER) + FONT + 2 * MARGIN
+    shown = [place or floor or 0 for place in places] or [1]
+    x = Scale(shown[0], shown[-1], panel.x.log, left + MARGIN, WIDTH - 2 * MARGIN)
+    parts = [_y_axis(labels, left, panel.y.title), _x_axis(x, places, floor, y.first, panel.x.title)]
+    for contender, line in series.items():
+        name = class_of(contender)
+        if any(spread.lowest < spread.highest for _, spread in line):
+            there = "L".join(f"{x(place)} {y(spread.lowest)}" for place, spread in line)
+            back = "L".join(f"{x(place)} {y(spread.highest)}" for place, spread in reversed(line))
+            parts.append(f'<path class="{name} band" d="M{there}L{back}z"/>')
+        path = "L".join(f"{x(place)} {y(spread.median)}" for place, spread in line)
+        parts.append(_series("path", contender, f'd="M{path}"'))
+    return "".join(parts), HEIGHT
+
+
+def _series(element, contender, attributes, more=""):
+    series = escape(canonical(contender))
+    return f'<{element} class="{class_of(contender)}{more}" data-series="{series}" {attributes}/>'
 
 
 def _place_of_zero(places):
-    """Where 0 stands on a logarithmic axis: left of the least."""
+    """Where 0 is drawn on a logarithmic axis: left of the least place."""
     above = [place for place in places if place > 0]
     if 0 not in places or not above:
         return None
     return above[0] / (above[1] / above[0] if len(above) > 1 else 10)
 
 
-def _show_places(axes, places, floor):
+def _value_scale(values, log, first, last):
+    """Logarithmic only over more than a decade, else from 0."""
+    highest = max(values, default=1)
+    above = [value for value in values if value > 0]
+    if log and above and highest >= 10 * min(above):
+        return Scale(min(above) / 1.3, highest * 1.3, True, first, last)
+    return Scale(0, highest * 1.05 or 1, False, first, last)
+
+
+def _y_axis(labels, left, title):
+    right = WIDTH - MARGIN
+    grid = "".join(f"M{left} {at}H{right}" for at, _ in labels)
+    names = "".join(f'<text x="{left - 8}" y="{at + 7}">{name}</text>' for at, name in labels)
+    return (
+        f'<path class="grid" d="{grid}"/><g class="end">{names}</g>'
+        f'<text x="0" y="{FONT - 4}">{escape(title)}</text>'
+    )
+
+
+def _x_axis(x, places, floor, bottom, title):
     """A tick at each place that was measured, unless there are too many."""
-    if len(places) <= 10:
-        axes.set_xticks([place or floor or 0 for place in places], map(short, places))
-        axes.minorticks_off()
-    elif axes.get_xscale() == "log":
-        axes.xaxis.set_major_formatter(TICKS)
-
-
-def _spans_decades(highest, least_above_zero):
-    """Less than one has no two ticks on a logarithmic axis."""
-    return highest >= 10 * least_above_zero
-
-
-def _scale(axes, which, log):
-    """Of the axis of values."""
-    axes.set(**({f"{which}scale": "log"} if log else {f"{which}lim": (0, None)}))
-    axis = {"x": axes.xaxis, "y": axes.yaxis}[which]
-    axis.set_major_formatter(TICKS)
-    axis.set_minor_formatter(ticker.NullFormatter())
+    ticks = [(place or floor or 0, short(place)) for place in places]
+    if len(ticks) > 10:
+        ticks = [(tick, short(tick)) for tick in x.ticks()]
+    names, free = [], 0
+    for place, name in ticks:
+        half = len(name) * LETTER / 2
+        if x(place) - half >= free:
+            names.append(f'<text x="{x(place)}" y="{bottom + FONT + 6}">{name}</text>')
+            free = x(place) + half + LETTER
+    marks = "".join(f"M{x(place)} {bottom}v6" for place, _ in ticks)
+    middle = (x.first + x.last) // 2
+    return (
+        f'<path class="axis" d="M{x.first - MARGIN} {bottom}H{WIDTH - MARGIN}{marks}"/>'
+        f'<g class="middle">{"".join(names)}'
+        f'<text x="{middle}" y="{HEIGHT - 6}">{escape(title)}</text></g>'
+    )
 
 
 def _bars(panel, samples):
-    """A bar for each contender, the best one on top; where there is one alone, for each row."""
+    """A bar for each contender, the best on top; for each row if there is one contender."""
     rows = panel.chosen_rows(samples)
     contenders = panel.chosen_contenders(samples)
     if len(contenders) == 1:
-        bars = [(row, contenders[0], row.name) for row in reversed(rows)]
+        bars = [(row, contenders[0], row.name) for row in rows]
     else:
-        best = -1 if rows[0].better == "more" else 1
         bars = [(rows[0], name, label(name)) for name in contenders]
-        bars.sort(key=lambda bar: best * (samples.median(bar[0], bar[1]) or 0), reverse=True)
-    height = max(INCHES[1] * 0.5, 0.75 + 0.235 * len(bars))
-    figure, axes = pyplot.subplots(figsize=(INCHES[0], height))
-    spreads = []
-    for place, (row, contender, _) in enumerate(bars):
-        look, spread = style(contender), samples.spread(row, contender)
-        if spread is None:
-            continue
-        spreads.append(spread)
-        axes.barh(
-            place, spread.median, height=0.7, color=COLOURS[look.colour],
-            alpha=1 if look.thick else 0.5, gid=f"series-{canonical(contender)}",
-        )
+        best = -1 if rows[0].better == "more" else 1
+        bars.sort(key=lambda bar: best * (samples.median(bar[0], bar[1]) or 0))
+    bars = [(*bar, spread) for bar in bars if (spread := samples.spread(bar[0], bar[1]))]
+    step = 34
+    bottom = MARGIN + step * len(bars)
+    left = round(max((len(name) for _, _, name, _ in bars), default=1) * LETTER) + MARGIN
+    room = round(9 * LETTER)  # for the number beside the longest bar
+    values = [value for *_, spread in bars for value in (spread.lowest, spread.highest)]
+    x = _value_scale(values, panel.y.log, left, WIDTH - room)
+    ticks = x.ticks() if x.log else x.ticks()[::2]
+    grid = "".join(f"M{x(tick)} {MARGIN}V{bottom}" for tick in ticks)
+    names = "".join(f'<text x="{x(t)}" y="{bottom + FONT + 4}">{short(t)}</text>' for t in ticks)
+    parts = [f'<path class="grid" d="{grid}"/><g class="middle">{names}</g>']
+    for place, (_, contender, name, spread) in enumerate(bars):
+        top, end = MARGIN + step * place + 4, x(spread.median)
+        light = "" if style(contender).thick else " light"
+        parts.append(_series(
+            "rect", contender,
+            f'x="{left}" y="{top}" width="{max(end - left, 1)}" height="{step - 8}"', f" bar{light}",
+        ))
         if spread.lowest < spread.highest:
-            ends = [spread.lowest, spread.highest]
-            axes.plot(ends, [place, place], color=COLOURS["ink"], linewidth=1)
-        axes.annotate(
-            text(spread.median), (spread.highest, place), xytext=(4, 0),
-            textcoords="offset points", va="center", fontsize=FONT - 1,
+            line = f"M{x(spread.lowest)} {top + step // 2 - 4}H{x(spread.highest)}"
+            parts.append(f'<path class="axis" d="{line}"/>')
+        parts.append(
+            f'<text class="end" x="{left - 8}" y="{top + 20}">{escape(name)}</text>'
+            f'<text x="{x(spread.highest) + 8}" y="{top + 20}">{text(spread.median)}</text>'
         )
-    axes.set_yticks(range(len(bars)), [name for _, _, name in bars])
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(-0.6, len(bars) - 0.4)
-    # Room for the number behind the longest bar.
-    highest = max((spread.highest for spread in spreads), default=1)
-    lowest = min((spread.lowest for spread in spreads if spread.lowest > 0), default=1)
-    _scale(axes, "x", panel.y.log and highest > 0)
-    if panel.y.log and highest > 0:
-        room = (highest / lowest) ** 0.2 if highest > lowest else 2
-        axes.set_xlim(lowest / max(1.5, room), highest * max(2, room))
-    else:
-        axes.set_xlim(0, highest * 1.2 or 1)
-    axes.set_xlabel(panel.y.title)
-    axes.grid(True, axis="x")
-    return figure
+    middle = (left + WIDTH - room) // 2
+    title = f'<text class="middle" x="{middle}" y="{bottom + 2 * FONT + 8}">{escape(panel.y.title)}</text>'
+    return "".join(parts) + title, max(bottom + 2 * FONT + MARGIN + 4, HEIGHT // 2)
 
 
 def short(value):
-    """A tick's number: 2.5 M and not 2500000."""
+    """The number of a tick: 2.5 M and not 2500000."""
     if value == 0:
         return "0"
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
@@ -219,41 +246,3 @@ def short(value):
     if abs(value) < 0.001:
         return f"{value:.0e}".replace("e-0", "e-")
     return f"{value:.4g}"
-
-
-# --- From matplotlib's file to the page's ---
-
-
-def for_page(drawn, name, title):
-    """The element alone: without a size, with ids of its own, in the page's colours."""
-    tree = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", drawn))
-    tree.attrib.pop("width", None)
-    tree.attrib.pop("height", None)
-    tree.attrib.pop("version", None)
-    for parent in list(tree.iter()):
-        for child in [one for one in parent if one.tag == f"{{{SVG}}}metadata"]:
-            parent.remove(child)
-    used = set(re.findall(r"url\(#([^)]+)\)", drawn)) | set(re.findall(r'href="#([^"]+)"', drawn))
-    for element in tree.iter():
-        known = element.attrib.pop("id", None)
-        if known in used:
-            element.set("id", f"{name}-{known}")
-        elif known and known.startswith("series-"):
-            element.set("data-series", known.removeprefix("series-"))
-        for key, value in element.attrib.items():
-            value = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", value)
-            if key == f"{{{XLINK}}}href":
-                value = re.sub(r"^#", f"#{name}-", value)
-            element.set(key, value)
-    if title:
-        tree.set("role", "img")
-        tree.set("aria-label", title)
-    else:
-        tree.set("aria-hidden", "true")
-    out = ElementTree.tostring(tree, encoding="unicode")
-    for colour, code in COLOURS.items():
-        out = re.sub(code, f"var(--{colour})", out, flags=re.IGNORECASE)
-    out = re.sub(r"<style[^>]*>\s*\*\{[^}]*\}\s*</style>", "", out)
-    out = re.sub(r"<defs>\s*</defs>", "", out)
-    # Half the size of the page is in digits that no screen shows.
-    return re.sub(r"-?[0-9]+\.[0-9]{3,}", lambda found: f"{float(found[0]):.2f}", out)

@@ -1,4 +1,4 @@
-"""Results as one HTML page that needs nothing else."""
+"""Results as one self-contained HTML page, and the plot of the main result."""
 
 import datetime
 import re
@@ -10,7 +10,8 @@ import markupsafe
 
 from . import figures, machine, plots, results as store, summary
 from .contenders import canonical, label, style
-from .figures import judging
+from .failure import Failure
+from .figures import judging, own
 from .samples import text
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -18,7 +19,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure as the page has it."""
+    """A figure on the page."""
 
     figure: object
     verdict: judging.Verdict
@@ -36,22 +37,18 @@ def verdict_of(figure, results):
 
 def shown(figure, results):
     drawn, tables, contenders = [], [], []
-    for number, panel in enumerate(figure.panels):
+    for panel in figure.panels:
         samples = store.samples_of(results, figure.benchmark_of(panel))
         if samples is None or not panel.chosen_rows(samples):
             continue
-        svg = plots.panel_svg(panel, samples, f"{figure.id}-{number}")
-        drawn.append((panel.title or panel.table, svg))
+        drawn.append((panel.title or panel.table, plots.panel_svg(panel, samples)))
         tables.append(_table(panel, samples))
         if panel.kind == "lines":
             known = set(map(canonical, contenders))
             new = panel.chosen_contenders(samples)
             contenders += [name for name in new if canonical(name) not in known]
     contenders.sort(key=lambda name: not style(name).thick)
-    legend = [
-        (label(name), plots.swatch_svg(name, f"{figure.id}-key-{number}"))
-        for number, name in enumerate(contenders)
-    ]
+    legend = [(label(name), plots.swatch_svg(name)) for name in contenders]
     all_of_it = results["benchmarks"]
     of = {name: all_of_it[name] for name in figure.benchmarks if name in all_of_it}
     measured = [_how(name, one) for name, one in of.items()]
@@ -65,7 +62,7 @@ def shown(figure, results):
 
 
 def prose(words):
-    """Names between backticks as code."""
+    """Marks names between backticks as code."""
     parts = re.split("`([^`]*)`", words)
     return markupsafe.Markup("").join(
         markupsafe.Markup("<code>{}</code>").format(part) if number % 2 else part
@@ -74,7 +71,7 @@ def prose(words):
 
 
 def _table(panel, samples):
-    """Contenders down, places across."""
+    """A line for each contender, a column for each place."""
     rows = panel.chosen_rows(samples)
     head = [f"{panel.x_of(row):g}" if panel.kind == "lines" else row.name for row in rows]
     return {
@@ -93,7 +90,7 @@ def _table(panel, samples):
 
 
 def _cell(spread):
-    """(median, lowest to highest), the latter only where there is one; None for no value."""
+    """(median, lowest to highest); the spread is empty if there is none. None for no value."""
     if spread is None:
         return None
     ends = f"{text(spread.lowest)} to {text(spread.highest)}"
@@ -102,14 +99,14 @@ def _cell(spread):
 
 def _how(name, one):
     turns = machine.count(one["turns"], "turn")
-    kind = " (quick: one short turn, which measures little)" if one["quick"] else ""
+    kind = " (quick: one short turn, whose figures mean little)" if one["quick"] else ""
     ended = ", interrupted" if one.get("interrupted") else ""
     command = " ".join([name, *one["options"]])
     return f"{command}: {turns} of each contender{kind}{ended}, {one['measured']}"
 
 
 def builds(results):
-    """How the library was built, each way once."""
+    """The different builds of the library."""
     told = []
     for one in results["benchmarks"].values():
         build = one["build"]
@@ -126,18 +123,26 @@ def dates(results):
     return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
 
 
-def html(results, of=figures.ALL):
-    environment = jinja2.Environment(
+def environment():
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined,
         autoescape=True, trim_blocks=True, lstrip_blocks=True,
     )
-    environment.filters["times"] = judging.times_text
-    environment.filters["prose"] = prose
+    made.filters["times"] = judging.times_text
+    made.filters["prose"] = prose
+    return made
+
+
+def html(results, of=figures.ALL):
     pages = [shown(figure, results) for figure in of]
     counts = {kind: sum(page.verdict.kind == kind for page in pages) for kind in judging.KINDS}
     lines = summary.lines(results, of)
-    return environment.get_template("report.html.j2").render(
+    drawn = "".join(svg for page in pages for _, svg in [*page.plots, *page.legend])
+    styles, markers = plots.definitions(drawn)
+    return environment().get_template("report.html.j2").render(
         pages=pages,
+        styles=styles,
+        markers=markers,
         papers=figures.PAPERS,
         counts=counts,
         lines=lines,
@@ -150,4 +155,30 @@ def html(results, of=figures.ALL):
         label=label,
         made=datetime.date.today().isoformat(),
         even=summary.EVEN,
+    )
+
+
+def main_result_svg(results):
+    """The main result as one SVG of its own: a map under std::shared_mutex, preloaded and not."""
+    benchmark = own.MAIN_RESULT_BENCHMARK
+    samples = store.samples_of(results, benchmark)
+    panels = [one for one in own.MAIN_RESULT if samples and one.chosen_rows(samples)]
+    if not panels:
+        raise Failure(
+            f"the results have nothing of {benchmark}; measure it with 'readmost bench {benchmark}'"
+        )
+    drawn = [(panel.title, plots.panel_svg(panel, samples)) for panel in panels]
+    legend = [(own.MAIN_RESULT_NAMES[name], plots.swatch_svg(name)) for name in panels[0].contenders]
+    styles, markers = plots.definitions("".join(svg for _, svg in drawn + legend))
+    how = results["benchmarks"][benchmark]
+    return environment().get_template("main_result.svg.j2").render(
+        drawn=drawn,
+        legend=legend,
+        styles=styles,
+        markers=markers,
+        width=plots.WIDTH,
+        height=plots.HEIGHT,
+        caption=f"{machine.sentence(results['machine'])}, {machine.count(how['turns'], 'turn')},"
+        f" {how['measured'][:10]}",
+        command=f"readmost bench {benchmark} {' '.join(how['options'])}".strip(),
     )

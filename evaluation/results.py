@@ -1,4 +1,4 @@
-"""The file in which results are kept: read, checked and written whole."""
+"""The file of results: read, validated and written as a whole."""
 
 import contextlib
 import json
@@ -51,7 +51,7 @@ def load(path):
 
 
 def load_to_add(path):
-    """What is there already, or nothing. Results of another machine must not be mixed in."""
+    """The results in the file, if any. Refuses results of another machine."""
     here = machine.facts()
     if not Path(path).exists():
         return empty(here)
@@ -65,7 +65,7 @@ def load_to_add(path):
 
 
 def check_writable(path):
-    """So that an hour of measuring does not end in an error."""
+    """Checks before measuring that the file can be written afterwards."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise Failure(
@@ -80,7 +80,7 @@ def check_writable(path):
 
 
 def write(path, text):
-    """All or nothing: an interruption leaves the file as it was."""
+    """Replaces the file as a whole: an interruption leaves it as it was."""
     path = Path(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -101,6 +101,6 @@ def save(path, results):
 
 
 def samples_of(results, benchmark):
-    """None where it was not measured."""
+    """None if the benchmark was not measured."""
     found = results["benchmarks"].get(benchmark)
     return Samples(found["rows"]) if found and found["rows"] else None

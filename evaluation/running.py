@@ -1,5 +1,5 @@
-"""The contenders take turns, one process each, so that what the machine does meanwhile falls on all
-of them alike."""
+"""Takes the turns of a benchmark. The contenders rotate, with a process for each turn, so that a
+disturbance of the machine falls on all of them alike."""
 
 import datetime
 import sys
@@ -9,12 +9,12 @@ from .contenders import canonical
 from .programs import Broken
 from .samples import Samples
 
-PATIENCE = 10  # times as long as estimated, before a contender is given up
+PATIENCE = 10  # times the estimated length of a turn, after which the contender has failed
 LEAST_PATIENCE = 60  # seconds
 
 
 def chosen_contenders(benchmark, asked, has):
-    """Who takes part, and who is asked for and not there."""
+    """The contenders to measure, and those that the program lacks."""
     wanted = list(benchmark.contenders) or has
     if asked.locks:
         chosen = {canonical(name) for name in asked.locks}
@@ -23,13 +23,13 @@ def chosen_contenders(benchmark, asked, has):
 
 
 def rotated(contenders, turn):
-    """Another one begins each time: nobody always follows the same neighbour."""
+    """Another contender begins each turn, so that none always follows the same neighbour."""
     first = turn % len(contenders)
     return contenders[first:] + contenders[:first]
 
 
 class Run:
-    """One benchmark from its first turn to its last, or to its interruption."""
+    """The turns of one benchmark."""
 
     def __init__(self, benchmark, asked, programs, build, contenders, left_out):
         self.benchmark = benchmark
@@ -40,11 +40,11 @@ class Run:
         self.left_out = left_out
         self.samples = Samples()
         self.failures = {}
-        self.rounds = 0  # that are complete
+        self.rounds = 0  # complete ones
         self.interrupted = False
 
     def take_turns(self, progress):
-        """An interruption is left to the caller; what was measured is kept."""
+        """Keeps what was measured when it is interrupted, and raises the interruption again."""
         self.measured = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
         begin = time.monotonic()
         estimate = self.benchmark.turn_seconds(self.asked)
@@ -66,17 +66,15 @@ class Run:
         patience = max(LEAST_PATIENCE, PATIENCE * estimate)
         options = self.benchmark.options_for(self.asked)
         try:
-            measured = self.benchmark.speaks.measure(
-                self.programs, self.benchmark.runs, contender, options, patience
-            )
+            measured = self.programs.turn(self.benchmark, contender, options, patience)
             for row, of, value in measured:
                 self.samples.add(row, of, turn, value)
         except Broken as problem:
             self.failures[contender] = str(problem)
 
     def result(self):
-        """As results.schema.json has it."""
-        lacks = "the program does not have it: it was not built, or its library is not installed"
+        """In the format of results.schema.json."""
+        lacks = "the program lacks it: it was not built, or its library is not installed"
         return {
             "measured": self.measured,
             "took_seconds": round(self.took, 1),
@@ -94,7 +92,7 @@ class Run:
 
 
 def is_worth_keeping(new, old):
-    """Whether it replaces what was there. What an interruption left may be worth less."""
+    """Whether a new result replaces the old one: one of an interruption may be worth less."""
     if not new["interrupted"]:
         return True
     if not new["rows"]:
@@ -106,7 +104,7 @@ class Progress:
     """A bar over the estimated seconds on a terminal; a line for each benchmark elsewhere."""
 
     def __init__(self, seconds, stream=sys.stderr):
-        from tqdm import tqdm  # which nobody else here needs
+        from tqdm import tqdm  # needed only here
 
         self.stream = stream
         self.is_shown = stream.isatty()
@@ -134,6 +132,12 @@ class Progress:
         print(line, file=self.stream, flush=True)
         if self.is_shown:
             self.bar.refresh()
+
+    def table(self, text):
+        """Prints to stdout."""
+        if self.is_shown:
+            self.bar.clear()
+        print(text, flush=True)
 
     def close(self):
         self.bar.close()

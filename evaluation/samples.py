@@ -1,4 +1,4 @@
-"""What one benchmark measured: values by row, contender and turn, and the sums done on them."""
+"""The figures of one benchmark: values by row, contender and turn, with medians and ratios."""
 
 import math
 import statistics
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """What one number is: the table it is in, its name there, and how to read it."""
+    """The meaning of a figure: its table, its name there, and how to read it."""
 
     table: str
     name: str
     unit: str
-    better: str  # less, more, or neither: a number that is not compared
+    better: str  # less, more, or neither: not compared
     x: float | None = None  # its place on the axis, where it is a point of a curve
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A median with the lowest and the highest of what it is the median of."""
+    """A median with the lowest and the highest value."""
 
     median: float
     lowest: float
@@ -30,17 +30,17 @@ class Spread:
 
 
 class Samples:
-    """The rows of a benchmark in the order in which they were measured."""
+    """The rows of a benchmark, in the order of measurement."""
 
     def __init__(self, rows=()):
-        """From rows as results.schema.json has them."""
+        """From rows in the format of results.schema.json."""
         self._values = {}
         for row in rows:
             known = Row(row["table"], row["name"], row["unit"], row["better"], row.get("x"))
             self._values.setdefault(known, {})[row["contender"]] = list(row["values"])
 
     def add(self, row, contender, turn, value):
-        """Turns in which the contender failed are left out; their places hold None."""
+        """Turns in which the contender failed hold None."""
         values = self._values.setdefault(row, {}).setdefault(contender, [])
         values += [None] * (turn + 1 - len(values))
         values[turn] = value
@@ -66,12 +66,12 @@ class Samples:
         return list(dict.fromkeys(row.table for row in self._values))
 
     def contenders(self, rows=None):
-        """Of these rows, or of all."""
+        """The contenders in these rows, or in all."""
         chosen = self._values if rows is None else rows
         return list(dict.fromkeys(one for row in chosen for one in self._values.get(row, ())))
 
     def row(self, table, name):
-        """The row, or None. A number stands for the point at that place."""
+        """The row with that name, or the point at that place; None if there is none."""
         for row in self.rows(table):
             if row.name == name or (row.x is not None and row.x == name):
                 return row
@@ -87,27 +87,27 @@ class Samples:
         return None if spread is None else spread.median
 
     def times_as_good(self, row, contender, other):
-        """Above 1: the contender is better than the other. The median over the turns, in each of
-        which both were measured, one soon after the other. None where there is no saying."""
+        """Above 1 if the contender is better than the other. The median over the turns, in each of
+        which both were measured soon after one another. None where they cannot be compared."""
         if row is None or row.better == "neither":
             return None
         turns = self.ratios(row, contender, other)
         return Spread.of(turns) if turns else None
 
     def ratios(self, row, contender, other):
-        """How many times as good it was, of each turn in which there is a saying."""
+        """The ratio in each turn that has one."""
         mine, its = (self._values[row].get(one, []) for one in (contender, other))
         turns = [ratio(row, *pair) for pair in zip(mine, its) if None not in pair]
         return [one for one in turns if one is not None]
 
     def values(self, row, contender):
-        """Of the turns that have one."""
+        """The values of the turns that have one."""
         values = self._values.get(row, {}).get(contender, [])
         return [value for value in values if value is not None]
 
 
 def ratio(row, mine, its):
-    """How many times as good the one is as the other; infinitely, where that one did nothing."""
+    """How many times as good one is as the other; infinite where the other did nothing."""
     if row.better == "less":
         mine, its = its, mine
     if its > 0:
@@ -116,7 +116,7 @@ def ratio(row, mine, its):
 
 
 def text(value):
-    """A number with as many digits as are worth reading."""
+    """A number with three significant digits."""
     if value == 0:
         return "0"
     size = abs(value)

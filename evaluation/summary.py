@@ -1,4 +1,4 @@
-"""Who won: ours against the best of the others with the same semantics, point by point."""
+"""Compares ours with the best rival with the same semantics, point by point."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ EVEN = 0.05
 
 @dataclass(frozen=True)
 class Point:
-    """One comparison: ours, and the best rival there."""
+    """One comparison of ours with a rival."""
 
     figure: object
     ours: str
@@ -29,12 +29,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the summary: a figure and one of ours."""
+    """A line of the summary: a figure and a contender of ours."""
 
     figure: object
     ours: str
     points: tuple
-    replaced: tuple = ()  # points beside what ours takes the place of, wherever that was measured
+    replaced: tuple = ()  # points beside the contender that ours replaces
 
     @property
     def worst_of_replaced(self):
@@ -53,7 +53,7 @@ class Line:
 
 
 def best_rival(samples, row, rivals):
-    """The rival whose median is best there; None where there is none."""
+    """The rival with the best median in the row; None if there is none."""
     known = [(samples.median(row, name), name) for name in rivals]
     known = [one for one in known if one[0] is not None]
     if not known:
@@ -62,13 +62,13 @@ def best_rival(samples, row, rivals):
 
 
 def what_is_replaced_by(ours):
-    """A choice for points_of: what users of ours had before, where that is among the rivals."""
+    """A choice for points_of: the contender that ours replaces, if it is among the rivals."""
     replaced = REPLACED.get(ours)
     return lambda samples, row, rivals: replaced if replaced in rivals else None
 
 
 def points_of(figure, contest, results, choose=best_rival):
-    """Ours beside the rival that choose(samples, row, rivals) names."""
+    """Compares ours with the rival that choose(samples, row, rivals) returns."""
     for panel in figure.panels:
         samples = samples_of(results, figure.benchmark_of(panel))
         if samples is None:

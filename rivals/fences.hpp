@@ -5,7 +5,7 @@
 
 namespace rivals {
 
-#if defined(READMOST_CHECKED)
+#if defined(READMOST_SIMULATED)
 // On the simulated machine; model/scenarios/rivals.cpp has them.
 inline void light_fence() noexcept {}
 bool heavy_fence() noexcept;

@@ -17,7 +17,7 @@ namespace platform = readmost::detail::platform;
 void* take_memory(std::size_t bytes) noexcept;
 void give_back(void* memory, std::size_t bytes) noexcept;
 
-#elif defined(READMOST_CHECKED)
+#elif defined(READMOST_SIMULATED)
 
 inline void* take_memory(std::size_t bytes) noexcept {
   return platform::map_pages(bytes);

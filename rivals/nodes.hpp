@@ -10,7 +10,7 @@
 
 #include "rivals/home.hpp"
 
-#if !defined(READMOST_CHECKED)
+#if !defined(READMOST_SIMULATED)
 // libnuma's, where the program is linked with it.
 extern "C" {
 [[gnu::weak]] int numa_available();
@@ -50,7 +50,7 @@ constexpr unsigned highest_number(const char* text, const char* end) noexcept {
 }
 
 inline unsigned nodes_of_machine() noexcept {
-#if !defined(READMOST_CHECKED)
+#if !defined(READMOST_SIMULATED)
   if (&numa_available != nullptr && &numa_max_node != nullptr && numa_available() >= 0) {
     // Below 0 until its constructor has run.
     const int highest = numa_max_node();
@@ -105,7 +105,7 @@ inline unsigned nodes() noexcept {
 
 namespace detail {
 
-#if !defined(READMOST_CHECKED)
+#if !defined(READMOST_SIMULATED)
 // One more than the calling thread's node; 0 until it has asked.
 inline constinit READMOST_THREAD_LOCAL std::uint32_t own_node = 0;
 
@@ -121,7 +121,7 @@ inline constinit READMOST_THREAD_LOCAL std::uint32_t own_node = 0;
 // The calling thread's, among `count` that a lock has been made for. The same for all its life.
 inline unsigned home_node(unsigned count) noexcept {
   if (count == 1) return 0;
-#if !defined(READMOST_CHECKED)
+#if !defined(READMOST_SIMULATED)
   if (count == nodes() && !detail::are_simulated()) {
     if (detail::own_node == 0) detail::find_own_node();
     return (detail::own_node - 1) % count;

@@ -1,17 +1,15 @@
-// Kyoto Cabinet's databases in memory over each lock (FCP 8.3, Fig. 23): operations per
-// second by the number of threads. These are its own test programs, as the distribution ships them.
-// "wicked" does at random whatever a database can; of its locks one in five is for writing in
+// Kyoto Cabinet's databases in memory over each lock (FCP 8.3, Fig. 23), by the test programs of
+// the distribution. "wicked" does random operations; one in five of its locks is for writing in
 // CacheDB, whose records have mutexes besides, and six in seven in ProtoHashDB. Of "order" only the
-// second part is told, in which every thread looks records up and compares what it finds with what
-// was stored. The paper does not say which database and which test it ran; those here guard all
-// their tables with one rwlock, and lookups are nearest to its "hundreds of millions read
-// accesses".
+// second part counts, in which every thread looks records up and compares them with what was
+// stored. The paper does not say which database and test it ran; these guard all their tables with
+// one rwlock, and lookups are nearest to its "hundreds of millions read accesses".
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "launcher.hpp"
+#include "programs/launcher.hpp"
 
 namespace {
 
@@ -25,8 +23,8 @@ constexpr std::array<database, 2> databases{
 // A fixed seed gives every run the same work.
 const bench::variables same_work{{"KCRNDSEED", "1"}};
 
-void measure_wicked(const bench::program_comparison::run_function& run, const database& what,
-                    unsigned threads, unsigned operations, bench::figures& found) {
+void measure_wicked(const bench::run_function& run, const database& what, unsigned threads,
+                    unsigned operations, bench::figures& found) {
   const unsigned each = std::max(operations / threads, 1000U);
   const bench::finished_program done = run(
       {what.program, "wicked", "-th", fmt::to_string(threads), "-it", "1", fmt::to_string(each)},
@@ -35,8 +33,8 @@ void measure_wicked(const bench::program_comparison::run_function& run, const da
               "operations per second", each * threads / done.number_above_0("^time: ([0-9.]+)$"));
 }
 
-void measure_lookups(const bench::program_comparison::run_function& run, unsigned threads,
-                     unsigned operations, bench::figures& found) {
+void measure_lookups(const bench::run_function& run, unsigned threads, unsigned operations,
+                     bench::figures& found) {
   const unsigned each = std::max(operations / threads, 1000U);
   const bench::finished_program done = run(
       {BENCH_KCCACHETEST, "order", "-th", fmt::to_string(threads), "-rnd", fmt::to_string(each)},
@@ -45,27 +43,30 @@ void measure_lookups(const bench::program_comparison::run_function& run, unsigne
               each * threads / done.number_above_0("(?s)^getting records:.*?^time: ([0-9.]+)$"));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+struct options {
   unsigned operations = 800'000;
-  bench::threads_option threads;
-  const auto measure = [&](const auto& run, bench::effort chosen, bench::figures& found) {
-    // Kyoto Cabinet tells milliseconds, so that fewer would tell nothing.
-    const unsigned number = chosen.quick ? std::min(operations, 40'000U) : operations;
-    for (const unsigned count : threads.counts(chosen)) {
-      for (const database& one : databases) measure_wicked(run, one, count, number, found);
-      measure_lookups(run, count, number, found);
-    }
-  };
-  return bench::compare_locks_under(
-      {"kyoto_cabinet",
-       "Kyoto Cabinet over each lock: operations per second by the number of threads.", measure,
-       [&](CLI::App& app) {
-         bench::add_option(app, "--operations", operations,
-                           "Of all threads together, for each point",
-                           bench::limits{10'000U, 1'000'000'000U});
-         threads.add_to(app);
-       }},
-      argc, argv);
+
+  void add_to(CLI::App& app) {
+    bench::add_option(app, "--operations", operations, "Of all threads together, for each point",
+                      bench::limits{10'000U, 1'000'000'000U});
+  }
+};
+
+void measure(const bench::run_function& run, const options& chosen, bench::effort much,
+             bench::figures& found) {
+  // Kyoto Cabinet prints milliseconds, too coarse for fewer operations.
+  const unsigned number = much.quick ? std::min(chosen.operations, 40'000U) : chosen.operations;
+  for (const unsigned count : much.counts()) {
+    for (const database& one : databases) measure_wicked(run, one, count, number, found);
+    measure_lookups(run, count, number, found);
+  }
 }
+
+const bench::registration here("kyoto_cabinet", [] {
+  return bench::benchmark_of_preloaded_locks<options>(
+      "Kyoto Cabinet over each lock (FCP 8.3, Fig. 23): operations per second by the number of "
+      "threads.",
+      measure);
+});
+
+}  // namespace

@@ -1,4 +1,4 @@
-#include "launcher.hpp"
+#include "programs/launcher.hpp"
 
 #include <fmt/core.h>
 #include <re2/re2.h>
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -21,7 +20,7 @@ namespace {
 
 namespace command = readmost::command;
 
-constexpr std::string_view as_it_is = "pthread";
+constexpr std::string_view not_preloaded = "pthread";
 constexpr const char* lock_variable = "READMOST_LOCK";
 constexpr std::chrono::seconds time_to_start_and_end{120};
 constexpr std::size_t kept_output = 1024 * 1024;
@@ -35,6 +34,14 @@ double cpu_seconds_of_children() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
+std::string quoted(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) {
+    text.replace(at, 1, "'\\''");
+  }
+  return "'" + text + "'";
+}
+
+// The command as a shell takes it.
 std::string shell_text(const variables& environment, const std::vector<std::string>& words) {
   std::string text;
   for (const auto& [name, value] : environment) text += fmt::format("{}={} ", name, value);
@@ -51,7 +58,7 @@ std::string end_of(const std::string& output) {
   return "the end of its output:\n" + output.substr(output.size() - std::min(output.size(), shown));
 }
 
-// What the program's run says against taking it for a measurement, if anything.
+// The reason why the run is no measurement, if there is one.
 std::optional<std::string> complaint(const command::child_result& run, std::chrono::seconds limit) {
   using ending = command::child_result::ending;
   switch (run.how) {
@@ -64,22 +71,14 @@ std::optional<std::string> complaint(const command::child_result& run, std::chro
     case ending::exited:
       if (run.code != 0) return fmt::format("failed: status {}", run.code);
   }
-  // Both go on over another lock than the one to be measured.
+  // In both cases the program has run over another lock than the measured one.
   if (run.output.find(fmt::format("readmost: {}=", lock_variable)) != std::string::npos) {
-    return "was not given that lock";
+    return "did not get that lock";
   }
   if (run.output.find("ERROR: ld.so") != std::string::npos) {
-    return "was not given the library";
+    return "did not get the library";
   }
   return std::nullopt;
-}
-
-// The process that compares has these blocked, and so the one that measures, which it starts, too.
-void let_signals_in() {
-  sigset_t awaited;
-  sigemptyset(&awaited);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&awaited, signal);
-  sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
 }
 
 }  // namespace
@@ -87,7 +86,7 @@ void let_signals_in() {
 double finished_program::number(const std::string& pattern) const {
   std::string text;
   if (!RE2::PartialMatch(output, "(?m)" + pattern, &text)) {
-    throw std::runtime_error(fmt::format("'{}' printed nothing that '{}' matches; {}", command,
+    throw std::runtime_error(fmt::format("'{}' printed nothing that matches '{}'; {}", command,
                                          pattern, end_of(output)));
   }
   double value = 0;
@@ -102,7 +101,7 @@ double finished_program::number_above_0(const std::string& pattern) const {
   const double value = number(pattern);
   if (value > 0) return value;
   throw std::runtime_error(fmt::format(
-      "'{}' printed 0 where '{}' matches: it had no time to do anything", command, pattern));
+      "'{}' printed 0 where '{}' matches: it did no operation in its time", command, pattern));
 }
 
 std::filesystem::path program_folder() {
@@ -120,7 +119,7 @@ finished_program launcher::run(const std::string& lock, std::vector<std::string>
   command::remove_library(environment);
   environment.unset(lock_variable);
   variables added = more;
-  if (lock != as_it_is) {
+  if (lock != not_preloaded) {
     if (const std::optional<std::string> obstacle = command::preload_obstacle(program)) {
       throw std::runtime_error(fmt::format("{}: it keeps its own locks", *obstacle));
     }
@@ -144,23 +143,19 @@ finished_program launcher::run(const std::string& lock, std::vector<std::string>
   return done;
 }
 
-int compare_locks_under(const program_comparison& what, int argc, char** argv) try {
-  let_signals_in();
-  launcher programs;
-  const auto measure = [&](const std::string& lock, effort chosen, figures& found) {
-    const auto run = [&](std::vector<std::string> words, const variables& more,
-                         std::chrono::duration<double> working_time) {
-      return programs.run(
-          lock, std::move(words), more,
-          time_to_start_and_end + std::chrono::ceil<std::chrono::seconds>(working_time));
-    };
-    what.measure(run, chosen, found);
-  };
-  return compare(argc, argv,
-                 {what.program, what.description, launcher::locks(), measure, what.add_options});
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}: {}\n", what.program, error.what());
-  return 1;
+std::vector<preloaded_lock> all_preloaded_locks() {
+  const auto programs = std::make_shared<launcher>();
+  std::vector<preloaded_lock> all;
+  for (const std::string& lock : launcher::locks()) {
+    all.push_back({lock, [=](std::vector<std::string> words, const variables& more,
+                             std::chrono::duration<double> working_time) {
+                     return programs->run(
+                         lock, std::move(words), more,
+                         time_to_start_and_end +
+                             std::chrono::ceil<std::chrono::seconds>(working_time));
+                   }});
+  }
+  return all;
 }
 
 }  // namespace bench

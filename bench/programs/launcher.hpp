@@ -1,4 +1,4 @@
-// Real programs, unchanged, each run as a process of its own over a lock that it knows nothing of.
+// Runs unchanged programs over a preloaded lock.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "child.hpp"
-#include "comparison.hpp"
+#include "harness/benchmark.hpp"
 #include "signal_watch.hpp"
 
 namespace bench {
@@ -20,29 +20,28 @@ using variables = std::vector<std::pair<std::string, std::string>>;
 struct finished_program {
   std::string command;  // as a shell would take it
   double seconds = 0;
-  double cpu_seconds = 0;  // its own and those of the processes it waited for
-  std::string output;      // stdout and stderr as they came
+  double cpu_seconds = 0;  // with those of the processes that it waited for
+  std::string output;      // stdout and stderr, interleaved
 
-  // What the first group of this regular expression (RE2) finds in the output; ^ and $ match at
-  // each line. Throws if that is no number.
+  // The number that the first group of this regular expression (RE2) matches in the output; ^ and $
+  // match at each line. Throws if there is none.
   double number(const std::string& pattern) const;
   double number_above_0(const std::string& pattern) const;
 };
 
-// Where the programs of this build lie.
+// The folder of this build's programs.
 std::filesystem::path program_folder();
 
-// To be made before any thread is started: as long as it lives, signals that end us arrive here
-// alone, so that no program is left running.
+// To be made before any thread is started: during its lifetime it takes the signals that end this
+// process, so that no program is left running.
 class launcher {
  public:
   // The values of READMOST_LOCK, ours first.
   static std::vector<std::string> locks();
 
-  // Runs words[0], found as a shell finds it, until it ends. `pthread` is glibc's lock as it is,
-  // with nothing preloaded. Throws, naming the command and showing the end of its output, if the
-  // program fails or does not end in time, or if the lock does not reach it. Not for two threads at
-  // once.
+  // Runs words[0], found as by a shell, until it ends. `pthread` is glibc's lock, with nothing
+  // preloaded. Throws an error with the command and the end of its output if the program fails or
+  // does not end in time, or if it does not get the lock. For one thread at a time.
   finished_program run(const std::string& lock, std::vector<std::string> words,
                        const variables& more, std::chrono::seconds limit);
 
@@ -50,20 +49,30 @@ class launcher {
   readmost::command::signal_watch signals_;
 };
 
-// As bench::comparison, with a program's run in place of the contender.
-struct program_comparison {
-  // As launcher::run, for a program that works for the time it is told, if it is told any.
-  using run_function =
-      std::function<finished_program(std::vector<std::string> words, const variables& more,
-                                     std::chrono::duration<double> working_time)>;
+// As launcher::run, for a program that works for `working_time`, if it takes one.
+using run_function =
+    std::function<finished_program(std::vector<std::string> words, const variables& more,
+                                   std::chrono::duration<double> working_time)>;
 
-  std::string program;
-  std::string description;
-  std::function<void(const run_function& run, effort, figures&)> measure;
-  std::function<void(CLI::App&)> add_options;
+// Runs programs over a lock of READMOST_LOCK.
+struct preloaded_lock {
+  std::string name;
+  run_function run;
 };
+std::vector<preloaded_lock> all_preloaded_locks();
 
-// The main function of a program that compares the locks under others. Returns the exit status.
-int compare_locks_under(const program_comparison& what, int argc, char** argv);
+// A benchmark of these locks: measure(run, options, effort, figures) measures a turn of one.
+template <class Options = no_options, class Measure>
+benchmark benchmark_of_preloaded_locks(std::string description, Measure measure) {
+  return benchmark_of<Options>(
+      std::move(description), all_preloaded_locks(),
+      [measure](const preloaded_lock& lock, const Options& chosen, effort much, figures& found) {
+        if constexpr (std::is_invocable_v<Measure, const run_function&, effort, figures&>) {
+          measure(lock.run, much, found);
+        } else {
+          measure(lock.run, chosen, much, found);
+        }
+      });
+}
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-#include "launcher.hpp"
+#include "programs/launcher.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,13 +35,13 @@ class LauncherTest : public testing::Test {
   bench::launcher programs_;
 };
 
-TEST_F(LauncherTest, OffersWhatTheLibraryOffersOursFirst) {
+TEST_F(LauncherTest, NamesTheLocksOfTheLibraryOursFirst) {
   const words locks = bench::launcher::locks();
   EXPECT_EQ(locks.front(), "prwlock");
   EXPECT_THAT(locks, Contains("pthread"));
 }
 
-TEST_F(LauncherTest, PthreadIsTheProgramAsItIs) {
+TEST_F(LauncherTest, PthreadPreloadsNothing) {
   EXPECT_THAT(programs_.run("pthread", {"env"}, {}, a_minute).output,
               AllOf(Not(HasSubstr("libreadmost")), Not(HasSubstr("READMOST_LOCK"))));
 }
@@ -65,10 +65,10 @@ TEST_F(LauncherTest, ALockReachesTheProgramsRwlocks) {
   EXPECT_GT(done.seconds, 0.05);
 }
 
-TEST_F(LauncherTest, RefusesFiguresOfALockThatTheLibraryDoesNotKnow) {
+TEST_F(LauncherTest, RejectsALockThatTheLibraryDoesNotKnow) {
   EXPECT_THAT(error_of_run("no-lock",
                            {bench::program_folder() / "examples" / "rwbench", "--seconds", "0.05"}),
-              AllOf(HasSubstr("READMOST_LOCK=no-lock"), HasSubstr("was not given that lock")));
+              AllOf(HasSubstr("READMOST_LOCK=no-lock"), HasSubstr("did not get that lock")));
 }
 
 TEST_F(LauncherTest, AFailureNamesTheCommandAndShowsItsOutput) {
@@ -102,7 +102,7 @@ TEST(FinishedProgram, NumberIsOfTheFirstGroup) {
   EXPECT_EQ(done.number("(?s)^get:.*?^time: ([0-9.e]+)$"), 2000);
 }
 
-TEST(FinishedProgram, WhatIsNoFigureIsAnError) {
+TEST(FinishedProgram, AMissingNumberIsAnError) {
   const finished_program done{.command = "p", .output = "rate: 0\nname: x\n"};
   EXPECT_EQ(done.number("rate: (.*)"), 0);
   EXPECT_THAT(error_of([&] { done.number_above_0("rate: (.*)"); }), HasSubstr("'p' printed 0"));

@@ -1,5 +1,5 @@
-/* Preloaded, it leaves a program without any reader-writer lock: one that checks its values has to
-   notice. */
+/* Preloaded, leaves a program without any reader-writer lock: a program that checks its values has
+   to notice. */
 #include <pthread.h>
 
 int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {

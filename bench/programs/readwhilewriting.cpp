@@ -1,8 +1,8 @@
-// The benchmark readwhilewriting of RocksDB's db_bench with the options of the BRAVO paper (section
-// 5.5, footnote 9), over the library that the distribution ships: readers look up random keys while
-// one writer overwrites random ones in place. The library guards each value in its memory table
-// with the one pthread_rwlock that --inplace_update_num_locks=1 leaves. Other than there every key
-// is there from the beginning, values are checked, the log is in memory, and keys are in a hash
+// The benchmark readwhilewriting of RocksDB's db_bench with the options of the BRAVO paper
+// (section 5.5, footnote 9), over the distribution's library: readers look up random keys while one
+// writer overwrites random ones in place. The library guards each value in its memory table with
+// the one pthread_rwlock that --inplace_update_num_locks=1 leaves. Other than in the paper, every
+// key exists from the beginning, values are checked, the log is in memory, and keys are in a hash
 // table of lists: db_bench's cuckoo table is no longer part of RocksDB.
 
 #include <rocksdb/db.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t key_bytes = 16;
 
-// Sixteen digits, as db_bench has them when keys are neither binary nor prefixed.
+// Sixteen digits, as db_bench has them unless keys are binary or prefixed.
 class key_text {
  public:
   explicit key_text(std::uint32_t key) {
@@ -64,7 +64,7 @@ class value_text {
   std::vector<word> words_;
 };
 
-// Lets a thread do so many operations per second, or as many as it can where that is 0.
+// Limits a thread to so many operations per second; 0: no limit.
 class pace {
  public:
   using clock = std::chrono::steady_clock;
@@ -147,7 +147,7 @@ int main(int argc, char** argv) try {
       value->Reset();
       require(db->Get({}, db->DefaultColumnFamily(), key_text{key}.slice(), value.get()));
       examples::require(value_text::is_whole(*value, key, value_words),
-                        "a reader got a half-written value: the lock let both in at once");
+                        "a reader got a half-written value: it held the lock beside a writer");
     };
   });
 

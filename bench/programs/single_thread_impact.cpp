@@ -1,11 +1,10 @@
-// Programs of one thread, which have no use for a scalable lock, over each lock (FCP 8.4): do
-// they take longer? The paper builds Linux; here a compiler builds a part of GoogleTest. It takes
-// no rwlock, so that only starting over another lock could cost it something.
-// The others do take them: Kyoto Cabinet one for each operation, Python one for each digest that it
-// asks OpenSSL for.
+// Programs of one thread, which gain nothing from a scalable lock, over each lock (FCP 8.4): do
+// they become slower? The paper builds Linux; here a compiler builds a part of GoogleTest and takes
+// no rwlock, so that only the start with another lock could cost time. The others take rwlocks:
+// Kyoto Cabinet one for each operation, Python one for each digest that it gets from OpenSSL.
 #include <fmt/format.h>
 
-#include "launcher.hpp"
+#include "programs/launcher.hpp"
 
 namespace {
 
@@ -45,8 +44,7 @@ std::vector<work> all_work(bool quick) {
   };
 }
 
-void measure(const bench::program_comparison::run_function& run, bench::effort chosen,
-             bench::figures& found) {
+void measure(const bench::run_function& run, bench::effort chosen, bench::figures& found) {
   for (const work& one : all_work(chosen.quick)) {
     double seconds = 0;
     double cpu_seconds = 0;
@@ -60,10 +58,9 @@ void measure(const bench::program_comparison::run_function& run, bench::effort c
   }
 }
 
-}  // namespace
+const bench::registration here("single_thread_impact", [] {
+  return bench::benchmark_of_preloaded_locks(
+      "How long programs of one thread take over each lock (FCP 8.4).", measure);
+});
 
-int main(int argc, char** argv) {
-  return bench::compare_locks_under(
-      {"single_thread_impact", "How long programs of one thread take over each lock.", measure, {}},
-      argc, argv);
-}
+}  // namespace

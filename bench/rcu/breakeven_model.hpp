@@ -1,27 +1,27 @@
 // When RCU is cheaper than locks: the analytic comparison of RCU (6.2, Figs. 28 and 29).
 //
-// The paper shows the results and not the formulas, which it leaves to a thesis. These here are
-// derived from the costs it describes (sections 1, 3.1 and 6): what an access costs in CPU time all
-// over the machine, beyond the work itself, where nobody waits for a lock. Any CPU of n is as
-// likely to make the next access, and a share f of the accesses, at random, are updates.
+// The paper shows the results without the formulas, for which it refers to a thesis. The formulas
+// here are derived from the costs that it describes (sections 1, 3.1 and 6): the CPU time of an
+// access on the whole machine, without the work itself and without waits for locks. Any of n CPUs
+// is equally likely to make the next access, and a random share f of the accesses are updates.
 //
 // A lock costs `local`, and `transfer` more when another CPU had it last.
 //   Spinlock, one for all: another CPU had it last with probability (n - 1) / n, whatever f is.
 //       S = local + transfer (n - 1) / n
-//   Brlock, one lock for each CPU. Of the accesses that take the lock of a certain CPU, for each
-//   one of its own there are (n - 1) f by others, namely their updates. So
+//   Brlock, one lock for each CPU. For each access by the CPU itself, its lock is taken by (n - 1)
+//   f others, for their updates. So
 //       own     = local + transfer (n - 1) f / (1 + (n - 1) f)
 //       other's = local + transfer (1 - f / (1 + (n - 1) f))
 //       B = own + f (n - 1) other's
-//   RCU: a read costs `read`. An update takes a spinlock that updates alone take, and retires; and
-//   it bears its part of a grace period, which costs `grace` and for each further CPU
-//   `grace_per_cpu` more. If each CPU makes u updates per grace period, there are u n in one on
-//   average; but if there are few, most grace periods have none and do not take place, so that (by
-//   Poisson) u n / (1 - exp(-u n)) share one that does.
+//   RCU: a read costs `read`. An update takes a spinlock that only updates take, and retires; and
+//   it bears its part of a grace period, which costs `grace`, and `grace_per_cpu` more for each
+//   further CPU. If each CPU makes u updates per grace period, a grace period has u n on average.
+//   Where those are few, most grace periods have none and do not take place, so that (by Poisson) u
+//   n / (1 - exp(-u n)) updates share one that does.
 //       R = (1 - f) read + f (S + retire + (grace + (n - 1) further) (1 - exp(-u n)) / (u n))
 //
-// With u = 0.1, each update bears a whole grace period up to about 10 CPUs, and less and less from
-// then on: where the paper sees the region of RCU shrink and grow again.
+// With u = 0.1, each update bears a whole grace period up to about 10 CPUs, and less and less on
+// more CPUs: there the paper's region of RCU shrinks and grows again.
 #pragma once
 
 #include <cmath>
@@ -30,13 +30,13 @@ namespace bench {
 
 // In any unit of time.
 struct synchronization_costs {
-  double local = 0;        // acquire and release a lock that is in one's own cache
-  double transfer = 0;     // more, if it is in another CPU's
+  double local = 0;        // acquire and release a lock in the CPU's own cache
+  double transfer = 0;     // added if the lock is in another CPU's cache
   double read = 0;         // enter and leave a read section of RCU
-  double retire = 0;       // have something reclaimed later
+  double retire = 0;       // retire an object
   double grace = 0;        // a grace period of one CPU
-  double grace_work = 0;   // more for each further one: its work,
-  double grace_lines = 0;  // and how many lines move, each for `transfer`
+  double grace_work = 0;   // added for each further CPU: its work,
+  double grace_lines = 0;  // and the number of lines that move, each for `transfer`
 };
 
 inline double cost_under_spinlock(const synchronization_costs& of, double cpus) {
@@ -60,13 +60,13 @@ inline double cost_under_rcu(const synchronization_costs& of, double cpus, doubl
   return (1 - updates) * of.read + updates * update;
 }
 
-// The largest share of updates up to which `ours(share)` is at most `theirs(share)`: 0 where it is
-// never, 1 where it always is. To within 1e-9.
+// The largest share of updates up to which `ours(share)` is at most `theirs(share)`, to within
+// 1e-9: 0 if it never is, 1 if it always is.
 template <class Ours, class Theirs>
 double breakeven(Ours ours, Theirs theirs) {
   const auto is_best = [&](double share) { return ours(share) <= theirs(share); };
   if (!is_best(0)) return 0;
-  // By steps that are short where the shares are small, then by halves.
+  // Growing steps, then bisection.
   double good = 0;
   double bad = 1e-6;
   while (is_best(bad)) {
@@ -81,7 +81,7 @@ double breakeven(Ours ours, Theirs theirs) {
   return good;
 }
 
-// The same costs on a machine to whose CPUs lines come `times` as slowly from others.
+// The same costs on a machine on which transfers take `times` as long.
 inline synchronization_costs with_transfers(synchronization_costs of, double times) {
   of.transfer *= times;
   return of;

@@ -1,9 +1,9 @@
 // The model's formulas against values computed by hand.
-#include "breakeven_model.hpp"
+#include "rcu/breakeven_model.hpp"
 
 #include <gtest/gtest.h>
 
-#include "rcu_costs.hpp"
+#include "rcu/rcu_costs.hpp"
 
 namespace {
 

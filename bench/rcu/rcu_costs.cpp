@@ -1,4 +1,4 @@
-#include "rcu_costs.hpp"
+#include "rcu/rcu_costs.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "heartbeats.hpp"
-#include "percentiles.hpp"
-#include "pinned_thread.hpp"
+#include "harness/batches.hpp"
+#include "machine/heartbeats.hpp"
+#include "machine/pinned_thread.hpp"
 
 namespace bench {
 
@@ -24,44 +24,42 @@ struct keep {
 };
 struct retired_object : readmost::rcu_obj_base<retired_object, keep> {};
 
-double cost_of_section(sample_count samples) {
-  constexpr unsigned at_once = 4096;
+// The median of run(), which does `times` operations. Calls after() untimed.
+template <class Run, class After>
+double median_cost(sample_count samples, unsigned times, Run run, After after) {
   percentiles found;
   for (unsigned i = 0; i < samples.count; ++i) {
-    const auto begin = clock::now();
-    for (unsigned j = 0; j < at_once; ++j) {
-      const readmost::rcu_reader section;
-    }
-    found.add_ns(std::chrono::duration<double, std::nano>(clock::now() - begin).count() / at_once);
+    found.add_ns(cost_of_one(run, times));
+    after();
   }
   return found.median();
 }
 
-// Of who retires; the reclaiming is a part of the grace period's.
+double cost_of_section(sample_count samples) {
+  const auto read = [](std::uint64_t times) {
+    for (; times != 0; --times) const readmost::rcu_reader section;
+  };
+  return median_cost(samples, 4096, read, [] {});
+}
+
+// For the retiring thread; the reclamation belongs to the cost of the grace period.
 double cost_of_retire(sample_count samples) {
   constexpr unsigned at_once = 64;
-  percentiles found;
-  for (unsigned i = 0; i < samples.count; ++i) {
-    std::vector<retired_object> objects(at_once);
-    const auto begin = clock::now();
+  std::vector<retired_object> objects(at_once);
+  const auto retire = [&](std::uint64_t) {
     for (retired_object& one : objects) one.retire();
-    found.add_ns(std::chrono::duration<double, std::nano>(clock::now() - begin).count() / at_once);
+  };
+  return median_cost(samples, at_once, retire, [&] {
     readmost::rcu_barrier();
-  }
-  return found.median();
+    objects = std::vector<retired_object>(at_once);
+  });
 }
 
 double cost_of_grace_period(sample_count samples) {
-  percentiles found;
-  for (unsigned i = 0; i < samples.count; ++i) {
-    const auto begin = clock::now();
-    readmost::rcu_synchronize();
-    found.add(clock::now() - begin);
-  }
-  return found.median();
+  return median_cost(samples, 1, [](std::uint64_t) { readmost::rcu_synchronize(); }, [] {});
 }
 
-// Beside a reader on another CPU that reads without a rest.
+// Beside a reader on another CPU that reads without a pause.
 double cost_of_grace_period_beside(int reader_cpu, sample_count samples) {
   std::atomic<bool> stopped{false};
   heartbeats alive;

@@ -1,26 +1,26 @@
-// What our RCU costs here, for the model of breakeven_model.hpp.
+// The costs of our RCU on this machine, for the model of breakeven_model.hpp.
 #pragma once
 
-#include "breakeven_model.hpp"
-#include "machine_costs.hpp"
+#include "machine/costs.hpp"
+#include "rcu/breakeven_model.hpp"
 
 namespace bench {
 
-// Measured in this process. Nanoseconds. With one CPU only, what further ones cost is 0.
+// Measured in this process, in nanoseconds. On one CPU, the costs of further CPUs are 0.
 //
-// Lines that a grace period moves for each further CPU: the version to it, the line of its record
-// from the initiator, which looks at that, and back. What it costs beyond those is work.
+// For each further CPU a grace period moves three cache lines: the version to that CPU, and the
+// line of the CPU's record to the initiator and back. The remaining cost is work.
 synchronization_costs measure_synchronization(sample_count samples);
 
-// Nanoseconds on the paper's machine, a 700 MHz Pentium III; from Table 1 in the slides what is
-// there. Grace periods are not: here one takes, on each CPU, the lock that guards the bits of CPUs
-// yet to pass (Fig. 13), and brings the line with its number from memory.
+// In nanoseconds on the paper's machine, a 700 MHz Pentium III, from Table 1 in the slides. That
+// has no cost of grace periods: here one takes, on each CPU, the lock that guards the bits of the
+// CPUs yet to pass (Fig. 13), and loads the line with its number from memory.
 constexpr synchronization_costs pentium_costs() {
   constexpr double instruction = 0.7;
   constexpr double line = 162.4;  // main memory
   synchronization_costs of;
   of.local = 163.7;             // CPU-local lock
-  of.transfer = 360.9 - 107.3;  // cmpxchg: on another CPU's line, on one's own
+  of.transfer = 360.9 - 107.3;  // cmpxchg: on another CPU's line, on an own one
   of.read = 2 * instruction;
   of.retire = 20 * instruction;
   of.grace = of.local;

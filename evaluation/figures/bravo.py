@@ -2,7 +2,7 @@
 
 from ..contenders import BRAVO, PRWLOCK, rivals_of_lock
 from ..samples import text
-from .figure import Axis, Contest, Figure, Panel
+from .figure import Axis, Contest, Figure, Panel, bars, curves, elsewhere
 from .judging import Check, at_each, at_least, decide, few_cpus, grows, never_below
 
 CPUS = 72  # of the paper's machine
@@ -164,10 +164,6 @@ def judge_sizes(found):
     )
 
 
-def elsewhere(figure, label, title, claim, reason):
-    return Figure(f"bravo-{figure}", "BRAVO", label, title, claim, "", elsewhere=KERNEL + reason)
-
-
 READ_DOMINATED = (
     "BRAVO-BA and BRAVO-pthread perform like Per-CPU, while BA and pthread are flat as threads are"
     " added."
@@ -177,9 +173,8 @@ FIGURES = (
     Figure(
         "bravo-1", "BRAVO", "Figure 1", "Interference between locks",
         "Sharing one table among all locks costs less than 6%, however many locks there are.",
-        "Read locks per second of 64 threads that pick locks by lot from a pool: with the shared"
-        " table as a fraction of what they are with a table for each lock, the two in turns, and"
-        " both by themselves.",
+        "Read locks per second of 64 threads that lock random locks of a pool: with the shared table"
+        " as a fraction of those with a table for each lock, and both separately.",
         tuple(
             Panel(table, Axis(unit), Axis("locks in the pool", log=True))
             for table, unit in (
@@ -196,8 +191,8 @@ FIGURES = (
         "BRAVO-BA outperforms BA by a wide margin, is competitive with the much larger Per-CPU lock"
         " and does not degrade as threads are added; so with pthread.",
         "Turns per second of a ring of threads, of which one at a time locks for reading and"
-        " unlocks. Who waits looks without a rest; where threads outnumber CPUs, it gives its CPU"
-        " up between two looks.",
+        " unlocks. Waiting threads poll without a pause; where threads outnumber CPUs, they yield"
+        " between two polls.",
         (sweep("Alternator", "turns per second"),),
         ("alternator",),
         judge_alternator,
@@ -207,8 +202,8 @@ FIGURES = (
         "bravo-3", "BRAVO", "Figure 3", "test_rwlock",
         "BRAVO-BA significantly outperforms BA and Cohort-RW; BRAVO-pthread easily beats pthread"
         " and comes close to Per-CPU, the best.",
-        "T readers count down from 10 inside, again and again; one writer counts down from 10"
-        " inside and from 1000 outside.",
+        "T readers repeatedly count down from 10 inside; one writer counts down from 10 inside and"
+        " from 1000 outside.",
         (sweep("test_rwlock", "sections per second", "readers"),),
         ("test_rwlock",),
         judge_test_rwlock,
@@ -231,12 +226,12 @@ FIGURES = (
         "The distribution's library with the paper's options and each lock preloaded; a writer"
         " without a pause as in the paper, and one that writes 1000 times a second over every"
         " lock.",
-        tuple(
-            Panel(table, Axis("reads per second"), Axis("readers"), title=title)
-            for table, title in (
-                ("RocksDB readwhilewriting", "Writer without a pause"),
-                ("RocksDB readwhilewriting, 1000 writes per second", "1000 writes per second"),
-            )
+        curves(
+            {
+                "RocksDB readwhilewriting": "Writer without a pause",
+                "RocksDB readwhilewriting, 1000 writes per second": "1000 writes per second",
+            },
+            Axis("reads per second"), Axis("readers"),
         ),
         ("rocksdb_readwhilewriting",),
         judge_rocksdb,
@@ -246,7 +241,7 @@ FIGURES = (
         "bravo-6", "BRAVO", "Figure 6", "hash_table_bench of RocksDB",
         "BRAVO enhances the locks underneath, with substantial speedup at many threads.",
         "A std::unordered_map under the lock: T threads look up, one inserts, one erases, all"
-        " without a rest. Operations of all kinds together.",
+        " without a pause. Operations of all kinds together.",
         (sweep("hash_table_bench", "operations per second", "readers"),),
         ("hash_table_bench",),
         judge_hash_table,
@@ -257,25 +252,22 @@ FIGURES = (
         "pthread takes 56 bytes and BRAVO adds 12; BA and BRAVO-BA take 128; Per-CPU 9,216 on 72"
         " CPUs, Cohort-RW 896 on two nodes.",
         "Each lock with what it allocates, on this machine and on one like the paper's.",
-        tuple(
-            Panel("Size of a lock", Axis("bytes", log=True), title=title, rows=(row,))
-            for row, title in (
-                ("on this machine", "On this machine"),
-                ("72 CPUs, 2 nodes", "On 72 CPUs and 2 nodes"),
-            )
-        ),
+        bars("Size of a lock", Axis("bytes", log=True), {
+            "on this machine": "On this machine", "72 CPUs, 2 nodes": "On 72 CPUs and 2 nodes",
+        })
+        + (Panel("Make and destroy a lock", Axis("ns")),),
         ("lock_sizes",),
         judge_sizes,
         (LOCKS,),
     ),
     elsewhere(
-        "7", "Figure 7", "will-it-scale",
+        "BRAVO", "7", "Figure 7", "will-it-scale",
         "page_fault gains up to 93% at 142 threads; mmap does not change.",
-        "will-it-scale faults and maps under mmap_sem.",
+        KERNEL + "will-it-scale faults and maps under mmap_sem.",
     ),
     elsewhere(
-        "table1", "Tables 1, 2", "Metis' wc and wrmem",
+        "BRAVO", "table1", "Tables 1, 2", "Metis' wc and wrmem",
         "18.5% and 36.9% less time at best.",
-        "Metis faults and maps under mmap_sem.",
+        KERNEL + "Metis faults and maps under mmap_sem.",
     ),
 )

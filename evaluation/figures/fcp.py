@@ -1,8 +1,8 @@
 """Fast Consensus Using Bounded Staleness for Scalable Read-Mostly Synchronization (FCP)."""
 
-from ..contenders import PRWLOCK, anybody_else, rivals_of_lock, rivals_of_rcu
+from ..contenders import PRWLOCK, all_others, rivals_of_lock, rivals_of_rcu
 from ..samples import text
-from .figure import Axis, Contest, Figure, Panel
+from .figure import Axis, Contest, Figure, Panel, bars, curves, elsewhere
 from .judging import (
     Check, Missing, at_each, at_least, decide, few_cpus, named, never_below, times_text,
 )
@@ -54,7 +54,7 @@ def judge_staleness(found):
             ),
             Check(
                 version >= 50,
-                f"{version:.0f}% of the readers without a rest had reported the new version"
+                f"{version:.0f}% of the readers without a pause had reported the new version"
                 " within 1 us, by themselves",
             ),
         ],
@@ -221,17 +221,13 @@ def judge_single_thread(found):
     )
 
 
-def elsewhere(number, title, claim, reason):
-    return Figure(f"fcp-{number}", "FCP", f"Figure {number}", title, claim, "", elsewhere=reason)
-
-
 FIGURES = (
     Figure(
-        "fcp-1", "FCP", "Figure 1", "How soon a write is seen by itself",
+        "fcp-1", "FCP", "Figure 1", "How soon a write is visible without a message",
         "Most readers see a writer's update within 400 cycles, without any barrier or message.",
-        "The share of readers that have seen a new version, by the time since: `memory` is the"
-        " paper's experiment, the others the library's own version, seen by readers of RCU as they"
-        " leave sections of that length or after rests of that length.",
+        "The share of readers that have seen a new version, by time: `memory` is the paper's"
+        " experiment, the others the library's own version, which readers of RCU see as they leave"
+        " sections of that length or after rests of that length.",
         (
             Panel(
                 "Readers that have seen a new version",
@@ -247,11 +243,11 @@ FIGURES = (
         "A message to another core takes 1,316 (AMD) and 1,447 (Intel) cycles, which a writer can "
         "afford; messages to many cores cost as much as one.",
         "membarrier(2), which interrupts each CPU that runs a thread of the process, by the number"
-        " of running threads; beside it other ways to tell and be answered.",
+        " of running threads, beside other kinds of messages with an answer.",
         (
             Panel(
                 "Cost of a message",
-                Axis("until all have it (ns)", log=True),
+                Axis("time until all have it (ns)", log=True),
                 Axis("receiving threads"),
             ),
         ),
@@ -263,81 +259,66 @@ FIGURES = (
         "prwlock's readers take 12 cycles, alone and beside 63 others; rmlock's 46, brlock's 58,"
         " rwsem's 107 and 20,730. Writing beside readers it takes 23,236 cycles, brlock 89,403,"
         " rmlock 622,341, rwsem 3,235,736.",
-        "A pair of lock and unlock around an empty section; readers without a rest on every other"
+        "A pair of lock and unlock around an empty section; readers without a pause on every other"
         " CPU, at least one. pthread stands for rwsem.",
-        tuple(
-            Panel(
-                "Lock and unlock",
-                Axis("ns", log=name.startswith("writing")),
-                title=title,
-                rows=(name,),
-            )
-            for name, title in (
-                ("reading, alone", "Reading, alone"),
-                ("reading, beside readers", "Reading, beside readers"),
-                ("writing, alone", "Writing, alone"),
-                ("writing, beside readers", "Writing, beside readers"),
-            )
-        ),
+        bars("Lock and unlock", Axis("ns"), {
+            "reading, alone": "Reading, alone",
+            "reading, beside readers": "Reading, beside readers",
+        })
+        + bars("Lock and unlock", Axis("ns", log=True), {
+            "writing, alone": "Writing, alone",
+            "writing, beside readers": "Writing, beside readers",
+        }),
         ("critical_section",),
         judge_critical_sections,
         (LOCKS,),
     ),
     elsewhere(
-        12, "Histogram's throughput",
+        "FCP", 12, "Figure 12", "Histogram's throughput",
         "prwlock outperforms Linux 3.8's rwsem 2.85 times and percpu-rwlock by 9% on 64 cores.",
         KERNEL + "Histogram faults 16 GB in under mmap_sem.",
     ),
     elsewhere(
-        13, "Metis' throughput",
+        "FCP", 13, "Figure 13", "Metis' throughput",
         "prwlock has 27% and 55% more speedup than percpu-rwlock and Linux on 64 cores.",
         KERNEL + "Metis faults and maps under mmap_sem.",
     ),
     elsewhere(
-        14, "Psearchy's throughput",
+        "FCP", 14, "Figure 14", "Psearchy's throughput",
         "prwlock is 20% better than Linux 3.8 and 5.63 times as good as percpu-rwlock on 64 cores.",
         KERNEL + "Psearchy maps in parallel under mmap_sem.",
     ),
     elsewhere(
-        15, "What parallel wake-up brings Histogram",
+        "FCP", 15, "Figure 15", "What parallel wake-up brings Histogram",
         "47.6% for Linux, 34.7% for RCUVM.",
         KERNEL + "Figure 19 measures the wake-up itself.",
     ),
     Figure(
         "fcp-16", "FCP", "Figure 16", "Lookups in a hash table",
         "FCP-RCU and RCU both look up with nearly no overhead.",
-        "8,192 elements, at rest and while a thread resizes the table without a rest. liburcu's"
+        "8,192 elements, at rest and while a thread resizes the table without a pause. liburcu's"
         " table and an std::unordered_map in a lock stand beside ours.",
-        tuple(
-            Panel(
-                table, Axis("lookups per second"), Axis("threads"), title=title, place=first_number
-            )
-            for table, title in (
-                ("Lookups", "At rest"),
-                ("Lookups in a table that is resized", "While the table is resized"),
-            )
+        curves(
+            {
+                "Lookups": "At rest",
+                "Lookups in a table that is resized": "While the table is resized",
+            },
+            Axis("lookups per second"), Axis("threads"), place=first_number,
         ),
         ("hash_table",),
         judge_resizing_lookups,
-        (Contest(MAP, anybody_else),),
+        (Contest(MAP, all_others),),
     ),
     Figure(
         "fcp-17", "FCP", "Figures 17, 18", "Grace periods while a hash table is resized",
         "FCP resizes with up to three orders of magnitude shorter grace periods than RCU, and three"
         " times shorter ones than expedited RCU.",
-        "How long a grace period takes a thread that asks for one every 0.1 ms, beside one that"
-        " resizes and one that looks up; and how often the table is resized.",
-        tuple(
-            Panel(table, axis, rows=(row,), title=title)
-            for table, row, axis, title in (
-                (WAITS, "median", Axis("ns, median", log=True), "Grace period, median"),
-                (
-                    WAITS, "p99", Axis("ns, 99 of 100 are shorter", log=True),
-                    "Grace period, 99th percentile",
-                ),
-                (RESIZES, "1 threads", Axis("resizes per second"), "Resizes beside one thread"),
-            )
-        ),
+        "The duration of a grace period every 0.1 ms, beside a thread that resizes and one that looks"
+        " up; and the number of resizes.",
+        bars(WAITS, Axis("ns", log=True), {
+            "median": "Grace period, median", "p99": "Grace period, 99th percentile",
+        })
+        + bars(RESIZES, Axis("resizes per second"), {"1 threads": "Resizes beside one thread"}),
         ("hash_table",),
         judge_resizing,
         (Contest(MAP, lambda name: name == LFHT),),
@@ -346,12 +327,12 @@ FIGURES = (
         "fcp-19", "FCP", "Figure 19", "Waking many sleepers",
         "Woken in parallel, 90% of 63 threads run within 30,000 cycles, 30 times sooner than from"
         " one wait queue.",
-        "Microseconds until so many sleepers of one word run, and how long the waker is busy, by"
-        " the number of sleepers. `by-cpu` is the paper's way with futexes; `broadcast` one futex,"
-        " woken by one thread; prwlock and pthread are readers blocked by a writer that unlocks.",
-        tuple(
-            Panel(table, Axis("us", log=True), Axis("sleepers", log=True), contenders=WAKERS)
-            for table in ("90% awake", "Half awake", "Waker busy")
+        "The time until a share of the sleepers runs, and the time that the waker is busy, by the"
+        " number of sleepers. `by-cpu` is the paper's algorithm with futexes; `broadcast` one futex,"
+        " woken by one thread; prwlock and pthread are readers that wait for a writer to unlock.",
+        curves(
+            ("90% awake", "Half awake", "Waker busy"),
+            Axis("us", log=True), Axis("sleepers", log=True), contenders=WAKERS,
         ),
         ("wake_up",),
         judge_wake_up,
@@ -361,17 +342,18 @@ FIGURES = (
         "fcp-20", "FCP", "Figure 20", "Readers that sleep inside",
         "prwlock gains a lot even when half of the readers sleep inside, and is like rwsem when"
         " all do.",
-        "Of 8 readers some sleep in each section, by giving up the CPU as in the paper or for 100"
-        " us; one idle thread for each CPU gives it up again and again, one thread writes now and"
-        " then.",
-        tuple(
-            Panel(table, axis, Axis("sleeping readers"), contenders=DRAWN)
-            for table, axis in (
-                ("Readers, sleepers yield", Axis("sections per second")),
-                ("Readers, sleepers sleep 100 us", Axis("sections per second", log=True)),
-                ("Wait of a writer, median, sleepers yield", Axis("ns", log=True)),
-                ("Wait of a writer, median, sleepers sleep 100 us", Axis("ns", log=True)),
-            )
+        "Some of 8 readers sleep in each section: they yield as in the paper, or sleep for 100 us. One"
+        " idle thread for each CPU yields all the time, and one thread writes now and then.",
+        curves(
+            ("Readers, sleepers yield", "Readers, sleepers sleep 100 us"),
+            Axis("sections per second", log=True), Axis("sleeping readers"), contenders=DRAWN,
+        )
+        + curves(
+            (
+                "Wait of a writer, median, sleepers yield",
+                "Wait of a writer, median, sleepers sleep 100 us",
+            ),
+            Axis("ns", log=True), Axis("sleeping readers"), contenders=DRAWN,
         ),
         ("lock_sleeping_readers",),
         judge_sleeping_readers,
@@ -402,7 +384,7 @@ FIGURES = (
         (LOCKS, RCUS),
     ),
     Figure(
-        "fcp-22", "FCP", "Figure 22", "Updates of RCU, by how many share a grace period",
+        "fcp-22", "FCP", "Figure 22", "Updates of RCU, by the number that share a grace period",
         "FCP-RCU reaches its peak before the batch size reaches 100, and performs much better than "
         "signal-based RCU below 1,000.",
         "Updates per second of one thread beside readers; liburcu's flavors beside ours.",
@@ -434,12 +416,12 @@ FIGURES = (
     Figure(
         "fcp-8.4", "FCP", "Section 8.4", "Programs of one thread",
         "Building Linux takes 64.5 s with prwlock and 64.4 s without: no impact.",
-        "How long a compiler takes for a part of GoogleTest, and two programs of one thread that do"
-        " take rwlocks, with each lock preloaded.",
-        tuple(
-            Panel("Programs of one thread", Axis("s"), title=name, rows=(name,))
+        "The time of a compiler for a part of GoogleTest, and of two programs of one thread that take"
+        " rwlocks, with each lock preloaded.",
+        bars("Programs of one thread", Axis("s"), {
+            name: name
             for name in ("compile GoogleTest", "Kyoto Cabinet, wicked", "Python, OpenSSL digests")
-        ),
+        }),
         ("single_thread_impact",),
         judge_single_thread,
         (Contest(PRWLOCK, lambda name: name == "pthread"),),

@@ -1,4 +1,4 @@
-"""A figure of the report: where it comes from, what it claims, what is drawn, who judges."""
+"""A figure of the report: its source, its claim, its plots, and the judge of the claim."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot: the rows of a table as a line for each contender, or one row as a bar for each."""
+    """A plot: the rows of a table as a line for each contender, or one row as a bar for each."""
 
     table: str
     y: Axis
-    x: Axis | None = None  # without it, bars
-    title: str = ""  # without it, the table's name
-    rows: tuple = ()  # names of rows; without it, all of the table
-    contenders: tuple = ()  # without it, all
-    place: Callable = None  # the x of a row whose program tells none, by its name
-    benchmark: str = ""  # without it, the figure's first
+    x: Axis | None = None  # None: bars
+    title: str = ""  # default: the table's name
+    rows: tuple = ()  # names of rows; default: all of the table
+    contenders: tuple = ()  # default: all
+    place: Callable = None  # the x of a row that has none, by its name
+    benchmark: str = ""  # default: the figure's first
 
     @property
     def kind(self):
@@ -38,12 +38,28 @@ class Panel:
         return self.place(row.name) if self.place and row.x is None else row.x
 
 
+def bars(table, y, titles, **more):
+    """A panel of bars for each row; `titles` by row."""
+    return tuple(Panel(table, y, title=title, rows=(row,), **more) for row, title in titles.items())
+
+
+def curves(tables, y, x, **more):
+    """A panel of lines for each table: names, or titles by table."""
+    titles = tables if isinstance(tables, dict) else dict.fromkeys(tables, "")
+    return tuple(Panel(table, y, x, title=title, **more) for table, title in titles.items())
+
+
+def elsewhere(paper, name, label, title, claim, reason):
+    """A figure that cannot be measured here."""
+    return Figure(f"{paper.lower()}-{name}", paper, label, title, claim, "", elsewhere=reason)
+
+
 @dataclass(frozen=True)
 class Contest:
-    """Who of us is compared with whom, for the summary."""
+    """A contender of ours with its rivals, for the summary."""
 
     ours: str
-    rivals: Callable  # by name: whether it is a rival with the same semantics
+    rivals: Callable  # whether the contender of that name is a rival
 
 
 @dataclass(frozen=True)
@@ -52,22 +68,22 @@ class Figure:
     paper: str  # FCP, BRAVO, RCU, or Readmost
     label: str  # as the paper has it: "Figure 4a"
     title: str
-    claim: str  # what the paper says it shows, in a sentence
-    shows: str  # what is drawn here, and how it differs from the paper's
+    claim: str  # of the paper, in a sentence
+    shows: str  # what the plots show and how that differs from the paper's
     panels: tuple = ()
     benchmarks: tuple = ()
     judge: Callable = None  # findings -> Verdict
     contests: tuple = ()
-    elsewhere: str = ""  # why it cannot be measured here at all
+    elsewhere: str = ""  # why it cannot be measured here
 
     @property
     def source(self):
-        """The paper's figure; of our own, the title."""
+        """The paper's figure, or the title of our own."""
         return f"{self.paper} {self.label}" if self.label else self.title
 
     @property
     def detail(self):
-        """What is to be said beside the source."""
+        """The title beside the source."""
         return self.title if self.label else ""
 
     def benchmark_of(self, panel):

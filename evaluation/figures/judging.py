@@ -1,7 +1,7 @@
-"""Verdicts on the papers' claims: sentences made of measured numbers.
+"""Verdicts on claims: sentences with measured numbers.
 
-A claim is taken apart into checks. Each is true, false, or could not be made here; together they
-say whether the claim holds.
+A claim is split into checks. Each passes, fails, or cannot be made here; together they say whether the
+claim holds.
 """
 
 import math
@@ -22,7 +22,7 @@ KINDS = (HOLDS, IN_PART, FAILS, UNTESTABLE, NOT_MEASURED)
 
 @dataclass(frozen=True)
 class Check:
-    passed: bool | None  # None: could not be made here
+    passed: bool | None  # None: cannot be made here
     told: str  # the sentence with the numbers
 
     @property
@@ -34,15 +34,15 @@ class Check:
 class Verdict:
     kind: str
     checks: tuple = ()
-    why: str = ""  # beside the checks
+    why: str = ""  # besides the checks
 
 
 class Missing(Exception):
-    """Something that a judge needs was not measured. Says what."""
+    """Names something that a judge needs and that was not measured."""
 
 
 class Findings:
-    """What a judge looks at: a figure's numbers, and the machine they are of."""
+    """The input of a judge: the samples of a figure and the machine."""
 
     def __init__(self, samples_by_benchmark, facts):
         self._samples = samples_by_benchmark
@@ -72,22 +72,22 @@ class Findings:
         return contender in samples.contenders(samples.rows(table))
 
     def times(self, table, name, ours, other, benchmark=None):
-        """How many times as good, with the spread over the turns."""
+        """How many times as good ours is, with the spread over the turns."""
         found = self.samples(benchmark).times_as_good(self.row(table, name, benchmark), ours, other)
         if found is None:
-            who = ours if not self.has(ours, table, benchmark) else other
-            raise Missing(f"{label(who)} in '{table}' at {name}")
+            missing = other if self.has(ours, table, benchmark) else ours
+            raise Missing(f"{label(missing)} in '{table}' at {name}")
         return found
 
     def places(self, table, benchmark=None):
-        """The places of a curve, in order."""
+        """The places of a curve in ascending order."""
         found = sorted(row.x for row in self.samples(benchmark).rows(table) if row.x is not None)
         if not found:
             raise Missing(f"'{table}'")
         return found
 
     def places_on_cpus(self, table, benchmark=None):
-        """The numbers of threads for which there are CPUs."""
+        """The numbers of threads up to that of the CPUs."""
         places = self.places(table, benchmark)
         return [x for x in places if x <= self.cpus] or places[:1]
 
@@ -107,12 +107,12 @@ def times_text(value):
 
 
 def rate(row):
-    """The unit of a row of which more is better, as in 'twice the loops per second'."""
+    """The unit of a rate, as in 'twice the loops per second'."""
     return "number per second" if row.unit == "per second" else row.unit
 
 
 def compared(found, table, name, ours, other, where="", benchmark=None):
-    """A sentence of the two and how many times as good ours is, and that number's spread."""
+    """A sentence that compares the two, and the spread of the ratio."""
     spread = found.times(table, name, ours, other, benchmark)
     row = found.row(table, name, benchmark)
     mine, its = (text(found.median(table, name, one, benchmark)) for one in (ours, other))
@@ -133,18 +133,18 @@ def compared(found, table, name, ours, other, where="", benchmark=None):
 
 
 def at_least(found, table, name, ours, other, times, where="", benchmark=None):
-    """Whether ours is so many times as good as the other."""
+    """Checks that ours is so many times as good as the other."""
     told, spread = compared(found, table, name, ours, other, where, benchmark)
     return Check(spread.median >= times, told)
 
 
 def at_each(what):
-    """How places are told that are so many of something."""
+    """The text of a place that is a number of something."""
     return lambda x: f"at {x:g} {what}" if x == 1 else f"at {x:g} {what}s"
 
 
 def never_below(found, table, places, ours, other, times, place=at_each("thread")):
-    """The same at several places: tells the worst."""
+    """The same for the worst of several places."""
     worst = min(places, key=lambda x: found.times(table, x, ours, other).median)
     where = place(worst) + (", the worst place" if len(places) > 1 else "")
     told, spread = compared(found, table, worst, ours, other, where)
@@ -152,12 +152,12 @@ def never_below(found, table, places, ours, other, times, place=at_each("thread"
 
 
 def named(of, check):
-    """Where several checks are alike but for what they are of."""
+    """Prefixes a check with its subject."""
     return Check(check.passed, f"{of}: {check.told}")
 
 
 def grows(found, table, first, last, contender, times):
-    """Whether the contender's own rate grows so much from one place to another."""
+    """Whether the contender's rate grows that much from one place to another."""
     low, high = (found.median(table, x, contender) for x in (first, last))
     unit = rate(found.row(table, last))
     told = (
@@ -168,7 +168,7 @@ def grows(found, table, first, last, contender, times):
 
 
 def decide(checks, limits=""):
-    """One verdict of several checks; `limits` says why, where they do not all pass."""
+    """The verdict of several checks; `limits` explains why some do not pass."""
     made = [check for check in checks if check.passed is not None]
     passed = sum(check.passed for check in made)
     if not made:
@@ -188,7 +188,7 @@ def few_cpus(found, papers):
 
 
 def judged(figure, found):
-    """The figure's own verdict, or why there is none."""
+    """The verdict on the figure, or the reason why there is none."""
     if figure.elsewhere:
         return Verdict(UNTESTABLE, why=figure.elsewhere)
     try:
@@ -196,5 +196,5 @@ def judged(figure, found):
     except Missing as problem:
         return Verdict(NOT_MEASURED, why=f"Not measured: {problem}.")
     except ZeroDivisionError:
-        why = "What it is compared with did nothing in the time; measure longer."
+        why = "A rival did nothing in the time; measure longer."
         return Verdict(NOT_MEASURED, why=why)

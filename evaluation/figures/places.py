@@ -1,9 +1,9 @@
-"""Places on an axis, for rows that tell theirs in words only."""
+"""Places on an axis of rows whose names contain them."""
 
 import re
 
 
 def first_number(name):
-    """Of '100 us between writes': 100."""
+    """100 for '100 us between writes'."""
     found = re.search(r"[0-9]+(\.[0-9]+)?", name)
     return float(found[0]) if found else None

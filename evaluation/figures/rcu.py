@@ -1,8 +1,8 @@
 """Exploiting Deferred Destruction: An Analysis of Read-Copy-Update Techniques (RCU)."""
 
-from ..contenders import PRWLOCK, anybody_else, rivals_of_lock
+from ..contenders import PRWLOCK, all_others, rivals_of_lock
 from ..samples import text
-from .figure import Axis, Contest, Figure, Panel
+from .figure import Axis, Contest, Figure, Panel, curves, elsewhere
 from .judging import (
     Check, at_each, at_least, compared, decide, few_cpus, grows, named, never_below, times_text,
 )
@@ -35,7 +35,7 @@ def judge_costs(found):
         checks.append(
             Check(cost >= least, f"{operation}: {text(cost)} instructions (the paper: {paper})")
         )
-    return decide(checks, "Atomic operations on a line of one's own have become cheaper since.")
+    return decide(checks, "Atomic operations on a line in the own cache have become cheaper since.")
 
 
 def judge_efficiency(found):
@@ -223,11 +223,11 @@ def by_size(what, y, x, **more):
 
 FIGURES = (
     Figure(
-        "rcu-table1", "RCU", "Table 1", "What operations cost",
+        "rcu-table1", "RCU", "Table 1", "The cost of operations",
         "Synchronization costs two to three orders of magnitude more than an instruction: on a 700"
         " MHz Pentium III an atomic increment 83 instructions, a cmpxchg on a line of another CPU"
         " 243 to 516.",
-        "Each operation as a chain of which each needs the one before, but for instructions.",
+        "Chains of operations that need the one before, except for instructions.",
         (Panel("Operation costs", Axis("ns", log=True)),),
         ("operation_costs",),
         judge_costs,
@@ -236,18 +236,14 @@ FIGURES = (
         "rcu-1", "RCU", "Figure 1", "Efficiency of critical sections",
         "The share of a short critical section's time that is its own work has fallen for twenty"
         " years.",
-        "The share that instructions under a lock have of the time, by how many they are.",
-        tuple(
-            Panel(
-                f"Efficiency of a section, {what}",
-                Axis("share of the time"),
-                Axis("instructions", log=True),
-                contenders=(
-                    "prwlock", "pthread", "ba", "bravo-ba", "per-cpu", "brlock", "rmlock",
-                    "cohort-rw", "std::shared_mutex",
-                ),
-            )
-            for what in ("reading", "writing")
+        "The share of instructions under a lock in the whole time, by their number.",
+        curves(
+            ("Efficiency of a section, reading", "Efficiency of a section, writing"),
+            Axis("share of the time"), Axis("instructions", log=True),
+            contenders=(
+                "prwlock", "pthread", "ba", "bravo-ba", "per-cpu", "brlock", "rmlock", "cohort-rw",
+                "std::shared_mutex",
+            ),
         ),
         ("critical_section",),
         judge_efficiency,
@@ -274,7 +270,7 @@ FIGURES = (
         by_size("Searches", Axis("searches per second"), Axis("threads")),
         ("rcu_hash_table",),
         judge_rcu_search,
-        (Contest(RCU, anybody_else),),
+        (Contest(RCU, all_others),),
     ),
     Figure(
         "rcu-27", "RCU", "Figure 27", "A hash table, by the share of updates",
@@ -288,49 +284,47 @@ FIGURES = (
         ),
         ("rcu_hash_table",),
         judge_mixed,
-        (Contest(RCU, anybody_else), LOCKS),
+        (Contest(RCU, all_others), LOCKS),
     ),
     Figure(
         "rcu-table7", "RCU", "Table 7", "Semaphores by number",
         "With RCU semopbench takes 46.7 s on 8 CPUs instead of 515.3 s: eleven times as fast.",
         "A program instead of a kernel: threads look a semaphore up in an array, lock it and count"
         " it up. `global-lock` is a lock around everything; the others guard the array only.",
-        tuple(
-            Panel(table, Axis("operations per second"), Axis("threads"), title=title)
-            for table, title in (
-                ("Semaphore operations", "At rest"),
-                ("Semaphore operations while others come and go", "While others come and go"),
-            )
+        curves(
+            {
+                "Semaphore operations": "At rest",
+                "Semaphore operations while others come and go": "While others come and go",
+            },
+            Axis("operations per second"), Axis("threads"),
         ),
         ("semaphore_array",),
         judge_semaphores,
-        (Contest(RCU, anybody_else), LOCKS),
+        (Contest(RCU, all_others), LOCKS),
     ),
     modelled(
         "28", CPU_COUNTS, "CPUs",
-        "Up to which share of updates RCU is the best, by CPUs",
+        "The share of updates up to which RCU is the best, by CPUs",
         "With few updates per grace period RCU's region shrinks up to about 10 CPUs and then grows;"
         " with many it grows throughout.",
         judge_by_cpus,
     ),
     modelled(
         "29", RATIOS, "memory latency / cache latency",
-        "Up to which share of updates RCU is the best, by memory latency",
+        "The share of updates up to which RCU is the best, by memory latency",
         "With few updates per grace period the work must be more read-mostly as memory becomes"
         " slower; with many, RCU is the best for more and more updates.",
         judge_by_ratio,
     ),
-    Figure(
-        "rcu-26", "RCU", "Figure 26, Table 6", "DBT1, a database benchmark",
+    elsewhere(
+        "RCU", "26", "Figure 26, Table 6", "DBT1, a database benchmark",
         "89.8 transactions per second with RCU, 85.0 without.",
-        "",
-        elsewhere=KERNEL + "Table 7 measures the same structure in a program.",
+        KERNEL + "Table 7 measures the same structure in a program.",
     ),
-    Figure(
-        "rcu-table8", "RCU", "Table 8", "Lines that RCU adds to System V IPC",
+    elsewhere(
+        "RCU", "table8", "Table 8", "Lines that RCU adds to System V IPC",
         "151 lines more, 4.37%.",
-        "",
-        elsewhere="It counts lines of the Linux kernel's source before and after a change; nothing"
+        "It counts lines of the Linux kernel's source before and after a change; nothing"
         " runs.",
     ),
 )

@@ -48,6 +48,10 @@
 #include <readmost/detail/rcu/hazard_slot.hpp>
 #include <utility>
 
+#if defined(READMOST_FAULTS)
+#include <mutants/hazard_pointers.hpp>
+#endif
+
 namespace readmost {
 
 #define READMOST_HAZARD_POINTER 202306L  // the value of __cpp_lib_hazard_pointer
@@ -135,14 +139,8 @@ class hazard_pointer {
   template <class T>
   bool try_protect(T*& pointer, const detail::platform::atomic<T*>& source) noexcept {
     T* const old = pointer;
-    if (detail::is_mutant(detail::mutant::hazard_after_validation)) {
-      pointer = source.load(detail::platform::acquire);
-      reset_protection(old);
-      return old == pointer;
-    }
-    reset_protection(old);
-    // (HP5) Pairs with the caller's own release: the object is as who put it there left it.
-    pointer = source.load(detail::at(detail::letter::HP5, detail::platform::acquire));
+    pointer = READMOST_VARIANT(hazard_after_validation, protect_and_load(old, source),
+                               detail::load_and_protect(*this, old, source));
     if (old == pointer) return true;
     reset_protection();
     return false;
@@ -168,6 +166,13 @@ class hazard_pointer {
   friend hazard_pointer make_hazard_pointer();
 
   explicit hazard_pointer(detail::hazard_slot& slot) noexcept : slot_(&slot) {}
+
+  template <class T>
+  T* protect_and_load(T* pointer, const detail::platform::atomic<T*>& source) noexcept {
+    reset_protection(pointer);
+    // (HP5) Pairs with the caller's own release: the object is as who put it there left it.
+    return source.load(detail::at(detail::letter::HP5, detail::platform::acquire));
+  }
 
   // What scans know the object by. Only an address: the object may be gone.
   template <class T, class D>

@@ -1,26 +1,26 @@
-// Lock domains: locks whose writers wait for the threads that use them, and for no others.
+// Lock domains: a lock's writers wait only for the threads that use locks of its domain.
 #pragma once
 
 #include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
 
 namespace readmost {
 
-// A domain of one's own (FCP 7.1). A writer that revokes the bias of a lock asks all threads
-// that read-lock in the lock's domain, whichever locks they read. With a domain for, say, the
-// locks of the control plane, its writers neither wait for the busy readers of the data plane nor
-// make them report. What remains in common is the membarrier of last resort, which interrupts
+// A separate domain (FCP 7.1). A writer that revokes the bias of a lock needs a report of every
+// thread that read-locks in the lock's domain, whichever locks it reads. With a separate domain
+// for, say, the locks of the control plane, their writers neither wait for the busy readers of the
+// data plane nor make them report. The membarrier of last resort remains common: it interrupts
 // every CPU that runs the process.
 //
-// What it costs: a record of 896 bytes for each thread in each domain that it read-locks in, and a
-// little more for a passive read lock, which has to find its record by the lock (see
-// bench/README.md). What it does not do: order, priority or deadlock avoidance between locks.
+// Cost: a record of 896 bytes for each thread in each domain that it read-locks in, and a slightly
+// longer passive read lock, which has to find its record by the lock (see bench/README.md). A
+// domain provides no order, priority or deadlock avoidance between locks.
 //
-// 15 domains at a time have threads of their own; further ones share the process's domain, where
-// they work as well, unseparated. Thread safety: all members. Constructor: never throws.
+// At most 15 domains at a time are separate; locks of further ones work in the process's domain.
+// Thread safety: all members. Errors: none; the constructor does not throw.
 class lock_domain {
  public:
   lock_domain() noexcept : number_(detail::take_domain()) {}
-  // Precondition: no lock of the domain will be used any more.
+  // Precondition: no lock of the domain is used any more.
   ~lock_domain() {
     if (number_ != 0) detail::give_back_domain(number_);
   }
@@ -36,7 +36,7 @@ class lock_domain {
       detail::go_offline(detail::my_record(number_));
   }
 
-  // False when it shares the process's domain.
+  // False if it shares the process's domain.
   bool is_separate() const noexcept { return number_ != 0; }
 
   unsigned number() const noexcept { return number_; }
@@ -45,7 +45,7 @@ class lock_domain {
   unsigned number_;
 };
 
-// A shared_timed_mutex in a domain of one's own. 16 bytes. The domain has to outlive it.
+// A shared_timed_mutex in a given domain, which has to outlive it. 16 bytes.
 class domain_shared_mutex : public detail::basic_shared_timed_mutex<detail::in_own_domain> {
  public:
   explicit domain_shared_mutex(const lock_domain& domain,

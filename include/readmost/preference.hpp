@@ -1,4 +1,4 @@
-// Who goes first when readers and a writer wait: a property of each lock.
+// A lock's preference between waiting readers and writers.
 #pragma once
 
 #include <cstdint>

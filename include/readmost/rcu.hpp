@@ -40,7 +40,7 @@
 // some hundred objects a second without ever blocking them for good.
 //
 // Misuse is told on stderr, with a backtrace, under READMOST_RCU_CHECK=1 in the environment or in a
-// build with -DREADMOST_RCU_CHECK; waiting inside one's own section always: docs/rcu-debugging.md.
+// build with -DREADMOST_RCU_CHECK; waiting inside one's own section always: docs/rcu.md.
 //
 // Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once

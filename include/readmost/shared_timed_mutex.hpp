@@ -6,8 +6,8 @@
 namespace readmost {
 
 // readmost::shared_mutex with the timed members of std::shared_timed_mutex and with
-// try_upgrade_for() and try_upgrade_until(). Same size, same promises, same costs; a wait with a
-// deadline costs one clock read more.
+// try_upgrade_for() and try_upgrade_until(). Same size, guarantees and costs; a wait with a
+// deadline reads the clock once more.
 class shared_timed_mutex : public detail::basic_shared_timed_mutex<detail::in_default_domain> {
  public:
   constexpr shared_timed_mutex() noexcept : shared_timed_mutex(preference::writer) {}

@@ -81,7 +81,7 @@ void be_being_retired() {
   be_dormant();
   auto& mode = my_record().mode;
   mode.store((mode.load(platform::relaxed) & ~participation_mask) |
-                 static_cast<std::uint32_t>(participation::retiring),
+                 static_cast<std::uint32_t>(participation::unlisting),
              platform::relaxed);
 }
 

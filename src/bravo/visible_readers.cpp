@@ -1,10 +1,10 @@
 // The table of visible readers: who is in it, how it grows, how it is scanned.
 #include <readmost/detail/bravo/visible_readers.hpp>
 
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
-#if !defined(READMOST_CHECKED) && !defined(READMOST_THREAD_SANITIZER)
+#if !defined(READMOST_SIMULATED) && !defined(READMOST_THREAD_SANITIZER)
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define READMOST_X86_SCANS
@@ -76,17 +76,16 @@ void keep_own_holds() noexcept {
   }
 }
 
-constinit fork_part slots_at_fork{
-    .before = nullptr, .in_parent = nullptr, .in_child = keep_own_holds};
+constinit part visible_readers_part{.in_child = keep_own_holds};
 
-READMOST_EARLY void watch_forks_of_slots() noexcept {
-  if constexpr (platform::forks) watch_forks(slots_at_fork);
+READMOST_EARLY void add_visible_readers_part() noexcept {
+  if constexpr (platform::forks) add_part(visible_readers_part);
 }
 
 // Once, by the first reader.
 void prepare() noexcept {
   if (prepared.exchange(1, platform::relaxed) != 0) return;
-  watch_forks_of_slots();
+  add_visible_readers_part();
   const std::uint32_t cpus = std::bit_ceil(platform::usable_cpus());
   process_table.limit_to(most_slots_per_cpu * cpus);
   process_table.grow_to(slots_per_cpu * cpus);

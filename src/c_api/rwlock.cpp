@@ -1,4 +1,4 @@
-// readmost.h over readmost::detail::rwlock.
+// readmost.h: the C API of the lock, over readmost::detail::rwlock.
 #include <readmost.h>
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 #include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 
-#include "c_api/posix_results.hpp"
+#include "lock/posix_results.hpp"
 
-// A place for a domain. Where it lies is all that a program knows of it.
+// Storage of a domain. A program only knows its address.
 struct readmost_domain {
   readmost::detail::platform::atomic<bool> taken;
   alignas(readmost::lock_domain) std::byte memory[sizeof(readmost::lock_domain)];
@@ -41,7 +41,7 @@ static_assert(READMOST_PREFER_WRITER == static_cast<int>(preference::writer));
 static_assert(READMOST_PREFER_READER == static_cast<int>(preference::reader));
 static_assert(READMOST_PREFER_PHASE_FAIR == static_cast<int>(preference::phase_fair));
 
-// Of destroyed attributes.
+// The preference in destroyed attributes.
 constexpr int no_preference = -1;
 
 constexpr bool is_preference(int value) noexcept {
@@ -62,7 +62,7 @@ thread_record& me(const rwlock& lock) noexcept {
   return my_record(lock.domain);
 }
 
-// Somebody who finds the way barred by what will not go away.
+// An upgrade that is refused because of another one cannot succeed later.
 int as_errno_of_upgrade(outcome o) noexcept {
   return o == outcome::busy ? EDEADLK : as_errno(o);
 }
@@ -71,12 +71,11 @@ bool is_written(const rwlock& lock) noexcept {
   return (lock.state.load(platform::relaxed) & rwlock::writing) != 0;
 }
 
-// Out of line, so that the passive path, which is all there is to most calls, has nothing to save.
+// Out of line, as read_lock.hpp says.
 [[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
                                           bool try_only) noexcept {
-  if (attempt == passive_attempt::published) retract_published(lock);
   const rules how = lock.own_rules();
-  if (try_lock_shared_active(lock, me(lock), domains[lock.domain], how)) return 0;
+  if (lock_shared_after(attempt, lock, me(lock), domains[lock.domain], how)) return 0;
   return as_errno(lock_shared_slow(lock, try_only ? at_once(how) : how));
 }
 
@@ -88,7 +87,7 @@ int read_lock(rwlock& lock, bool try_only) noexcept {
 }
 
 [[gnu::noinline]] int read_unlock_otherwise(rwlock& lock) noexcept {
-  return try_unlock_shared_active(lock, me(lock)) || unlock_shared_slow(lock) ? 0 : EPERM;
+  return unlock_shared_after(lock, me(lock)) ? 0 : EPERM;
 }
 
 }  // namespace
@@ -146,7 +145,7 @@ int readmost_rwlock_init(readmost_rwlock_t* lock, const readmost_rwlockattr_t* a
 }
 
 int readmost_rwlock_destroy(readmost_rwlock_t* lock) noexcept {
-  settle_before_reuse(of(lock));
+  forget_holds_before_reuse(of(lock));
   return 0;
 }
 
@@ -168,9 +167,7 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   rwlock& l = of(lock);
-  if (try_lock_shared_passive(l, me(l)) ||
-      try_lock_shared_active(l, me(l), domains[l.domain], l.own_rules()))
-    return 0;
+  if (try_lock_shared_fast(l, me(l), domains[l.domain], [&] { return l.own_rules(); })) return 0;
   const platform::deadline end{clock, *until};
   return as_errno(lock_shared_slow(l, before(l.own_rules(), end)));
 }

@@ -20,7 +20,7 @@ void look_up(Function*& function, const char* name) noexcept {
 }  // namespace
 
 const rwlock_functions& glibc() noexcept {
-  // Several threads may come here at once; each stores the same addresses.
+  // Several threads may do this at once; each stores the same addresses.
   if (!looked_up.load(platform::acquire)) [[unlikely]] {
     rwlock_functions found{};
     look_up(found.init, "pthread_rwlock_init");

@@ -1,7 +1,7 @@
-// The symbol by which `readmost top` finds the library's statistics.
+// The symbol by which `readmost top` finds the statistics.
 #include "statistics/introspection.hpp"
 
-#include "interpose/core_offset.hpp"
+#include "interpose/layout.hpp"
 #include "interpose/settings.hpp"
 
 extern "C" {

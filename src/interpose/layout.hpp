@@ -1,5 +1,5 @@
-// A lock inside the program's pthread_rwlock_t. All zeros, PTHREAD_RWLOCK_INITIALIZER, is a free
-// lock, and `shared` and `kind` stay where glibc has them.
+// The layout of a lock inside the program's pthread_rwlock_t. All zeros, as in
+// PTHREAD_RWLOCK_INITIALIZER, is a free lock; `shared` and `kind` stay where glibc has them.
 #pragma once
 
 #include <pthread.h>
@@ -10,9 +10,9 @@
 namespace readmost::detail::interpose {
 
 struct layout {
-  // The thread that writes, as owner_token(); touched by that thread alone, but for comparison.
+  // The writer inside, as owner_token(). Only that thread writes it; others compare.
   platform::atomic<std::uintptr_t> owner;
-  // The lock that serves this one where READMOST_LOCK names another: see made_locks.hpp.
+  // The lock that serves this one if READMOST_LOCK names another class: see made_locks.hpp.
   platform::atomic<void*> made;
   char unused[12];
   int shared;
@@ -27,11 +27,14 @@ static_assert(offsetof(layout, core) + sizeof(std::uint64_t) ==
 static_assert(sizeof(layout) == sizeof(pthread_rwlock_t));
 static_assert(alignof(layout) <= alignof(pthread_rwlock_t));
 
+// The offset of the core's lock in the program's.
+inline constexpr std::size_t core_offset = offsetof(layout, core);
+
 inline layout& of(pthread_rwlock_t* lock) noexcept {
   return *reinterpret_cast<layout*>(lock);
 }
 
-// Tells threads apart, also after fork, where the thread id of the survivor changes.
+// Identifies a thread, also across fork(2), which changes the survivor's thread id.
 inline std::uintptr_t owner_token() noexcept {
   return reinterpret_cast<std::uintptr_t>(&own_records);
 }

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 
 namespace rivals {
 
@@ -13,11 +13,11 @@ struct piece {
   std::size_t lines;
 };
 
-// Larger pieces have pages of their own, and all one list.
+// Larger pieces have pages of their own and share one list.
 constexpr std::size_t most_lines = 64;
 constexpr std::size_t bytes_at_once = 1U << 18;
 
-// What follows is touched by who has closed it alone.
+// Only a thread that has closed it accesses what follows.
 constinit readmost::detail::gate memory_gate;
 piece* given_back[most_lines + 1];  // by the number of cache lines; the first: larger ones
 char* fresh = nullptr;
@@ -31,7 +31,7 @@ piece*& list_of(std::size_t lines) noexcept {
   return given_back[lines <= most_lines ? lines : 0];
 }
 
-// Null if none has been given back.
+// Null if no piece of that size has been given back.
 piece* take_again(std::size_t lines) noexcept {
   const readmost::detail::closed_gate lists(memory_gate);
   for (piece** link = &list_of(lines); *link != nullptr; link = &(*link)->next) {
@@ -83,7 +83,7 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 namespace readmost::detail::interpose {
 
 void watch_forks_of_lock_memory() noexcept {
-  watch_forks(closed_at_fork<rivals::memory_gate>);
+  add_part(closed_at_fork<rivals::memory_gate>);
 }
 
 }  // namespace readmost::detail::interpose

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "interpose/core_offset.hpp"
+#include "interpose/layout.hpp"
 #include "platform/address_space.hpp"
 
 namespace readmost::detail::interpose {
@@ -13,8 +13,7 @@ using count = unsigned long long;
 
 constexpr std::size_t frames_shown = 16;
 
-// Calls visit(address) for the frames that are the program's: from the first that is not in this
-// library on.
+// Calls visit(place) for the program's frames: from the first one outside of this library on.
 template <class Visit>
 void for_each_frame(std::uintptr_t lock, const address_space& space, Visit visit) noexcept {
   lock_table* const table = lock_statistics.table.load(platform::acquire);
@@ -27,7 +26,7 @@ void for_each_frame(std::uintptr_t lock, const address_space& space, Visit visit
   for (const auto& frame : table->origins[number].frames) {
     const std::uintptr_t address = frame.load(platform::relaxed);
     if (address == 0 || shown == frames_shown) return;
-    // The address to return to may already be behind the function.
+    // The return address may already be behind the function.
     const place where = space.place_of(address - 1);
     outside = outside || std::strcmp(where.mapping, here.mapping) != 0;
     if (!outside) continue;
@@ -36,7 +35,7 @@ void for_each_frame(std::uintptr_t lock, const address_space& space, Visit visit
   }
 }
 
-// The lock as the program knows it.
+// The address of the program's lock.
 std::uintptr_t address_of(const lock_figures& f) noexcept {
   return f.lock - core_offset;
 }

@@ -1,4 +1,4 @@
-// The part of the report that is about single locks.
+// The part of the statistics report on single locks.
 #pragma once
 
 #include "platform/text.hpp"

@@ -1,13 +1,13 @@
 #include "interpose/made_locks.hpp"
 
 #include "interpose/lock_memory.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 
 namespace readmost::detail::interpose {
 
 namespace {
 
-// In front of a lock's memory, on a line of its own.
+// Precedes a lock's memory, on a cache line of its own.
 struct alignas(platform::cache_line) block {
   block* next;  // in its bucket or among the retired
   const layout* serves;
@@ -16,10 +16,10 @@ struct alignas(platform::cache_line) block {
 constexpr std::size_t buckets = 1U << 14;
 constexpr std::size_t retired_kept = 1024;
 
-// What follows is touched by who has closed it alone.
+// Only a thread that has closed it accesses what follows.
 constinit gate lists_gate;
 block* serving[buckets];
-// In the order in which they were retired.
+// Oldest first.
 block* first_retired = nullptr;
 block** end_of_retired = &first_retired;
 std::size_t retired = 0;
@@ -33,7 +33,7 @@ block*& bucket_of(const layout& l) noexcept {
   return serving[(address * 0x9E37'79B9'7F4A'7C15U) >> (64 - 14)];
 }
 
-// Takes what serves the lock at this address out of its bucket; null if nothing does.
+// Takes the block that serves the lock at this address out of its bucket; null if there is none.
 block* take_from_bucket(const layout& l) noexcept {
   for (block** link = &bucket_of(l); *link != nullptr; link = &(*link)->next) {
     block* const found = *link;
@@ -51,7 +51,7 @@ void retire(block& b) noexcept {
   ++retired;
 }
 
-// Null while there are so few that a thread may still be in the unlock of one.
+// Null while there are so few that a thread may still be in the unlock of the oldest.
 block* oldest_retired() noexcept {
   const closed_gate lists(lists_gate);
   if (retired <= retired_kept) return nullptr;
@@ -82,7 +82,7 @@ void destroy_lock(block& b, const lock_class& of) noexcept {
   rivals::give_back(&b, size_with(of));
 }
 
-// Makes it the lock of `l`, unless that has one already; the one it has.
+// Makes the block serve `l`, unless one does already; returns the lock that serves it.
 void* serve(layout& l, block& b) noexcept {
   const closed_gate lists(lists_gate);
   if (void* const made = l.made.load(platform::acquire)) return made;
@@ -90,7 +90,7 @@ void* serve(layout& l, block& b) noexcept {
   b.serves = &l;
   b.next = bucket_of(l);
   bucket_of(l) = &b;
-  // Whoever finds it finds it constructed.
+  // Release: a thread that finds the lock finds it constructed.
   l.made.store(lock_in(b), platform::release);
   return lock_in(b);
 }
@@ -98,10 +98,10 @@ void* serve(layout& l, block& b) noexcept {
 }  // namespace
 
 void watch_forks_of_made_locks() noexcept {
-  watch_forks(closed_at_fork<lists_gate>);
+  add_part(closed_at_fork<lists_gate>);
 }
 
-// A lock is constructed with the gate open: it may look at the machine, and take memory.
+// The lock is constructed while the gate is open, because that may read /proc or take memory.
 void* make_lock(layout& l, const lock_class& of) noexcept {
   block& b = construct_lock(of);
   void* const made = serve(l, b);

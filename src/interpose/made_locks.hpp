@@ -1,12 +1,12 @@
-// The locks of other classes that serve a program's locks. They are too large for a
-// pthread_rwlock_t, so one is made at the first use of each and found by a pointer in it.
+// Locks of other classes that serve a program's locks. They are too large for a pthread_rwlock_t,
+// so the first use of a pthread_rwlock_t makes one, to which it then points.
 //
-// A program may free a lock's memory without a word, as libstdc++ does with std::shared_mutex, and
-// put another lock there: what served the old one is found by its address and used again. And it
-// may destroy a lock while the thread that has just released it is still in its unlock: memory is
-// used again only after a good many other locks have been destroyed.
+// A program may free a lock's memory without destroying the lock, as libstdc++ does with
+// std::shared_mutex, and put another lock there: then the serving lock is found by the address and
+// reused. A program may also destroy a lock while the thread that has just released it is still in
+// its unlock: so memory is reused only after many other locks have been destroyed.
 //
-// Thread safety: all functions. Cost: part of a microsecond. The process ends when there is no
+// Thread safety: all functions. Cost: part of a microsecond. Errors: the process aborts without
 // memory.
 #pragma once
 
@@ -14,18 +14,18 @@
 
 namespace readmost::detail::interpose {
 
-// So that a child does not find the lists half changed.
+// Keeps a fork's child from finding the lists half changed.
 void watch_forks_of_made_locks() noexcept;
 
-// What is to be known of a class of locks; its objects need no more than a cache line's alignment.
+// A class of locks, whose objects need at most the alignment of a cache line.
 struct lock_class {
   std::size_t size;
   void (*construct)(void*);
   void (*destruct)(void*);
 };
 
-// The lock that serves `l`: a free one, unless another thread has been first. `of`: always the same
-// in one process.
+// Makes a free lock that serves `l`, unless another thread has made one first; returns the one that
+// serves it. Precondition: `of` is the same in all calls of a process.
 void* make_lock(layout& l, const lock_class& of) noexcept;
 
 // To be called when the program destroys `l`.

@@ -6,17 +6,17 @@
 #include <readmost/bravo.hpp>
 #include <readmost/shared_mutex.hpp>
 
-#include "c_api/posix_results.hpp"
 #include "interpose/glibc_rwlock.hpp"
 #include "interpose/made_locks.hpp"
 #include "interpose/settings.hpp"
+#include "lock/posix_results.hpp"
 #include "rivals/all.hpp"
 
 namespace readmost::detail::interpose {
 
 namespace {
 
-// --- glibc's locks in the shape of the others, to have BRAVO over them ---------------------------
+// --- glibc's locks with the interface of the others, for BRAVO over them -------------------------
 
 class glibc_rwlock {
  public:
@@ -43,8 +43,8 @@ class glibc_mutex {
 
 // --- pthread's functions over any of them --------------------------------------------------------
 
-// Tries until the deadline, at first giving up the CPU in between, then sleeping, twice as long
-// each time: of these locks none can be left by who waits for it.
+// Tries until the deadline. Between attempts it first yields the CPU, then sleeps, each time twice
+// as long: a thread that waits for one of these locks cannot give up.
 template <class Try>
 int try_until(clockid_t clock, const timespec* at, Try attempt) noexcept {
   constexpr int yields = 16;
@@ -64,7 +64,7 @@ int try_until(clockid_t clock, const timespec* at, Try attempt) noexcept {
   return 0;
 }
 
-// Those of glibc, called by functions of ours.
+// glibc's functions, called through functions of this library.
 class passed_on {
  public:
   static constexpr rwlock_functions functions() noexcept {

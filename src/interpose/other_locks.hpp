@@ -1,8 +1,8 @@
-// The locks that READMOST_LOCK can put in the place of Readmost's own, as in the interposition
+// The locks that READMOST_LOCK can select instead of Readmost's own, as in the interposition
 // framework of the BRAVO paper (section 5).
 //
-// A process-shared lock is glibc's under each of them. Each keeps of pthread's contract what its
-// algorithm can: docs/pthread-contract.md says what.
+// glibc always serves process-shared locks. Each algorithm fulfils as much of pthread's contract as
+// it can: see docs/pthread-contract.md.
 #pragma once
 
 #include "interpose/rwlock_functions.hpp"
@@ -10,8 +10,8 @@
 
 namespace readmost::detail::interpose {
 
-// For locks that are not Readmost's own: those of the lock that READMOST_LOCK names, or glibc's
-// where it names Readmost's. All of them functions of this library.
+// The functions for locks that Readmost does not serve: those of the class that READMOST_LOCK
+// names, or glibc's if it names Readmost's. All are functions of this library.
 const rwlock_functions& others() noexcept;
 
 }  // namespace readmost::detail::interpose

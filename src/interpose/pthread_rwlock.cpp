@@ -1,20 +1,21 @@
 // pthread_rwlock_* for a whole program: the contract of POSIX and glibc over
 // readmost::detail::rwlock.
 //
-// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. A process-shared lock is left
-// to glibc, in glibc's layout; its words never look biased, because glibc leaves `core` zero. So do
-// the locks that READMOST_LOCK puts in the place of Readmost's.
+// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. glibc serves process-shared
+// locks, in its own layout. These never look biased, because glibc leaves `core` zero, and so do
+// the locks that READMOST_LOCK selects instead of Readmost's.
 #include <pthread.h>
 
 #include <cerrno>
+#include <readmost/detail/lock/read_lock.hpp>
 
-#include "c_api/posix_results.hpp"
 #include "interpose/layout.hpp"
 #include "interpose/lock_memory.hpp"
 #include "interpose/made_locks.hpp"
 #include "interpose/other_locks.hpp"
 #include "interpose/redirection.hpp"
 #include "interpose/settings.hpp"
+#include "lock/posix_results.hpp"
 #include "statistics/lock_statistics.hpp"
 
 #define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
@@ -70,20 +71,18 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   return as_errno(o);
 }
 
-// What follows an attempt that failed is out of line, so that the attempt, which is all there is to
-// most calls, has nothing to save.
+// Both are out of line, as read_lock.hpp says.
 [[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  bool again = false;  // something has changed since the caller's attempt
-  if (attempt == passive_attempt::published) {
-    retract_published(l.core);
-    again = true;
-  } else if (take_slot_if_free(my_record(), l.core)) {
-    if (try_lock_shared_passive(l.core, my_record())) return 0;
+  bool again = attempt == passive_attempt::published;  // the active path has not been tried since
+  if (!again && take_slot_if_free(my_record(), address(l.core))) {
+    attempt = lock_shared_passively(l.core, my_record());
+    if (attempt == passive_attempt::acquired) return 0;
     again = true;
   }
-  if (again && try_lock_shared_active(l.core, my_record(), default_domain, rules_of(l))) return 0;
+  const auto how = [&] { return rules_of(l); };
+  if (again && lock_shared_after(attempt, l.core, my_record(), default_domain, how)) return 0;
   if (left_to_others(l)) {
     return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
   }
@@ -93,16 +92,10 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 [[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  if (attempt == passive_attempt::unavailable) [[likely]] {
-    switch (lock_shared_actively(l.core, my_record(), default_domain)) {
-      case active_attempt::acquired:
-        return 0;
-      case active_attempt::account_due:
-        settle_account(l.core, rules_of(l));
-        return 0;
-      case active_attempt::unavailable:
-        break;
-    }
+  const auto how = [&] { return rules_of(l); };
+  if (attempt == passive_attempt::unavailable &&
+      try_lock_shared_active(l.core, my_record(), default_domain, how)) [[likely]] {
+    return 0;
   }
   return read_lock_after_all(lock, f, attempt);
 }
@@ -144,7 +137,7 @@ using namespace readmost::detail::interpose;
 
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
   layout& l = of(lock);
-  // Decided before the memory is touched: under glibc's lock it is glibc's.
+  // Decided before the memory is written, which may belong to glibc's lock.
   int shared = PTHREAD_PROCESS_PRIVATE;
   int kind = PTHREAD_RWLOCK_DEFAULT_NP;
   if (attr != nullptr) {
@@ -162,7 +155,7 @@ READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rw
 READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   layout& l = of(lock);
   if (left_to_others(l)) return others().destroy(lock);
-  settle_before_reuse(l.core);
+  forget_holds_before_reuse(l.core);
   return 0;
 }
 
@@ -228,7 +221,7 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   return unlock_otherwise(lock);
 }
 
-// The names that libraries linked against older glibc call.
+// Names that libraries linked against an older glibc call.
 #define READMOST_ALIAS(name) \
   READMOST_EXPORT __attribute__((alias(#name), nothrow, nonnull(1))) int __##name
 
@@ -243,7 +236,7 @@ READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
 namespace readmost::detail::interpose {
 namespace {
 
-// What these are called within the library, whoever else defines the public names.
+// Names of these functions that no other definition of the public names can replace.
 #define READMOST_OWN(name) \
   extern "C" __attribute__((alias(#name), visibility("hidden"), nothrow, nonnull(1))) int own_##name
 READMOST_OWN(pthread_rwlock_rdlock)(pthread_rwlock_t*);

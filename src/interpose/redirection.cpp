@@ -52,7 +52,7 @@ bool redirect(void* from, const void* to) noexcept {
   const auto start = reinterpret_cast<std::uintptr_t>(from) & ~(page - 1);
   const auto end = reinterpret_cast<std::uintptr_t>(from) + made.size;
   void* const pages = reinterpret_cast<void*>(start);
-  // Executable all the while: this very function may lie there.
+  // Stays executable, because this very function may lie there.
   const bool writable = mprotect(pages, end - start, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
   if (writable) {
     std::memcpy(from, made.code, made.size);

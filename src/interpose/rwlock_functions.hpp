@@ -1,5 +1,5 @@
-// The functions behind pthread_rwlock_* for the locks that are not Readmost's own: glibc's, or
-// those of the lock that READMOST_LOCK names.
+// The functions behind pthread_rwlock_* for locks that Readmost does not serve: glibc's, or those
+// of the class that READMOST_LOCK names.
 #pragma once
 
 #include <pthread.h>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> prefer_names{"kind", "reader", "writer", "phase-fair"};
 
-// The place of a variable's value among the names; 0, the default, unless it is one of them.
+// The index of a variable's value among the names; 0, the default, if it is none of them.
 template <std::size_t N>
 std::size_t chosen_among(const std::array<std::string_view, N>& names,
                          const char* variable) noexcept {
@@ -31,7 +31,7 @@ std::size_t chosen_among(const std::array<std::string_view, N>& names,
   return 0;
 }
 
-// Whether a variable is set, and neither empty nor 0.
+// Whether a variable is set to something other than the empty text or 0.
 bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
   return platform::environment(variable, value, size) && *value != '\0' &&
          std::strcmp(value, "0") != 0;

@@ -1,4 +1,4 @@
-// What the environment asks of the preloaded library.
+// The settings of the preloaded library, from the environment.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace readmost::detail::interpose {
 
-// Whose functions serve locks that are not process-shared.
+// Who serves locks that are not process-shared.
 enum class server : std::uint8_t { readmost, others };
 enum class prefer_choice : std::uint8_t { by_kind, reader, writer, phase_fair };
 
@@ -20,8 +20,8 @@ struct settings {
   const char* stats_file = nullptr;                // null: stderr
 };
 
-// Read once, at the first call, which may come before any constructor has run. A value that is not
-// understood gives one line on stderr, and the default.
+// Read once, at the first call, which may come before any constructor has run. For an unknown value
+// one line goes to stderr, and the default applies.
 const settings& current_settings() noexcept;
 
 const char* name_of(prefer_choice choice) noexcept;

@@ -72,7 +72,7 @@ __attribute__((destructor)) void write_report() noexcept {
   bool is_surveyed = false;
   if (chosen.served_by == server::readmost) {
     s = collect_statistics();
-    // A shell or a wrapper that used no lock would only bury the program's own report.
+    // The reports of a shell or a wrapper that used no lock would only hide the program's.
     if (s.locks == 0) return;
     is_surveyed = survey_locks(survey);
   }

@@ -1,24 +1,27 @@
-// Whether a lock shall be biased: an account in nanoseconds, kept in the lock.
+// Decides whether a lock is biased, by an account in nanoseconds that the lock keeps.
 //
-// Being biased saves something at every read and costs a revocation at every write. The account is
-// credited what each read saved, or would have saved, and debited what each write paid, or would
-// have paid. Bias is given when the balance is well above nothing and taken when it falls below; so
-// what revocations cost never exceeds, by more than the bound of the account, what readers saved.
-// BRAVO (section 3) bounds the harm without weighing the benefit: after each revocation it does
-// without bias for nine times its cost, which is far too timid where a revocation is cheap.
+// Bias saves time at every read and costs a revocation at every write. The account is credited what
+// each read saves, or would save with bias, and debited what each write pays, or would pay. The
+// lock is biased when the balance is well above zero, and bias ends when the balance falls below
+// zero. So the cost of revocations never exceeds the time that readers have saved by more than the
+// account's bound. BRAVO (section 3) bounds the cost without weighing the benefit: after each
+// revocation it does without bias for nine times the revocation's cost, which is too cautious where
+// revocations are cheap.
 //
-// Passive reads leave no trace in the lock. They are counted in the reader's record, by home slot,
-// and credited when that thread next finds the lock's bias revoked, or revokes it itself.
+// Passive reads leave no trace in the lock. The reader's record counts them by home slot; they are
+// credited when that thread next finds the lock's bias revoked, or revokes it itself.
 //
 // Every access is relaxed and may lose an update to a race: the balance is a hint.
 #pragma once
+
+#include <readmost/detail/lock/rwlock.hpp>
 
 #include "threads/registry.hpp"
 
 namespace readmost::detail::bias {
 
-// What a passive read saves over an active one: two read-modify-writes of a line that is ours, or,
-// when several threads read, of one that has to come from another core.
+// What a passive read saves over an active one: two read-modify-writes of a line in the own cache
+// or, if several threads read, of one that comes from another core.
 inline constexpr std::int32_t saved_alone = 8;
 inline constexpr std::int32_t saved_among_others = 20;
 
@@ -28,7 +31,7 @@ inline constexpr std::int32_t lowest = -6'000;
 
 inline constexpr std::uint32_t least_cost = 300;
 
-// A passive stretch longer than this is credited as if it had ended here.
+// More passive reads than this at once are credited as if they were this many.
 inline constexpr std::uint64_t reads_credited_at_once = 4'096;
 
 inline void add(rwlock& lock, std::int32_t amount) noexcept {
@@ -44,8 +47,8 @@ inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
                 (among_others ? saved_among_others : saved_alone));
 }
 
-// To be called only while the lock's bias is being, or has just been, revoked: then the reads of
-// this thread since its last credit are, but for locks that share the slot, reads of this lock.
+// To be called only while the lock's bias is being revoked, or right afterwards: the thread's reads
+// since the last credit are then reads of this lock, except for those of locks that share the slot.
 inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
   const std::size_t home = home_slot(&lock);
   const std::uint64_t reads = me.reads[home].load(platform::relaxed);
@@ -57,8 +60,8 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
       static_cast<std::int32_t>(uncredited) * (among_others ? saved_among_others : saved_alone));
 }
 
-// What the writer waited, and as much again for readers that found the lock closed meanwhile. A
-// revocation that need not wait for anybody takes a look at the index and the slots.
+// The time that the writer waited, and as much again for readers that found the lock closed
+// meanwhile. A revocation that waits for nobody only looks at the index and the slots.
 inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
   constexpr std::int32_t of_a_look = 50;
   if (waited == 0) return of_a_look;
@@ -69,7 +72,7 @@ inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
   add(lock, -cost_of_revocation(waited));
 }
 
-// Remembers what a round cost, for the writes of all locks that do without one.
+// Remembers the cost of a round, as an estimate for writes that need none.
 inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
   auto& remembered = d.round_cost;
   const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
@@ -77,8 +80,8 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
   remembered.store(static_cast<std::uint32_t>((old * 7 + bounded) / 8), platform::relaxed);
 }
 
-// A write that revoked nothing: debits what a revocation has cost of late. That figure ages, or one
-// bad spell would keep a lock without bias for ever.
+// After a write that revoked nothing: debits the recent cost of revocations. That figure ages, so
+// that a single slow period does not keep a lock without bias for ever.
 inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
   auto& cost = domains[lock.domain].round_cost;
   const std::uint32_t estimate = cost.load(platform::relaxed);
@@ -99,7 +102,7 @@ inline bool is_worth_keeping(const rwlock& lock) noexcept {
   return lock.balance.load(platform::relaxed) >= 0;
 }
 
-// Whether this lock may be biased at all; asks the kernel about its memory once.
+// Whether this lock may be biased at all. Asks the kernel about the lock's memory once.
 inline bool is_allowed(rwlock& lock, rules how) noexcept {
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
   if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;

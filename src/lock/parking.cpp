@@ -11,8 +11,8 @@ enum : std::uint32_t { undecided, broadcasts, relayed };
 constinit platform::atomic<std::uint32_t> mode{undecided};
 constinit platform::atomic<int> first_woken{woken_directly};
 
-// Readers asleep, by the address of their lock. Locks that share a place cost each other a system
-// call that wakes nobody.
+// How many readers sleep, by the address of their lock. Locks that share a place cost each other a
+// system call that wakes nobody.
 struct alignas(platform::cache_line) place {
   platform::atomic<std::uint32_t> asleep{};
 };
@@ -47,7 +47,7 @@ platform::wake_reason sleep_as_reader(platform::futex_word word, std::uint32_t e
   auto& asleep = asleep_at(word);
   asleep.fetch_add(1, platform::relaxed);
   const platform::wake_reason why = platform::futex_wait(word, expected, bucket, until);
-  // Also when it was not woken: that cannot be told apart here, and does no harm.
+  // Also if it was not woken, which it cannot tell; that does no harm.
   if (asleep.fetch_sub(1, platform::relaxed) != 1 && !is_mutant(mutant::forgetful_relay)) {
     platform::futex_wake(word, INT32_MAX, bucket);
   }
@@ -59,7 +59,8 @@ int wake_readers(platform::futex_word word) noexcept {
   const int directly = first_woken.load(platform::relaxed);
   int woken = platform::futex_wake(word, directly, readers);
   if (woken < directly) return woken;
-  // Those of its own CPU the caller wakes itself: if it goes on working there, they could not.
+  // The caller wakes the readers of its own CPU itself: while it keeps that CPU busy, they could
+  // not wake one another.
   const unsigned own = platform::current_cpu() % buckets;
   for (unsigned i = 1; i < buckets; ++i) {
     woken += platform::futex_wake(word, 1, first_bucket << (own + i) % buckets);

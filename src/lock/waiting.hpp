@@ -1,16 +1,17 @@
-// How long to spin before sleeping, and how long the wait was.
+// How long a lock operation spins before it sleeps, and what statistics learn about its wait.
 #pragma once
+
+#include <readmost/detail/lock/rwlock.hpp>
 
 #include "platform/probes.hpp"
 #include "statistics/lock_statistics.hpp"
 
 namespace readmost::detail {
 
-// The wait of one operation. In the first few microseconds it looks rarely where looking does harm:
-// when a thread has to wait for the same lock again right after it got it, the lock is so dense
-// with work that two threads at it do less than one, for its line is on the way between them all
-// the time. Such a thread leaves it to the others for some ten microseconds, and for a hundred if
-// hardly any time has passed.
+// Spins with exponential back-off. A thread that has to wait for a lock again right after it got it
+// looks rarely: such a lock is so busy that two threads at it get less done than one, because its
+// line keeps moving between them. The thread stays away for some ten microseconds, and for a
+// hundred if it comes back almost at once.
 class spinner {
  public:
   spinner(thread_record* me, const void* lock) noexcept
@@ -23,9 +24,9 @@ class spinner {
   spinner(const spinner&) = delete;
   spinner& operator=(const spinner&) = delete;
 
-  // One turn, during which rounds of others get their report; false when it is time to sleep.
-  // Brief: what is waited for is a revocation, which takes less than a microsecond.
-  bool turn(bool brief) noexcept {
+  // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
+  // waits for a revocation, which takes less than a microsecond.
+  bool spin(bool brief) noexcept {
     if (spent_ >= platform::turns(budget)) return false;
     if (!brief && !waited_) {
       waited_ = true;
@@ -45,11 +46,11 @@ class spinner {
     return true;
   }
 
-  // A turn of a wait that is bounded by somebody's next few instructions. False after two
-  // seconds: then that somebody is off its CPU, or a signal handler of its thread waits for us.
-  bool short_turn() noexcept {
+  // The same in a wait for another thread's next few instructions. False after two seconds: then
+  // that thread is off its CPU, or its signal handler waits for this one.
+  bool spin_or_yield() noexcept {
     report_if_asked();
-    if (spent_ < platform::turns(short_turns)) {
+    if (spent_ < platform::turns(spins_between_yields)) {
       ++spent_;
       platform::relax();
       return true;
@@ -60,14 +61,14 @@ class spinner {
     return platform::now() - started_ < 2'000'000'000;
   }
 
-  // Longer than somebody who is on a CPU and inside a short section takes to leave.
+  // Longer than a thread that is on a CPU takes to leave a short critical section.
   bool has_been_long() const noexcept { return spent_ >= platform::turns(long_wait); }
 
   // After a sleep.
   void restart() noexcept { spent_ = pause_ = 0; }
 
  private:
-  // In pauses of the processor, some 20 ns each.
+  // In pause instructions, some 20 ns each.
   static constexpr std::uint32_t first = 32;
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
@@ -75,8 +76,7 @@ class spinner {
   static constexpr std::uint32_t long_wait = 64;
   static constexpr std::uint32_t leave = 4096;
 
-  // Short turns between two that let others have the CPU.
-  static constexpr std::uint32_t short_turns = 64;
+  static constexpr std::uint32_t spins_between_yields = 64;
 
   // In nanoseconds.
   static constexpr std::uint64_t at_once = 150;
@@ -102,7 +102,7 @@ class spinner {
   std::uint64_t started_ = 0;
 };
 
-// Tells the statistics and the probes of one operation's wait.
+// Tells statistics and probes about the wait of one operation.
 class wait_watch {
  public:
   wait_watch(const rwlock& lock, bool writer) noexcept : lock_(lock), writer_(writer) {}
@@ -127,7 +127,7 @@ class wait_watch {
  private:
   void stop() const noexcept {
     const std::uint64_t waited = since_ != 0 ? platform::now() - since_ : 0;
-    if (since_ != 0) note_wait(lock_, writer_, waited);
+    if (since_ != 0) note_wait(address(lock_), writer_, waited);
     READMOST_PROBE(wait_end, &lock_, static_cast<int>(writer_), waited);
   }
 

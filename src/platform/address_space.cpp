@@ -88,7 +88,7 @@ class elf_file {
     }
   }
 
-  // What was added to the file's addresses when its first segment came to lie at `start`.
+  // The difference between addresses in memory and in the file if its first segment is at `start`.
   std::uintptr_t bias(std::uintptr_t start) const noexcept {
     constexpr std::uintptr_t page = 4096;
     const Elf64_Phdr* const segments = program_headers();
@@ -110,7 +110,7 @@ class elf_file {
     return false;
   }
 
-  // The name of what lies there: of the full table if the file has one, else of the dynamic one.
+  // The symbol at that address, from the full table if the file has one, else from the dynamic one.
   const char* symbol_at(std::uintptr_t address, std::uint64_t& offset) const noexcept {
     for (const std::uint32_t type : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}}) {
       if (const char* found = symbol_in(type, address, offset)) return found;
@@ -165,7 +165,7 @@ class elf_file {
   const Elf64_Ehdr* header_;
 };
 
-// Demangled with the C++ library's own function where the program has one.
+// Demangles with the C++ library's function if the program has one.
 void spell(const char* name, symbol_names how, char* text, std::size_t size) noexcept {
   using demangler = char* (*)(const char*, char*, std::size_t*, int*);
   char* readable = nullptr;
@@ -179,11 +179,11 @@ void spell(const char* name, symbol_names how, char* text, std::size_t size) noe
   std::free(readable);
 }
 
-// Looks into the module's file; false when the address does not belong to the module.
+// Looks into the module's file; false if the address does not belong to the module.
 bool look_into(const char* proc, symbol_names names, const mapping& module, std::uintptr_t address,
                bool certainly, place& where) noexcept {
   char path[1024];
-  // Through the process's own root, which may be another one than ours.
+  // Through the process's root directory, which may differ from this one's.
   std::snprintf(path, sizeof path, "%s/root%.*s", proc, static_cast<int>(module.name_length),
                 module.name);
   const file_content content = platform::content_of(path);

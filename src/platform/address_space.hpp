@@ -1,5 +1,6 @@
-// Where an address of a process lies, for people: symbol, or mapping and offset. For reports only:
-// reads /proc and the files of modules. No libstdc++, because the preloaded library uses it too.
+// Describes addresses of a process for people: symbol, or mapping and offset. For reports only:
+// reads /proc and the files of modules. Without libstdc++, because the preloaded library uses it
+// too.
 #pragma once
 
 #include <readmost/detail/platform/platform.hpp>
@@ -13,10 +14,10 @@ struct place {
   std::uint64_t offset;         // in a module as nm(1) shows it, else from the mapping's start
 };
 
-// How symbols are spelled. Without the C++ library's help nothing is allocated and nothing locked.
+// How to spell symbols. Mangled names need no allocation and no lock of the C++ library.
 enum class symbol_names : std::uint8_t { demangled, mangled };
 
-// A look at a process's mappings; one that is old knows no newer mappings.
+// A snapshot of a process's mappings.
 class address_space {
  public:
   // `proc` is the process's folder: "/proc/self" or "/proc/PID".
@@ -25,7 +26,7 @@ class address_space {
   address_space(const address_space&) = delete;
   address_space& operator=(const address_space&) = delete;
 
-  // False when the mappings cannot be read.
+  // False if the mappings cannot be read.
   bool is_known() const noexcept { return maps_.data != nullptr; }
 
   place place_of(std::uintptr_t address) const noexcept;

@@ -1,4 +1,4 @@
-// The seam on Linux.
+// The seam (detail/platform/platform.hpp) on Linux.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -34,7 +34,7 @@ class errno_kept {
   int saved_;
 };
 
-// open(), read(), write() and close() are cancellation points; what is called here is none.
+// open(), read(), write() and close() are cancellation points, which a lock operation must not be.
 class not_cancelled {
  public:
   not_cancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -153,7 +153,7 @@ bool exit_key_made = false;
 atomic<void (*)()> exit_function{nullptr};
 
 #if defined(READMOST_THREAD_SANITIZER)
-// The tool finishes with a thread in the last round, and code that runs after it crashes.
+// ThreadSanitizer finishes with a thread in the last round; instrumented code crashes after that.
 constexpr std::uintptr_t last_round = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 #else
 constexpr std::uintptr_t last_round = PTHREAD_DESTRUCTOR_ITERATIONS;
@@ -295,7 +295,7 @@ class proc_file {
 
   int descriptor() const noexcept { return file_; }
 
-  // -1 at the end, and where there is no file.
+  // -1 at the end, or without a file.
   int next() noexcept {
     if (position_ == filled_) {
       const ssize_t got = file_ >= 0 ? read(file_, buffer_, sizeof buffer_) : 0;
@@ -360,8 +360,8 @@ mapping_kind kind_of_mapping(const void* address) noexcept {
 
 namespace {
 
-// Whether this process runs under a filter of system calls, which might kill it for one that is not
-// needed yet: the line "Seccomp: 0" of /proc/self/status is missing or says otherwise.
+// Whether a filter of system calls may kill this process for a call that is not needed yet: true
+// unless /proc/self/status has the line "Seccomp: 0".
 bool may_be_filtered() noexcept {
   proc_file status("/proc/self/status");
   constexpr char wanted[] = "\nSeccomp:\t";
@@ -374,7 +374,7 @@ bool may_be_filtered() noexcept {
 }
 
 // The kernel registers a process in some 20 us while it has one thread, and in 10 ms once it has
-// several, during which all its readers would wait: so it is done before main().
+// several, during which all its readers would wait. So this happens before main().
 __attribute__((constructor)) void enable_heavy_fence_early() noexcept {
   errno_kept kept;
   if (!may_be_filtered()) enable_heavy_fence();
@@ -384,7 +384,7 @@ __attribute__((constructor)) void enable_heavy_fence_early() noexcept {
 
 bool environment(const char* name, char* value, std::size_t size) noexcept {
   errno_kept kept;
-  // Whoever starts a program with more rights than their own does not choose what it writes where.
+  // The caller of a program with more rights must not choose which files it writes.
   if (getauxval(AT_SECURE) != 0) return false;
   if (environ != nullptr) {
     const char* found = getenv(name);
@@ -431,9 +431,9 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
   return (bytes + page - 1) / page * page;
 }
 
-// Files of /proc have no size and cannot be mapped. Only munmap(2) gives anything back here: of
-// what mremap(2) frees ThreadSanitizer learns nothing, and takes the next owner's accesses for
-// races.
+// Files of /proc have no size and cannot be mapped. Memory is freed by munmap(2) only:
+// ThreadSanitizer does not learn what mremap(2) frees, and would report the next owner's accesses
+// as races.
 file_content read_to_the_end(int file) noexcept {
   std::size_t room = 64 * 1024;
   auto* pages = static_cast<char*>(map_pages(room));
@@ -499,7 +499,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
 
 }  // namespace
 
-// Not backtrace(3): its first call loads a library, which is too early for that before main().
+// Not backtrace(3), whose first call loads a library, which may be too early before main().
 std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept {
   errno_kept kept;
   frame_list list{frames, most, 0};

@@ -1,5 +1,5 @@
-// USDT probes: places where bpftrace, perf or SystemTap can listen in. A probe nobody listens to is
-// one `nop`. docs/statistics.md lists them; with no <sys/sdt.h> at build time there are none.
+// USDT probes for bpftrace, perf and SystemTap; docs/statistics.md lists them. A probe without a
+// listener is one `nop`. Without <sys/sdt.h> at build time there are none.
 #pragma once
 
 #if __has_include(<sys/sdt.h>)

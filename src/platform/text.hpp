@@ -7,7 +7,8 @@
 
 namespace readmost::detail {
 
-// In pages of its own, of which only those that are written take memory. What does not fit is cut.
+// In pages of its own, which take memory only as far as they are written. Text that does not fit is
+// cut.
 class report_text {
  public:
   report_text() noexcept : buffer_(static_cast<char*>(platform::map_pages(room))) {}

@@ -17,8 +17,10 @@
 // just as well, and membarriers are shared with them.
 #include <readmost/detail/rcu/grace_period.hpp>
 #include <readmost/detail/rcu/read_section.hpp>
+#include <readmost/detail/threads/spinning.hpp>
 
 #include "rcu/misuse.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -64,9 +66,6 @@ bool is_counted_section_left(const domain& d, std::uint32_t phase) noexcept {
 // one than that which is waited for; so first the idle phase, then, after a change, the other.
 bool counted_sections_are_over(domain& d) noexcept {
   auto& empty = d.progress.empty_phases;
-  if (is_mutant(mutant::one_phase)) {
-    return !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1);
-  }
   for (int step = 0; step < 2 && empty != 3; ++step) {
     const std::uint32_t current = d.counting_phase.load(platform::relaxed) & 1;
     for (const std::uint32_t phase : {1 - current, current}) {
@@ -110,7 +109,11 @@ void reach_consensus_for(domain& d, thread_record* me, bool patient) noexcept {
 // After the consensus: whether every section that counts is over.
 bool sections_are_over(domain& d) noexcept {
   const thread_record* const inside = somebody_inside(d, d.progress.version);
-  if (inside == nullptr) return counted_sections_are_over(d);
+  if (inside == nullptr) {
+    return READMOST_VARIANT(
+        one_phase, counted_sections_are_over(d),
+        !is_counted_section_left(d, d.counting_phase.load(platform::relaxed) & 1));
+  }
   // From now on, who leaves shall report.
   if (d.progress.version == 0) d.progress.version = d.version.fetch_add(2, platform::relaxed) + 2;
   const std::int32_t thread = inside->thread.load(platform::relaxed);
@@ -127,20 +130,11 @@ constexpr std::uint64_t spin_for_sections = 20'000;
 constexpr std::uint32_t spins_between_yields = 64;
 
 bool are_over_soon(domain& d) noexcept {
-  const std::uint32_t turns_without_clock = platform::turns(16);
-  const std::uint64_t longest = platform::turns(1) * spin_for_sections;
-  std::uint64_t start = 0;
-  for (std::uint32_t turn = 0;; ++turn) {
-    if (sections_are_over(d)) return true;
-    if (turn == turns_without_clock) {
-      start = platform::now();
-    } else if (turn > turns_without_clock && platform::now() - start > longest) {
-      return false;
-    }
-    report_if_asked();
-    platform::relax();
-    if (turn % spins_between_yields == spins_between_yields - 1) platform::yield();
-  }
+  return spin_for(
+      platform::turns(1) * spin_for_sections, [&] { return sections_are_over(d); },
+      [](std::uint32_t turn) {
+        if (turn % spins_between_yields == spins_between_yields - 1) platform::yield();
+      });
 }
 
 void tell_of_long_sections(domain& d) noexcept {
@@ -206,12 +200,7 @@ void run(domain& d, thread_record* me, bool begun, urgency how) noexcept {
 
 // Sleeps until another thread stops leading; spins first, for grace periods are short.
 void await_leader(domain& d, std::uint64_t word) noexcept {
-  const std::uint32_t turns = platform::turns(256);
-  for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    report_if_asked();
-    platform::relax();
-    if (d.grace_periods.load(platform::relaxed) != word) return;
-  }
+  if (spin_for_turns(256, [&] { return d.grace_periods.load(platform::relaxed) != word; })) return;
   if ((word & grace_period_awaited) == 0) {
     const std::uint64_t awaited = word | grace_period_awaited;
     if (!d.grace_periods.compare_exchange_strong(word, awaited, platform::relaxed,
@@ -245,11 +234,14 @@ void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
 
 }  // namespace
 
-void forget_grace_periods(domain& d) noexcept {
-  // One that was in progress has not been: its number is still to come.
-  d.grace_periods.store(count_of(d.grace_periods.load(platform::relaxed)), platform::relaxed);
-  d.waits_for.store(0, platform::relaxed);
-}
+// The leader, if there was one, is not in the child: a grace period that was in progress has not
+// begun, and its number is still to come.
+constinit part grace_periods_part{.in_child = [] {
+  for_each_domain([](domain& d) {
+    d.grace_periods.store(count_of(d.grace_periods.load(platform::relaxed)), platform::relaxed);
+    d.waits_for.store(0, platform::relaxed);
+  });
+}};
 
 std::uint64_t grace_period_from_now(domain& d) noexcept {
   // (W1) What the caller unlinked before the look: a grace period that has not begun by then begins

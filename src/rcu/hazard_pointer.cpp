@@ -19,9 +19,10 @@
 // Slots are never unmapped, so a scan may look into each at any time. What a thread retires is on a
 // list in its record; a scan takes the lists of its own thread, of threads that have exited and of
 // those without a record.
+#include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -50,19 +51,12 @@ hazard_block* newest_block() noexcept {
 }
 
 hazard_slot* take_from(hazard_block& block) noexcept {
-  std::uint64_t taken = block.taken.load(platform::relaxed);
-  while (taken != ~std::uint64_t{0}) {
-    const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~taken));
-    // (HP9) Pairs with (HP10): the slot is clear before it says anything new.
-    if (!block.taken.compare_exchange_weak(taken, taken | std::uint64_t{1} << free,
-                                           at(letter::HP9, platform::acquire), platform::relaxed)) {
-      continue;
-    }
-    slots_taken.fetch_add(1, platform::relaxed);
-    block.slots[free].home = &block;
-    return &block.slots[free];
-  }
-  return nullptr;
+  // (HP9) Pairs with (HP10): the slot is clear before it says anything new.
+  const std::uint32_t number = take_bit(block.taken, at(letter::HP9, platform::acquire));
+  if (number == no_bit) return nullptr;
+  slots_taken.fetch_add(1, platform::relaxed);
+  block.slots[number].home = &block;
+  return &block.slots[number];
 }
 
 hazard_slot* add_block() noexcept {
@@ -85,7 +79,7 @@ void free_slot(hazard_slot& slot) noexcept {
   const auto number = static_cast<std::uint32_t>(&slot - block.slots);
   slots_taken.fetch_sub(1, platform::relaxed);
   // (HP10) Pairs with (HP9), and with (HP8): who finds the slot free is behind its protection.
-  block.taken.fetch_and(~(std::uint64_t{1} << number), at(letter::HP10, platform::release));
+  give_back_bit(block.taken, number, at(letter::HP10, platform::release));
 }
 
 // Calls visit(object) for everything that is protected.
@@ -266,6 +260,7 @@ void go_on_in_child() noexcept {
       if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
       if (store.examined != nullptr) store.examined = nullptr;
       clear_where_set(store.latest);
+      if (store.in_use) store.in_use = false;
     }
     clear_where_set(store.stopped_by);
     store.moving.open_in_child();
@@ -274,11 +269,11 @@ void go_on_in_child() noexcept {
   put_back_what_was_taken();
 }
 
-constinit fork_part lists_at_fork{
-    .before = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
+constinit part hazards_part{
+    .before_fork = stop_scans, .in_parent = go_on_scanning, .in_child = go_on_in_child};
 
-READMOST_EARLY void watch_forks_of_lists() noexcept {
-  if constexpr (platform::forks) watch_forks(lists_at_fork);
+READMOST_EARLY void add_hazards_part() noexcept {
+  if constexpr (platform::forks) add_part(hazards_part);
 }
 
 // --- The scan ------------------------------------------------------------------------------------
@@ -374,14 +369,15 @@ auto move_lists(thread_record* me, Move move) noexcept {
 void scan(thread_record* me, bool of_everybody) noexcept {
   if (scanning) return;
   scanning = true;
-  const bool early = is_mutant(mutant::consensus_before_lists);
-  if (early) make_protected_visible(me);
   // In the record, where a fork's child finds it.
   platform::variable<retired*> own{};
   platform::variable<retired*>& left = me != nullptr ? me->hazards.examined : own;
-  move_lists(me, [&] { left = take_lists(me, of_everybody); });
+  move_lists(me, [&] {
+    left = READMOST_VARIANT(consensus_before_lists, take_lists(me, of_everybody),
+                            (make_protected_visible(me), take_lists(me, of_everybody)));
+  });
   if (left != nullptr) {
-    if (!early) make_protected_visible(me);
+    if (!is_mutant(mutant::consensus_before_lists)) make_protected_visible(me);
     protected_objects is_protected(me);
     const auto next = [&] {
       retired* const object = left;
@@ -439,7 +435,7 @@ void confirm_protection() noexcept {
 void retire_hazardous(retired& object, const retired_kind& kind) noexcept {
   object.kind = &kind;
   thread_record* const me = enlist();
-  watch_forks_of_lists();
+  add_hazards_part();
   if (me != nullptr) mark(*me);
   if (keep(me, object) >= list_to_scan()) scan(me, false);
 }

@@ -10,7 +10,7 @@
 
 #include "platform/address_space.hpp"
 #include "platform/text.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 
 namespace readmost::detail {
 

@@ -1,4 +1,4 @@
-// Misuse of RCU, told instead of a silent hang or corruption. See docs/rcu-debugging.md.
+// Misuse of RCU, told instead of a silent hang or corruption. See docs/rcu.md.
 #pragma once
 
 #include <readmost/detail/threads/domain.hpp>

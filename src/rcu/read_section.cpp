@@ -12,6 +12,7 @@
 #include <readmost/detail/rcu/read_section.hpp>
 
 #include "rcu/misuse.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -116,6 +117,13 @@ void leave_section_slow(unsigned domain) noexcept {
   if (outermost) report_if_left(me);
 }
 
+namespace {
+
+void mark_if_checked(thread_record& me) noexcept {
+  // Read-modify-write: a thread that reads this is behind the sections of the last owner as well.
+  if (checks_misuse()) me.section.fetch_or(section_checked, platform::relaxed);
+}
+
 void abandon_sections(thread_record& me) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
   if (is_open(section) && (section & section_checked) != 0) {
@@ -139,6 +147,14 @@ void recount_sections(unsigned domain) noexcept {
     if ((section & section_counted_in_second) != 0) counts[1].fetch_add(1, platform::relaxed);
   }
 }
+
+}  // namespace
+
+constinit part read_sections_part{
+    .on_enlist = mark_if_checked, .on_exit = abandon_sections, .in_child = [] {
+      for_each_orphan([](thread_record& record) { record.section.store(0, platform::relaxed); });
+      for (unsigned number = 0; number < max_domains; ++number) recount_sections(number);
+    }};
 
 bool is_in_section(unsigned domain) noexcept {
   const thread_record& me = my_record(domain);

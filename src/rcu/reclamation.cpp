@@ -17,7 +17,7 @@
 #include <bit>
 
 #include "rcu/misuse.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -241,6 +241,20 @@ retired* take_done(reclamation& r) noexcept {
   return take();
 }
 
+// Appends the queues of the threads of `c` to the list that ends in `tail`; the new end.
+platform::variable<retired*>* append_queues(chunk& c, platform::variable<retired*>* tail) noexcept {
+  // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
+  for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
+       left &= left - 1) {
+    tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
+  }
+  return tail;
+}
+
+#if defined(READMOST_FAULTS)
+#include <mutants/reclamation.hpp>
+#endif
+
 // next to current.
 void collect(domain& d, reclamation& r) noexcept {
   const closed_gate moving(r.moving);
@@ -255,15 +269,8 @@ void collect(domain& d, reclamation& r) noexcept {
   tail = append_oldest_first(r.unrecorded_latest, tail);
   for_each_chunk(d, [&](chunk& c) {
     if (c.retiring.load(platform::relaxed) == 0) return true;
-    // (Y5) Pairs with (Y6): the queues of those that are marked are not empty.
-    for (std::uint64_t left = c.retiring.exchange(0, at(letter::Y5, platform::acquire)); left != 0;
-         left &= left - 1) {
-      if (is_mutant(mutant::forgets_a_queue) && (left & (left - 1)) == 0 && tail != &first) {
-        c.retiring.fetch_or(left, platform::relaxed);
-        break;
-      }
-      tail = append_oldest_first(c.records[__builtin_ctzll(left)].retired_latest, tail);
-    }
+    tail = READMOST_VARIANT(forgets_a_queue, append_queues(c, tail),
+                            append_all_queues_but_the_last(c, tail, &first));
     return true;
   });
   r.current = first;
@@ -555,21 +562,22 @@ void go_on_moving() noexcept {
   }
 }
 
-constinit fork_part lists_at_fork{.before = stop_moving, .in_parent = go_on_moving, .in_child = [] {
-                                    for_each_domain(go_on_in_child);
-                                    stopped = 0;
-                                  }};
+constinit part reclamation_part{.on_exit = count_at_thread_exit,
+                                .before_fork = stop_moving,
+                                .in_parent = go_on_moving,
+                                .in_child = [] {
+                                  for_each_domain(go_on_in_child);
+                                  stopped = 0;
+                                }};
 
-READMOST_EARLY void watch_forks_of_lists() noexcept {
-  if constexpr (platform::forks) watch_forks(lists_at_fork);
+READMOST_EARLY void add_reclamation_early() noexcept {
+  if constexpr (platform::forks) add_part(reclamation_part);
 }
 
 void watch_lives() noexcept {
-  if (at_exit_of_retirer.load(platform::relaxed) != nullptr) return;
-  at_exit_of_retirer.store(count_at_thread_exit, platform::relaxed);
+  add_part(reclamation_part);
   static platform::atomic<std::uint32_t> watching{0};
   if (watching.exchange(1, platform::relaxed) != 0) return;
-  watch_forks_of_lists();
   platform::at_process_exit([] {
     const platform::deadline until = platform::in(longest_exit);
     for (domain& d : domains) finish_at_process_exit(d, until);

@@ -1,15 +1,16 @@
-// What the preloaded library shows to `readmost top`, which reads it from outside the process.
+// The data of the preloaded library that `readmost top` reads from outside the process.
 #pragma once
 
 #include <cstring>
+#include <readmost/detail/threads/domain.hpp>
 
 #include "statistics/lock_names.hpp"
 #include "statistics/lock_table.hpp"
 
 namespace readmost::detail {
 
-// Exported by the library under the name in `symbol`. Reader and library have to be built from the
-// same headers, which `version` and `sizes` tell.
+// Exported under the name in `symbol`. Reader and library have to be built from the same headers,
+// which `version` and `sizes` verify.
 struct introspection {
   static constexpr const char* symbol = "readmost_introspection";
   static constexpr std::size_t layouts = 5;
@@ -20,9 +21,9 @@ struct introspection {
                                   sizeof(lock_table), sizeof(tally_cells)};
   const domain* domains{};
   const lock_statistics_roots* statistics{};
-  // The program knows a lock by an address that is so much lower than the core's.
+  // How far the address of a program's lock is below that of the core's.
   std::size_t core_offset{};
-  // Unless it is Readmost's own nothing is counted.
+  // Only Readmost's own lock is counted.
   platform::atomic<lock_choice> lock{lock_choice::prwlock};
 
   constexpr introspection(const char* of_version, const domain* all_domains,

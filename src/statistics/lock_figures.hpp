@@ -5,7 +5,7 @@
 
 namespace readmost::detail {
 
-// A copy of a wait_histogram, or what several add up to, or the difference of two.
+// A copy of a wait_histogram, a sum of several, or the difference of two.
 struct wait_counts {
   std::uint64_t waits[wait_histogram::steps]{};
   std::uint64_t total{};
@@ -14,8 +14,8 @@ struct wait_counts {
   void add(const wait_histogram& more) noexcept;
 };
 
-// In nanoseconds. Percentiles are the upper ends of steps of a quarter of an octave, and so up to a
-// quarter above what was measured.
+// In nanoseconds. Percentiles are the upper ends of steps of a quarter of an octave, so up to a
+// quarter above the measured value.
 struct wait_figures {
   std::uint64_t count;
   std::uint64_t total;
@@ -43,13 +43,13 @@ struct lock_figures {
   std::uint64_t all_revocations() const noexcept {
     return revocations[0] + revocations[1] + revocations[2];
   }
-  // How much of the time the lock is biased, as seen by its readers: 0 to 100.
+  // The share of reads that found the lock biased: 0 to 100.
   double biased_percent() const noexcept {
     return reads() == 0 ? 0
                         : 100.0 * static_cast<double>(passive_reads) / static_cast<double>(reads());
   }
 
-  // All that an entry has but reads and writes, part of which may still be with their threads.
+  // Adds all figures of an entry except reads and writes, some of which threads may still keep.
   void add_events(const lock_entry& entry) noexcept;
 };
 
@@ -59,7 +59,7 @@ struct duration_text {
 };
 duration_text as_duration(std::uint64_t nanoseconds) noexcept;
 
-// What the figures mean, in a sentence: "read-mostly: biased 99.8% of the time".
+// An interpretation of the figures: "read-mostly: biased 99.8% of the time".
 struct verdict {
   char text[120];
 };

@@ -13,14 +13,14 @@ inline constexpr std::array<std::string_view, 18> lock_names{
     "brlock",  "brlock-flags",  "rmlock",   "percpu-rwlock", "c-snzi",      "tlrw",
     "stamped", "bravo-pthread", "bravo-ba", "bravo-prwlock", "bravo-mutex", "bravo-consensus"};
 
-// A lock by its place in the list.
+// A lock by its index in the list.
 enum class lock_choice : unsigned char { prwlock, pthread };
 
 constexpr std::string_view name_of(lock_choice lock) noexcept {
   return lock_names[static_cast<std::size_t>(lock)];
 }
 
-// Who serves the locks, in words.
+// The name of the server of locks, for messages.
 constexpr std::string_view server_of(lock_choice lock) noexcept {
   return lock == lock_choice::pthread ? "glibc" : name_of(lock);
 }

@@ -15,21 +15,17 @@ READMOST_THREAD_LOCAL std::size_t last_entry = 0;
 // The calling thread's cells; null before it needs them and after its exit.
 READMOST_THREAD_LOCAL tally_cells* own_cells = nullptr;
 
-std::uint64_t scattered(std::uintptr_t lock) noexcept {
-  return readmost::detail::scattered(reinterpret_cast<const void*>(lock));
-}
-
 lock_table* table_now() noexcept {
   return lock_statistics.table.load(platform::acquire);
 }
 
-// Adds to what several threads may add to. Release: what a reader finds here it no longer finds
+// Adds to a counter of several threads. Release: whoever reads the amount here no longer finds it
 // where it came from.
 void add(counter& sum, std::uint64_t amount) noexcept {
   if (amount != 0) sum.fetch_add(amount, platform::release);
 }
 
-// Adds to what one thread at a time adds to.
+// Adds to a counter that one thread at a time writes.
 void add_own(counter& sum, std::uint64_t amount) noexcept {
   sum.store(sum.load(platform::relaxed) + amount, platform::release);
 }
@@ -92,7 +88,7 @@ using cell_set = tally_cells::cell (&)[tally_cells::ways];
 
 cell_set set_of(tally_cells& cells, std::uintptr_t lock) noexcept {
   constexpr unsigned shift = 64 - std::bit_width(tally_cells::sets - 1);
-  // Other bits than those that choose the slot: locks of one slot shall find different sets.
+  // Other bits than those that choose the slot, so that locks of one slot find different sets.
   return cells.cells[(scattered(lock) << 3) >> shift];
 }
 
@@ -111,7 +107,7 @@ cell_set set_of(tally_cells& cells, std::uintptr_t lock) noexcept {
   return &victim;
 }
 
-// entry_of() for those who ask again and again.
+// entry_of() with a cache of one entry.
 inline std::size_t entry_again(lock_table& table, std::uintptr_t lock) noexcept {
   if (last_lock != lock) [[unlikely]] {
     last_entry = entry_of(table, lock);
@@ -120,7 +116,7 @@ inline std::size_t entry_again(lock_table& table, std::uintptr_t lock) noexcept 
   return last_entry;
 }
 
-// The cell of the calling thread for the lock; null where there is no memory.
+// The calling thread's cell for the lock; null without memory.
 inline tally_cells::cell* cell_of(std::uintptr_t lock) noexcept {
   if (own_cells != nullptr) [[likely]] {
     for (auto& cell : set_of(*own_cells, lock)) {
@@ -141,7 +137,7 @@ inline void count_apart(std::uintptr_t lock, counts amount) noexcept {
   if (amount.writes != 0) add_own(cell->writes, amount.writes);
 }
 
-// What the record counts for the slot is the lock's from now on.
+// From now on, what the record counts for the slot belongs to the lock.
 void start_tally(thread_record& record, std::size_t slot, std::uintptr_t lock) noexcept {
   tally& t = record.tallies[slot];
   t.reads_before.store(record.reads[slot].load(platform::relaxed), platform::release);
@@ -150,7 +146,7 @@ void start_tally(thread_record& record, std::size_t slot, std::uintptr_t lock) n
   t.lock.store(lock, platform::release);
 }
 
-// Makes the tally of a slot another lock's, and hands what it held so far to `keep`.
+// Gives the tally of a slot to another lock, and passes the old lock's counts to `keep`.
 template <class Keep>
 void turn_over(thread_record& me, std::size_t slot, std::uintptr_t next, Keep keep) noexcept {
   tally& t = me.tallies[slot];
@@ -179,14 +175,14 @@ std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept {
         if (fresh > lock_table::capacity) return lock_table::others;
         table.entries[fresh - 1].lock.store(lock, platform::relaxed);
       }
-      // Release: who finds the number finds the entry filled.
+      // Release: a thread that finds the number finds the entry filled.
       if (table.places[place].compare_exchange_strong(number, fresh, platform::acq_rel,
                                                       platform::acquire)) {
         return fresh - 1;
       }
     }
     if (table.entries[number - 1].lock.load(platform::relaxed) == lock) {
-      // Somebody else was quicker; the entry made in vain stays empty.
+      // Another thread was faster; the new entry stays empty.
       if (fresh != 0) table.entries[fresh - 1].lock.store(0, platform::relaxed);
       return number - 1;
     }
@@ -194,6 +190,7 @@ std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept {
   }
 }
 
+constinit platform::atomic<bool> lock_statistics_on_{false};
 constinit lock_statistics_roots lock_statistics{};
 
 void enable_lock_statistics(bool backtraces) noexcept {
@@ -206,13 +203,13 @@ void enable_lock_statistics(bool backtraces) noexcept {
       return;
     }
   }
-  // What is held, and was held last, at this moment.
+  // Starts with the locks that slots hold, or held last, at this moment.
   for_each_domain([](domain& d) {
     for_each_record(d, [](thread_record& record, bool) {
       for (std::size_t slot = 0; slot < held_slots; ++slot) {
         const std::uintptr_t held = record.held[slot].load(platform::relaxed);
         const std::uintptr_t lock = held & ~(held_active | held_free);
-        if (lock == 0 || home_slot(reinterpret_cast<const void*>(lock)) != slot) continue;
+        if (lock == 0 || home_slot(lock) != slot) continue;
         start_tally(record, slot, lock);
       }
     });
@@ -220,10 +217,10 @@ void enable_lock_statistics(bool backtraces) noexcept {
   lock_statistics_on_.store(true, platform::release);
 }
 
-void note_meeting(const rwlock& lock) noexcept {
+void note_meeting(std::uintptr_t lock) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  const std::size_t number = entry_of(*table, address(lock));
+  const std::size_t number = entry_of(*table, lock);
   table->entries[number].incarnations.fetch_add(1, platform::relaxed);
   if (!backtraces_wanted.load(platform::relaxed) || number == lock_table::others) return;
   std::uintptr_t frames[lock_origin::capacity]{};
@@ -233,37 +230,37 @@ void note_meeting(const rwlock& lock) noexcept {
   }
 }
 
-void note_read(thread_record& me, std::size_t slot, const rwlock& lock, bool passive) noexcept {
-  const bool at_home = slot == home_slot(&lock);
+void note_read(thread_record& me, std::size_t slot, std::uintptr_t lock, bool passive) noexcept {
+  const bool at_home = slot == home_slot(lock);
   const std::uintptr_t held = at_home ? me.held[slot].load(platform::relaxed) : 0;
   const std::uintptr_t occupant = held & ~(held_active | held_free);
-  if (!at_home || (!is_free(held) && occupant != address(lock))) {
-    count_apart(address(lock), {passive ? 1U : 0U, passive ? 0U : 1U, 0});
+  if (!at_home || (!is_free(held) && occupant != lock)) {
+    count_apart(lock, {passive ? 1U : 0U, passive ? 0U : 1U, 0});
     return;
   }
-  if (me.tallies[slot].lock.load(platform::relaxed) == address(lock)) return;
-  turn_over(me, slot, address(lock), count_apart);
+  if (me.tallies[slot].lock.load(platform::relaxed) == lock) return;
+  turn_over(me, slot, lock, count_apart);
   // The slot's last lock has to ask again before its reads count by this slot.
-  if (occupant != address(lock)) me.held[slot].store(0, platform::release);
+  if (occupant != lock) me.held[slot].store(0, platform::release);
 }
 
-bool take_slot(thread_record& me, const rwlock& lock) noexcept {
-  const std::size_t slot = home_slot(&lock);
+bool take_slot(thread_record& me, std::uintptr_t lock) noexcept {
+  const std::size_t slot = home_slot(lock);
   if (!is_free(me.held[slot].load(platform::relaxed))) return false;
-  if (me.tallies[slot].lock.load(platform::relaxed) != address(lock)) {
-    turn_over(me, slot, address(lock), count_apart);
+  if (me.tallies[slot].lock.load(platform::relaxed) != lock) {
+    turn_over(me, slot, lock, count_apart);
   }
-  me.held[slot].store(held_before(lock), platform::release);
+  me.held[slot].store(lock | held_free, platform::release);
   return true;
 }
 
-void note_write(thread_record& me, const rwlock& lock) noexcept {
-  tally& t = me.tallies[home_slot(&lock)];
+void note_write(thread_record& me, std::uintptr_t lock) noexcept {
+  tally& t = me.tallies[home_slot(lock)];
   counter* writes = &t.writes;
-  if (t.lock.load(platform::relaxed) != address(lock)) {
-    tally_cells::cell* const cell = cell_of(address(lock));
+  if (t.lock.load(platform::relaxed) != lock) {
+    tally_cells::cell* const cell = cell_of(lock);
     if (cell == nullptr) {
-      add_to_entry(*table_now(), address(lock), {0, 0, 1});
+      add_to_entry(*table_now(), lock, {0, 0, 1});
       return;
     }
     writes = &cell->writes;
@@ -271,7 +268,7 @@ void note_write(thread_record& me, const rwlock& lock) noexcept {
   const std::uint64_t before = writes->load(platform::relaxed);
   writes->store(before + 1, platform::relaxed);
   if (before % writes_between_timed == 0) {
-    me.timed_lock = address(lock);
+    me.timed_lock = lock;
     me.timed_since = platform::now();
   }
 }
@@ -284,10 +281,10 @@ void end_timed_write(thread_record& me) noexcept {
   me.timed_lock = 0;
 }
 
-void note_wait(const rwlock& lock, bool writer, std::uint64_t nanoseconds) noexcept {
+void note_wait(std::uintptr_t lock, bool writer, std::uint64_t nanoseconds) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  const std::size_t number = entry_again(*table, address(lock));
+  const std::size_t number = entry_again(*table, lock);
   lock_waits& waits = table->waits[number];
   wait_histogram& histogram = writer ? waits.writers : waits.readers;
   histogram.waits[wait_histogram::step_of(nanoseconds)].fetch_add(1, platform::relaxed);
@@ -297,10 +294,10 @@ void note_wait(const rwlock& lock, bool writer, std::uint64_t nanoseconds) noexc
   if (!has_waits.load(platform::relaxed)) has_waits.store(true, platform::relaxed);
 }
 
-void note_revocation(const rwlock& lock, std::uint64_t nanoseconds, round_kind how) noexcept {
+void note_revocation(std::uintptr_t lock, std::uint64_t nanoseconds, round_kind how) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  const std::size_t number = entry_again(*table, address(lock));
+  const std::size_t number = entry_again(*table, lock);
   lock_entry& entry = table->entries[number];
   counter& of_kind = entry.revocations[static_cast<std::size_t>(how)];
   if (number == lock_table::others) {
@@ -312,10 +309,10 @@ void note_revocation(const rwlock& lock, std::uint64_t nanoseconds, round_kind h
   }
 }
 
-void note_drain(const rwlock& lock, std::uint64_t nanoseconds) noexcept {
+void note_drain(std::uintptr_t lock, std::uint64_t nanoseconds) noexcept {
   lock_table* const table = table_now();
   if (table == nullptr) return;
-  raise(table->entries[entry_again(*table, address(lock))].longest_drain, nanoseconds);
+  raise(table->entries[entry_again(*table, lock)].longest_drain, nanoseconds);
 }
 
 void flush_tallies(thread_record& me) noexcept {

@@ -1,56 +1,59 @@
-// Statistics per lock: what the core calls while it works. Nothing here allocates, waits or touches
-// the lock; the calling thread's own counts cost it only lines of its own. Without statistics
-// nothing of this is called (lock_statistics_on(), rwlock.hpp).
+// Statistics per lock: the functions that lock operations call, and only while
+// lock_statistics_on(). They do not allocate, wait or touch the lock, which they know by its
+// address alone; a thread's own counts are on cache lines of its own.
 //
-// Exact but for two things: a signal handler that locks within a lock operation of its thread may
-// have a read counted for the other lock, and a thread's operations after its exit are not counted.
+// The counts are exact, with two exceptions: a read by a signal handler that interrupts a lock
+// operation of its thread may be counted for the other lock, and a thread's operations after its
+// exit are not counted.
 #pragma once
+
+#include <readmost/detail/statistics/lock_statistics_on.hpp>
 
 #include "statistics/lock_table.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
 
-// From now on counts per lock, and with `backtraces` remembers who used each lock first. To be
-// called before the program's threads start; again is harmless. Does nothing where there is no
-// memory.
+// Starts to count per lock; with `backtraces` also records the call stack of each lock's first use.
+// To be called before the program's threads start; again is harmless. Without memory it does
+// nothing.
 void enable_lock_statistics(bool backtraces) noexcept;
 
-// The first use of a lock's memory as a lock, and again after it was made anew.
-void note_meeting(const rwlock& lock) noexcept;
+// At the first use of a lock, and again when a new lock at its address is used first.
+void note_meeting(std::uintptr_t lock) noexcept;
 
-// Before a read that the caller will count by `slot` of its record: the slot's counts are the
-// lock's from now on. A read that is not counted there, because the hold is not in its home slot,
-// is counted here. Needed for each read whose home slot does not say held_before(lock).
-void note_read(thread_record& me, std::size_t slot, const rwlock& lock, bool passive) noexcept;
+// Before a read that the caller will count by `slot` of its record: from now on the slot's counts
+// are the lock's. A read whose hold is not in its home slot is counted here. Needed unless the home
+// slot is free and `lock` used it last.
+void note_read(thread_record& me, std::size_t slot, std::uintptr_t lock, bool passive) noexcept;
 
-// Where a fast path found the home slot free, but last used by another lock: makes it the lock's,
-// so that the fast path can be tried again. False if there is nothing to be gained. Without
-// statistics a free slot is at hand for every lock.
-bool take_slot(thread_record& me, const rwlock& lock) noexcept;
-inline bool take_slot_if_free(thread_record& me, const rwlock& lock) noexcept {
+// If the home slot is free but another lock used it last, makes it the lock's, so that the fast
+// path can be tried again; otherwise false. Without statistics every lock can use a free slot.
+bool take_slot(thread_record& me, std::uintptr_t lock) noexcept;
+inline bool take_slot_if_free(thread_record& me, std::uintptr_t lock) noexcept {
   return lock_statistics_on() &&
-         me.held[home_slot(&lock)].load(platform::relaxed) != held_before(lock) &&
+         me.held[home_slot(lock)].load(platform::relaxed) != (lock | held_free) &&
          take_slot(me, lock);
 }
 
-// Inside the write hold. One in 64 is timed, a thread's first of a lock among them.
-void note_write(thread_record& me, const rwlock& lock) noexcept;
-// Still inside.
+// At the begin of a write hold. Times one hold in 64, and each thread's first hold of a lock.
+void note_write(thread_record& me, std::uintptr_t lock) noexcept;
+// At the end of a write hold.
 void end_timed_write(thread_record& me) noexcept;
-inline void note_write_end(thread_record& me, const rwlock& lock) noexcept {
-  if (me.timed_lock == reinterpret_cast<std::uintptr_t>(&lock)) end_timed_write(me);
+inline void note_write_end(thread_record& me, std::uintptr_t lock) noexcept {
+  if (me.timed_lock == lock) end_timed_write(me);
 }
 
-void note_wait(const rwlock& lock, bool writer, std::uint64_t nanoseconds) noexcept;
+void note_wait(std::uintptr_t lock, bool writer, std::uint64_t nanoseconds) noexcept;
 
-// Inside the claim.
-void note_revocation(const rwlock& lock, std::uint64_t nanoseconds, round_kind how) noexcept;
+// During the claim.
+void note_revocation(std::uintptr_t lock, std::uint64_t nanoseconds, round_kind how) noexcept;
 
-// A writer waited that long for readers who were inside.
-void note_drain(const rwlock& lock, std::uint64_t nanoseconds) noexcept;
+// After a writer has waited so long for readers inside.
+void note_drain(std::uintptr_t lock, std::uint64_t nanoseconds) noexcept;
 
-// The owner of the record exits; its slots are empty afterwards.
+// Takes the tallies of a thread whose record is about to become another's; its slots are empty
+// afterwards.
 void flush_tallies(thread_record& me) noexcept;
 
 // In a fork's child: everything counted so far is the parent's.

@@ -1,10 +1,11 @@
-// Where the statistics per lock are: one entry for each lock's address, in pages that are mapped
-// when statistics are asked for. Counts move from a thread's tallies (thread_record.hpp) by way of
-// its cells into the entries, each hidden before it is added, so that whoever reads entries first,
-// cells next and tallies last never finds one twice; one that is on its way is missed.
+// Data of the statistics per lock: one entry for each lock's address, in pages that are mapped when
+// statistics are switched on. Counts move from a thread's tallies (thread_record.hpp) to its cells
+// and from there to the entries. Each is subtracted before it is added, so a thread that reads
+// entries first, then cells, then tallies never counts one twice; it misses those on their way.
 #pragma once
 
-#include <readmost/detail/lock/rwlock.hpp>
+#include <bit>
+#include <readmost/detail/threads/thread_record.hpp>
 
 namespace readmost::detail {
 
@@ -62,7 +63,7 @@ struct lock_origin {
 struct lock_table {
   static constexpr std::size_t capacity = std::size_t{1} << 14;
   static constexpr std::size_t places_count = 2 * capacity;
-  static constexpr std::size_t others = capacity;  // the entry of all that found no place
+  static constexpr std::size_t others = capacity;  // the entry of all locks without a place
 
   platform::atomic<std::uint32_t> used{};  // entries handed out; may exceed the capacity
   // Open addressing by the lock's address: number of the entry plus one.
@@ -77,8 +78,8 @@ struct lock_table {
   }
 };
 
-// Where a thread's counts wait when another lock has taken over their tally: locks that take turns
-// in a slot then cost the thread no line of anybody else's.
+// A thread's counts of locks whose tally another lock has taken over. So locks that alternate in a
+// slot do not cost the thread cache misses.
 struct tally_cells {
   static constexpr std::size_t sets = 32;
   static constexpr std::size_t ways = 3;
@@ -112,7 +113,7 @@ void visit_tallies(const thread_record& record, Visit visit) noexcept {
     const tally& t = record.tallies[slot];
     const std::uintptr_t lock = t.lock.load(platform::acquire);
     if (lock == 0) continue;
-    // What is before is read last: at worst it has grown meanwhile.
+    // The figures before are read last: at worst they have grown meanwhile.
     const std::uint64_t reads = record.reads[slot].load(platform::acquire);
     const std::uint64_t active = record.active_reads[slot].load(platform::acquire);
     const std::uint64_t writes = t.writes.load(platform::acquire);
@@ -126,7 +127,7 @@ void visit_tallies(const thread_record& record, Visit visit) noexcept {
 // The number of the lock's entry, made if need be; `others` when the table is full.
 std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept;
 
-// Null as long as nobody has asked for statistics; never unmapped.
+// Null until statistics are switched on; never unmapped.
 struct lock_statistics_roots {
   platform::atomic<lock_table*> table{};
   platform::atomic<tally_cells*> cells{};

@@ -1,13 +1,14 @@
 #include "statistics/statistics.hpp"
 
 #include "statistics/lock_statistics.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
 
 namespace {
 
-// What a lock's entry has beside its counts of reads and writes does not move.
+// The counts of a lock that move from threads to its entry.
 struct moving_counts {
   std::uint64_t passive_reads;
   std::uint64_t active_reads;
@@ -31,7 +32,7 @@ struct all_counts {
   moving_counts known[lock_table::capacity + 1];
 };
 
-// In the order in which nothing is found twice: see lock_table.hpp.
+// Reads in the order that counts nothing twice: see lock_table.hpp.
 void count_all(lock_table& table, moving_counts* sums) noexcept {
   for (std::size_t number = 0; number <= lock_table::capacity; ++number) {
     if (number >= table.entries_used() && number != lock_table::others) continue;
@@ -46,7 +47,7 @@ void count_all(lock_table& table, moving_counts* sums) noexcept {
       });
 }
 
-// Figures that several locks add up to, and their waits until all are there.
+// The sum of several locks' figures.
 struct sum {
   lock_figures figures{};
   wait_counts readers{};
@@ -81,7 +82,33 @@ std::size_t hottest_of(const lock_table& table, const moving_counts* counts) noe
   return best;
 }
 
+void forget_statistics() noexcept {
+  for_each_domain([](domain& d) {
+    for_each_record(d, [](thread_record& record, bool) {
+      for (std::size_t slot = 0; slot < held_slots; ++slot) {
+        record.reads[slot].store(0, platform::relaxed);
+        record.active_reads[slot].store(0, platform::relaxed);
+        record.credited[slot] = 0;
+      }
+      record.reads_elsewhere.store(0, platform::relaxed);
+      record.active_elsewhere.store(0, platform::relaxed);
+      record.writes.store(0, platform::relaxed);
+      record.revocations.store(0, platform::relaxed);
+    });
+    d.locks_met.store(0, platform::relaxed);
+    d.rounds_by_reports.store(0, platform::relaxed);
+    d.rounds_by_membarrier.store(0, platform::relaxed);
+  });
+  forget_lock_statistics();
+}
+
 }  // namespace
+
+constinit part statistics_part{.on_departure =
+                                   [](thread_record& me) {
+                                     if (lock_statistics_on()) flush_tallies(me);
+                                   },
+                               .in_child = forget_statistics};
 
 statistics collect_statistics() noexcept {
   statistics sum{};
@@ -104,26 +131,6 @@ statistics collect_statistics() noexcept {
   return sum;
 }
 
-void forget_statistics() noexcept {
-  for_each_domain([](domain& d) {
-    for_each_record(d, [](thread_record& record, bool) {
-      for (std::size_t slot = 0; slot < held_slots; ++slot) {
-        record.reads[slot].store(0, platform::relaxed);
-        record.active_reads[slot].store(0, platform::relaxed);
-        record.credited[slot] = 0;
-      }
-      record.reads_elsewhere.store(0, platform::relaxed);
-      record.active_elsewhere.store(0, platform::relaxed);
-      record.writes.store(0, platform::relaxed);
-      record.revocations.store(0, platform::relaxed);
-    });
-    d.locks_met.store(0, platform::relaxed);
-    d.rounds_by_reports.store(0, platform::relaxed);
-    d.rounds_by_membarrier.store(0, platform::relaxed);
-  });
-  forget_lock_statistics();
-}
-
 bool survey_locks(lock_survey& survey) noexcept {
   static constinit all_counts* scratch = nullptr;
   lock_table* const table = lock_statistics.table.load(platform::acquire);
@@ -131,7 +138,7 @@ bool survey_locks(lock_survey& survey) noexcept {
     scratch = static_cast<all_counts*>(platform::map_pages(sizeof(all_counts)));
   }
   if (table == nullptr || scratch == nullptr) return false;
-  // Twice: what was on its way from a thread to its entry the first time has arrived.
+  // Twice: counts that were on their way to an entry the first time have arrived.
   count_all(*table, scratch->known);
   count_all(*table, scratch->of);
   const std::size_t used = table->entries_used();

@@ -1,4 +1,4 @@
-// What the process's locks did since it started.
+// Statistics of all locks since the process started.
 #pragma once
 
 #include "statistics/lock_figures.hpp"
@@ -19,7 +19,7 @@ struct statistics {
 // Sums over all threads, dead ones included. Counts of running threads may lag by a few operations.
 statistics collect_statistics() noexcept;
 
-// The locks with most reads and writes, hottest first, and what all others add up to.
+// The locks with most reads and writes, hottest first, and the sum of all others.
 struct lock_survey {
   static constexpr std::size_t most = 10;
   std::size_t count;
@@ -28,7 +28,7 @@ struct lock_survey {
   lock_figures others;
 };
 
-// False where there are no statistics per lock, or there is no memory. For one thread at a time.
+// False without statistics per lock or without memory. For one thread at a time.
 bool survey_locks(lock_survey& survey) noexcept;
 
 }  // namespace readmost::detail

@@ -1,21 +1,26 @@
 // Consensus between a writer and all readers (FCP 3.2, 7.1).
 //
 // Problem. A passive reader publishes its hold with a plain store and then looks at the lock. The
-// processor may do the look first, so a writer that closes the lock and then looks into the slots
-// could miss the reader while the reader misses the writer. Somebody needs a full fence; the paper
-// and we put it on the writer's side.
+// processor may execute the look first. So a writer that closes the lock and then looks into the
+// slots could miss the reader while the reader misses the writer. One of the two needs a full
+// fence; here, as in the paper, it is the writer.
 //
-// Solution. After closing the lock (K) the writer starts a round: it raises the domain's version
-// after a fence (K1). Of each thread of the domain one of four things then holds.
-//   It reports (E1, E2): it loaded the new version and then stored it in `seen`. What it published
-//     before is visible to who reads `seen`; what it looks at afterwards shows (K). If it held
-//     nothing it need not even be looked into.
-//   It comes online (F), with a full fence of its own between that and its next look.
-//   It is dormant or offline: it cannot lock passively before (F).
-//   It does none of that soon: a straggler. One membarrier (H) covers all stragglers, and those
-//     become dormant, so that the next round need not wait for them. A thread that is not running
-//     or does not use its locks thus costs one membarrier, and a hot one reports: in the steady
-//     state a round makes no system call (FCP 7.1, domain online and offline).
+// Solution. After closing the lock (K) the writer begins a round: a fence (K1), then it raises the
+// domain's version. For each thread of the domain one of four cases then holds.
+//   The thread reports (E1, E2): it loads the new version and then stores it in `seen`. Whoever
+//   reads
+//     `seen` sees what the thread published before, and the thread sees (K) afterwards. If it
+//     reported to hold nothing, its slots need no look.
+//   The thread comes online (F), with a full fence of its own before its next look at a lock.
+//   The thread is dormant or offline: it cannot lock passively before (F).
+//   The thread does none of these soon: it is a straggler. One membarrier (H) covers all stragglers
+//   and
+//     makes them dormant, so that later rounds need not wait for them. So a thread that does not
+//     run, or does not use its locks, costs one membarrier; an active one reports; and in the
+//     steady state a round makes no system call (FCP 7.1, domain online and offline).
+#include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/threads/spinning.hpp>
+
 #include "platform/probes.hpp"
 #include "threads/registry.hpp"
 
@@ -23,21 +28,21 @@ namespace readmost::detail {
 
 namespace {
 
-// Stragglers that one round can take offline; further ones are taken by the next rounds.
+// Stragglers that one round can make dormant; later rounds handle the others.
 constexpr std::size_t stragglers_at_once = 64;
 
-// No waiting for reports longer than what a membarrier costs, within these bounds (nanoseconds).
+// A round waits for reports as long as a membarrier takes, within these bounds (nanoseconds).
 constexpr std::uint64_t shortest_wait = 300;
 constexpr std::uint64_t longest_wait = 3000;
 platform::atomic<std::uint64_t> wait_for_reports{2000};
 
-// Takes this long for any store of any CPU to become visible, with orders of magnitude to spare;
-// only where membarrier stopped working under us.
+// After this time every store of every CPU is visible, with orders of magnitude to spare. Only
+// needed if membarrier stops working.
 constexpr std::uint64_t store_buffers_drained = 10'000'000;
 
-constexpr std::uint32_t idle_rounds_until_retired = 8;
+constexpr std::uint32_t idle_rounds_until_unlisted = 8;
 
-// Membarriers are shared by the rounds of all domains: one serves the whole process.
+// The rounds of all domains share membarriers, because one serves the whole process.
 constinit struct {
   alignas(platform::cache_line) platform::atomic<std::uint64_t> wanted{};
   platform::atomic<std::uint64_t> done{};
@@ -50,19 +55,19 @@ bool can_lock_passively(std::uint32_t mode) noexcept {
 }
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
-  if (is_mutant(mutant::one_version_too_few)) version -= 2;
-  return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - version) >= 0;
+  const std::uint64_t enough = READMOST_VARIANT(one_version_too_few, version, version - 2);
+  return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - enough) >= 0;
 }
 
 bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
-  // (L1) Acquire pairs with the release of (Q) in registry.cpp. `seen` is acquired by who relies on
-  // it, (L4).
+  // (L1) Acquire pairs with the release of (Q) in registry.cpp. `seen` is acquired where it is
+  // relied on, by (L4).
   return can_lock_passively(record.mode.load(at(letter::L1, platform::acquire))) &&
          !has_seen(record, version);
 }
 
-// Makes (B) and (D1) full fences in every thread: what it stored before is visible to us, what it
-// looks at afterwards shows what we wrote.
+// Makes (B) and (D1) full fences in every thread: the caller sees what each thread stored before,
+// and the thread sees afterwards what the caller wrote.
 bool fence_now(letter name) noexcept {
   const std::uint64_t start = platform::now();
   if (!platform::heavy_fence(name)) {
@@ -76,23 +81,25 @@ bool fence_now(letter name) noexcept {
   return true;
 }
 
-// One membarrier after the call, our own or another caller's. Does not wait long for the other: its
-// thread may be off its CPU, or in a signal handler that waits for us. `name`: of the caller's own.
+// Makes sure that one membarrier runs after the call, the caller's own or another's. Does not wait
+// long for another: its thread may be off its CPU, or in a signal handler that waits for this one.
+// `name`: the letter of the caller's own.
 bool fence_all(letter name) noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
   const std::uint32_t turns = platform::turns(256);
   const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::release)) + 1;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    // (S2) Pairs with the other's heavy fence: what that made visible is visible to us.
+    // (S2) Pairs with the other's heavy fence: what that made visible is visible to the caller.
     if (fences.done.load(at(letter::S2, platform::acquire)) >= ticket) return true;
     if (fences.in_flight.exchange(1, platform::relaxed) == 0) {
-      // Whoever took a ticket up to here did so, with all before (S1), before the fence begins.
-      std::uint64_t covered = fences.wanted.load(platform::relaxed);
+      // Tickets up to this one were taken, with all that precedes (S1), before the fence begins.
+      const std::uint64_t covered = fences.wanted.load(platform::relaxed);
       const bool fenced = fence_now(name);
-      if (is_mutant(mutant::foreign_fence_trusted)) {
-        covered = fences.wanted.load(platform::relaxed);
+      if (fenced) {
+        fences.done.store(
+            READMOST_VARIANT(foreign_fence_trusted, covered, fences.wanted.load(platform::relaxed)),
+            platform::relaxed);
       }
-      if (fenced) fences.done.store(covered, platform::relaxed);
       fences.in_flight.store(0, platform::relaxed);
       return fenced;
     }
@@ -101,25 +108,15 @@ bool fence_all(letter name) noexcept {
   return fence_now(name);
 }
 
-// Spins until no straggler is left (true) or waiting longer would cost more than a membarrier.
+// Spins until no straggler is left (true) or a membarrier would have cost less.
 bool await_reports(domain& d, const thread_record* me, std::uint64_t version) noexcept {
-  const std::uint32_t turns_without_clock = platform::turns(16);
-  const std::uint64_t patience = patience_for_reports();
-  std::uint64_t start = 0;
-  for (std::uint32_t turn = 0;; ++turn) {
-    if (has_been_reported(d, me, version)) return true;
-    if (turn == turns_without_clock) {
-      start = platform::now();
-    } else if (turn > turns_without_clock && platform::now() - start > patience) {
-      return false;
-    }
-    report_if_asked();
-    platform::relax();
-  }
+  return spin_for(
+      patience_for_reports(), [&] { return has_been_reported(d, me, version); },
+      [](std::uint32_t) {});
 }
 
-// The membarrier, and with it every straggler becomes dormant. In two steps: until the fence is
-// over, `leaving` tells other rounds that the straggler needs one.
+// Runs a membarrier and makes every straggler dormant. In two steps: until the fence is over,
+// `leaving` tells other rounds that the straggler still needs one.
 void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version) noexcept {
   struct {
     thread_record* record;
@@ -144,19 +141,19 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
                                   static_cast<std::uint32_t>(participation::dormant);
-    // Fails if it came back meanwhile. Who sees it dormant (L1, L3, T1) is behind the heavy fence
-    // too.
+    // Fails if the thread has come online meanwhile. A round that sees it dormant (L1, L3, T1) is
+    // behind the heavy fence too.
     leaving[i].record->mode.compare_exchange_strong(leaving[i].mode, dormant, platform::relaxed,
                                                     platform::relaxed);
   }
 }
 
-// Takes a record that has long been dormant and holds nothing out of the index. Done at every
-// consensus: each writer looks into all records in the index.
-void retire_if_idle(thread_record& record) noexcept {
+// Takes a record that has long been dormant and holds nothing out of the index. Runs at every
+// consensus, because each writer looks into all records in the index.
+void unlist_if_idle(thread_record& record) noexcept {
   std::uint32_t mode = record.mode.load(platform::relaxed);
   if (participation_of(mode) != participation::dormant) {
-    // No store for nothing: its owner reads this line in every section.
+    // No needless store: the owner reads this line in every section.
     if (record.idle_rounds.load(platform::relaxed) != 0) {
       record.idle_rounds.store(0, platform::relaxed);
     }
@@ -164,17 +161,17 @@ void retire_if_idle(thread_record& record) noexcept {
   }
   const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;
   record.idle_rounds.store(idle, platform::relaxed);
-  if (idle < idle_rounds_until_retired || is_mutant(mutant::idle_for_ever)) return;
+  if (idle < idle_rounds_until_unlisted || is_mutant(mutant::idle_for_ever)) return;
   const std::uint32_t period = mode & ~participation_mask;
-  const std::uint32_t retiring = period | static_cast<std::uint32_t>(participation::retiring);
-  // (T1) Pairs with (Q) and the heavy fence (H): what it still holds is in the slots.
-  if (!record.mode.compare_exchange_strong(mode, retiring, at(letter::T1, platform::acquire),
+  const std::uint32_t unlisting = period | static_cast<std::uint32_t>(participation::unlisting);
+  // (T1) Pairs with (Q) and the heavy fence (H): the thread's remaining holds are in the slots.
+  if (!record.mode.compare_exchange_strong(mode, unlisting, at(letter::T1, platform::acquire),
                                            platform::relaxed)) {
     return;
   }
   participation next = participation::offline;
   for (const auto& slot : record.held) {
-    // (T2) As (L): a writer that no longer finds the record in the index is behind its sections.
+    // (T2) As (L): a writer that does not find the record in the index is behind its sections.
     if (is_passive_hold(slot.load(at(letter::T2, platform::acquire))) &&
         !is_mutant(mutant::retires_holders)) {
       next = participation::dormant;
@@ -186,19 +183,18 @@ void retire_if_idle(thread_record& record) noexcept {
     next = participation::dormant;
   }
   if (next == participation::offline) {
-    // (T3) Pairs with (R8): who does not find it is behind (T2).
-    record.home->present.fetch_and(~(std::uint64_t{1} << record.number),
-                                   at(letter::T3, platform::release));
+    // (T3) Pairs with (R8): a round that does not find the record is behind (T2).
+    give_back_bit(record.home->present, record.number, at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
-  // Only who retires a record changes its mode now. (T4) Behind (T3), so that its thread can enter
-  // the index again. Pairs with (L1), (L3), (T1) as (Q) does, which it is read in place of.
+  // Only this round changes the mode now. (T4) Behind (T3), so that the thread can enter the index
+  // again. Pairs with (L1), (L3), (T1) as (Q) does, which it is read in place of.
   record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
-void retire_idle_records(domain& d, const thread_record* me) noexcept {
+void unlist_idle_records(domain& d, const thread_record* me) noexcept {
   for_each_present(d, [&](thread_record& record) {
-    if (&record != me) retire_if_idle(record);
+    if (&record != me) unlist_if_idle(record);
     return true;
   });
 }
@@ -215,9 +211,8 @@ namespace {
 
 void report_as(thread_record& me, bool inside) noexcept {
   // (E1) Acquire pairs with (K1): what a writer wrote before it raised the version is visible from
-  // here on. (E2) Release pairs with (L4), (G5), (HP6) and (BR17): what this thread published and
-  // did until here is visible to the writer that reads `seen`. Together they stand for a full fence
-  // at (B).
+  // here on. (E2) Release pairs with (L4), (G5), (HP6) and (BR17): a writer that reads `seen` sees
+  // what this thread has published and done until here. Together they act as a full fence at (B).
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
@@ -237,7 +232,8 @@ void report(thread_record& me) noexcept {
 
 void report_new_section(thread_record& me) noexcept {
   report_as(me, false);
-  // Who took it for an older one may be asleep over it, and its end will find nothing to report.
+  // A thread that took it for an older section may sleep until it ends, and that end will find
+  // nothing to report.
   wake_drain_sleepers(domain_of(me));
 }
 
@@ -257,13 +253,13 @@ std::uint64_t begin_round(domain& d, const thread_record* me) noexcept {
   bool alone = true;
   for_each_present(d, [&](const thread_record& record) {
     if (&record == me) return true;
-    // (L3) Acquire as (L1): what a dormant thread still holds is in its slots.
+    // (L3) Acquire as (L1): the holds of a dormant thread are in its slots.
     if (can_lock_passively(record.mode.load(at(letter::L3, platform::acquire)))) {
       alone = false;
     }
     return alone;
   });
-  // Behind (K1), which pairs with (E1): who loads this version has (K) before it.
+  // Behind (K1), which pairs with (E1): (K) is visible to a thread that loads this version.
   return alone ? 0 : d.version.fetch_add(2, platform::relaxed) + 2;
 }
 
@@ -286,7 +282,7 @@ round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool p
     rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
     kind = reported ? round_kind::reports : round_kind::membarrier;
   }
-  retire_idle_records(d, me);
+  unlist_idle_records(d, me);
   return kind;
 }
 
@@ -303,14 +299,14 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   std::int64_t holds = 0;
   for_each_present(d, [&](const thread_record& record) {
-    // (L4) Pairs with (E2): what a thread did that reported holding nothing is visible.
+    // (L4) Pairs with (E2): all that a thread did before it reported to hold nothing is visible.
     const std::uint64_t seen = record.seen.load(at(letter::L4, platform::acquire));
     if (round != 0 && &record != me && (seen & 1) == 0 &&
         static_cast<std::int64_t>(seen - round) >= 0) {
       return true;
     }
     for (const auto& slot : record.held) {
-      // (L) Acquire pairs with (D): behind a slot that is clear, its reader's section is over.
+      // (L) Acquire pairs with (D): if the slot is clear, the reader's section is over and visible.
       if (slot.load(at(letter::L, platform::acquire)) == wanted) ++holds;
     }
     return true;
@@ -333,9 +329,9 @@ std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept {
 
 drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {
   go_offline();
-  // Announced, and the version raised, before the heavy fence (O3). Who clears a slot after that
-  // finds a version it has not reported, looks for sleepers and finds the announcement. Who cleared
-  // it before is seen by the caller's next look.
+  // The announcement and the raised version come before the heavy fence (O3). A thread that clears
+  // a slot afterwards finds a version it has not reported, looks for sleepers and finds the
+  // announcement. If it cleared the slot before, the caller's next look sees that.
   d.drain_sleepers.fetch_add(1, platform::relaxed);
   d.version.fetch_add(2, platform::relaxed);
   fenced_ = fence_all(letter::O3);
@@ -346,14 +342,15 @@ drain_sleep::~drain_sleep() {
 }
 
 std::uint32_t drain_sleep::epoch() const noexcept {
-  // (O5) Before the caller's look. Pairs with (N): a wake-up in between changes the word slept on.
+  // (O5) Before the caller's look at the slots. Pairs with (N): a wake-up in between changes the
+  // word that it sleeps on.
   return domain_.drain_epoch.load(at(letter::O5, platform::acquire));
 }
 
 platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
                                         const platform::deadline* until) const noexcept {
   if (!fenced_) {
-    // Nobody can be relied on to wake us.
+    // Without the fence no wake-up is certain.
     if (until != nullptr && platform::time_left(*until) == 0)
       return platform::wake_reason::timed_out;
     platform::sleep_for(100'000);
@@ -363,10 +360,11 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
 }
 
 void wake_drain_sleepers(domain& d) noexcept {
-  // What was released comes before this look; the sleeper's heavy fence (O3) sees to the processor.
+  // The release comes before this look: in the compiler by this fence, in the processor by the
+  // sleeper's heavy fence (O3).
   platform::signal_fence();
   if (d.drain_sleepers.load(platform::relaxed) == 0) return;
-  // (N) Pairs with (O5): who finds this epoch finds what was released.
+  // (N) Pairs with (O5): a sleeper that finds this epoch finds the release.
   d.drain_epoch.fetch_add(1, at(letter::N, platform::release));
   platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);
 }

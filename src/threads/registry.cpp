@@ -1,9 +1,10 @@
 // Membership in domains: registration at the first lock, thread exit, fork, online and offline.
 #include "threads/registry.hpp"
 
-#include "rcu/misuse.hpp"
-#include "statistics/lock_statistics.hpp"
-#include "threads/forks.hpp"
+#include <readmost/detail/platform/bits.hpp>
+#include <readmost/detail/platform/mutant.hpp>
+
+#include "threads/parts.hpp"
 
 namespace readmost::detail {
 
@@ -16,31 +17,25 @@ enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 READMOST_THREAD_LOCAL bool registering = false;
 READMOST_THREAD_LOCAL bool departed = false;
 
-platform::atomic<std::uint32_t> watching_fork{0};
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
-// Domains that a lock_domain has, as bits; the process's own is never free.
-platform::atomic<std::uint32_t> domains_taken{1};
+// A bit for each domain in use by a lock_domain. The process's own is never free, nor are bits
+// beyond the last domain.
+platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains | 1};
 
-// Enough for most programs without mapping memory.
+// Enough records for most programs, without mapping memory.
 constinit chunk first_chunk;
 
 thread_record* take_from(chunk& c) noexcept {
-  std::uint64_t used = c.used.load(platform::relaxed);
-  while (used != ~std::uint64_t{0}) {
-    const auto free = static_cast<std::uint32_t>(__builtin_ctzll(~used));
-    // (R6) Pairs with (R7): the last owner is done with the record.
-    if (c.used.compare_exchange_weak(used, used | std::uint64_t{1} << free,
-                                     at(letter::R6, platform::acquire), platform::relaxed)) {
-      thread_record& record = c.records[free];
-      if (record.home == nullptr) {  // once: rounds read it later, when the record is in the index
-        record.number = free;
-        record.home = &c;
-      }
-      return &record;
-    }
+  // (R6) Pairs with (R7): the last owner is done with the record.
+  const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
+  if (number == no_bit) return nullptr;
+  thread_record& record = c.records[number];
+  if (record.home == nullptr) {  // set once; rounds read it when the record is in the index
+    record.number = number;
+    record.home = &c;
   }
-  return nullptr;
+  return &record;
 }
 
 chunk* make_chunk(unsigned domain) noexcept {
@@ -56,8 +51,8 @@ thread_record* take_record(unsigned domain) noexcept {
     if (next == nullptr) {
       chunk* fresh = make_chunk(domain);
       if (fresh == nullptr) return nullptr;
-      // (R4) Release: whoever follows the link (R3) finds the pages filled. The loser of a race
-      // appends its chunk behind the winner's.
+      // (R4) Release: a thread that follows the link (R3) finds the chunk filled. The loser of a
+      // race appends its chunk behind the winner's.
       for (chunk* tail = c;
            !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::release),
                                                at(letter::R3, platform::acquire));) {
@@ -71,141 +66,56 @@ thread_record* take_record(unsigned domain) noexcept {
 }
 
 void give_back(thread_record& record) noexcept {
-  record.untracked = 0;
-  record.elsewhere.store(0, platform::relaxed);
-  // (R7) Pairs with (R6) and (BR18): the next owner finds the record as it is left.
-  record.home->used.fetch_and(~(std::uint64_t{1} << record.number),
-                              at(letter::R7, platform::release));
-}
-
-// Counts the passive holds of the calling thread, which exits, in their locks, where another thread
-// can release them, and takes its notes back.
-void count_holds(thread_record& me) noexcept {
-  for (auto& slot : me.held) {
-    std::uintptr_t held = slot.load(platform::relaxed);
-    if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
-      // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees it in
-      // one place at least. The compare-and-swap fails if another thread has released the hold, as
-      // a debt, and a writer has settled that: then there was nothing to count.
-      auto& lock = *reinterpret_cast<rwlock*>(held);
-      lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
-      if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
-                                        platform::relaxed) &&
-          !is_mutant(mutant::counts_settled_holds)) {
-        release_counted_hold(lock);
-      }
-    } else if (!is_free(held)) {
-      // (A6) As (A1) in rwlock.hpp.
-      slot.store(0, at(letter::A6, platform::release));
-    }
-  }
+  // (R7) Pairs with (R6) and (BR18): the next owner finds the record as the last one left it.
+  give_back_bit(record.home->used, record.number, at(letter::R7, platform::release));
 }
 
 void enter_index(thread_record& me) noexcept {
-  me.home->present.fetch_or(std::uint64_t{1} << me.number, platform::relaxed);
+  me.home->present.fetch_or(bit(me.number), platform::relaxed);
 }
 
 void on_thread_exit() noexcept {
   departed = true;
   for_each_own_record([](thread_record& me) {
-    count_holds(me);
-    abandon_sections(me);
-    if (auto* at_exit = at_exit_of_retirer.load(platform::relaxed)) at_exit(me);
+    call_parts(&part::on_exit, me);
     go_offline(me);
-    // A writer may be asleep over one of the passive holds, or a grace period over a section; they
-    // shall look again.
+    // A writer may sleep until a passive hold is released, or a grace period until a section is
+    // over.
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
     own_records[me.home->domain] = &unregistered;
-    if (lock_statistics_on()) flush_tallies(me);
+    call_parts(&part::on_departure, me);
     give_back(me);
   });
   memberships = 0;
 }
 
-// In a fork's child: counts the passive holds of a thread that is no more in their locks, where
-// another thread can release them.
-void make_holds_active(thread_record& record) noexcept {
-  for (auto& slot : record.held) {
-    const std::uintptr_t held = slot.load(platform::relaxed);
-    if (is_passive_hold(held)) {
-      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::relaxed);
-    }
-    slot.store(0, platform::relaxed);
-  }
-}
-
-// In memory that the parent shares: its threads, which are not in the child, go on with the lock.
-bool is_in_shared_memory(const rwlock& lock) noexcept {
-  return platform::kind_of_mapping(&lock) == platform::mapping_kind::shared_memory;
-}
-
-// A writer that vanished while it was finding out who is inside has never been inside.
-void undo_decision(thread_record& record) noexcept {
-  const std::uintptr_t address = record.deciding.load(platform::relaxed);
-  if (address == 0) return;
-  record.deciding.store(0, platform::relaxed);
-  auto& lock = *reinterpret_cast<rwlock*>(address);
-  if (is_in_shared_memory(lock)) return;
-  const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & rwlock::writing) == 0 || lock.grant.load(platform::relaxed) != rwlock::not_granted) {
-    return;
-  }
-  lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
-}
-
-// Nor does a thread wait that is no more.
-void undo_waiting(thread_record& record) noexcept {
-  const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
-  if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;
-  record.waiting_in.store(0, platform::relaxed);
-  constexpr std::uintptr_t tags = 3;
-  auto& lock = *reinterpret_cast<rwlock*>(waiting & ~tags);
-  if (is_in_shared_memory(lock)) return;
-  lock.state.store(rwlock::without_waiter(lock.state.load(platform::relaxed),
-                                          static_cast<waits_as>(waiting & tags)),
-                   platform::relaxed);
-}
-
-void keep_only_own_record(domain& d) noexcept {
-  const auto number = static_cast<unsigned>(&d - domains);
-  thread_record* const mine = own_records[number];
+void forget_other_threads(domain& d) noexcept {
+  thread_record& mine = my_record(number_of(d));
   for_each_record(d, [&](thread_record& record, bool used) {
-    if (&record == mine) return;
-    if (used) {
-      undo_decision(record);
-      undo_waiting(record);
-      make_holds_active(record);
-      record.section.store(0, platform::relaxed);
-      record.hazards.in_use = false;
-      give_back(record);
-    }
+    if (&record == &mine) return;
+    if (used) give_back(record);
     clear_where_set(record.mode);
   });
   for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
        c = c->next.load(platform::relaxed)) {
     c->present.store(0, platform::relaxed);
   }
-  if (mine != &unregistered) {
-    mine->thread.store(platform::thread_id(), platform::relaxed);
-    mine->mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    mine->home->present.store(std::uint64_t{1} << mine->number, platform::relaxed);
+  if (&mine != &unregistered) {
+    mine.thread.store(platform::thread_id(), platform::relaxed);
+    mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
+    mine.home->present.store(bit(mine.number), platform::relaxed);
   }
   d.drain_sleepers.store(0, platform::relaxed);
-  recount_sections(number);
-  forget_grace_periods(d);
-}
-
-// Only the forking thread lives on in the child; the records of the others are as they were.
-void in_child() noexcept {
-  for_each_domain(keep_only_own_record);
-  forget_fences();
-  passive_state.store(passive_undecided, platform::relaxed);
-  forget_statistics();
 }
 
 }  // namespace
 
-constinit fork_part domains_at_fork{.before = nullptr, .in_parent = nullptr, .in_child = in_child};
+// The child has the forking thread alone, and everybody's records as they were.
+constinit part registry_part{.in_child = [] {
+  for_each_domain(forget_other_threads);
+  forget_fences();
+  passive_state.store(passive_undecided, platform::relaxed);
+}};
 
 READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered, &unregistered, &unregistered,
@@ -216,8 +126,6 @@ READMOST_THREAD_LOCAL std::uint32_t memberships = 0;
 constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
                                               never_free, never_free, never_free, never_free},
                                      .section = section_of_nobody};
-
-constinit platform::atomic<void (*)(thread_record&)> at_exit_of_retirer{};
 
 constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 
@@ -234,17 +142,6 @@ void forbid_passive() noexcept {
   passive_state.store(passive_off, platform::relaxed);
 }
 
-void watch_forks() noexcept {
-  if (watching_fork.exchange(1, platform::relaxed) != 0) return;
-  if constexpr (platform::forks) watch_forks(domains_at_fork);
-}
-
-namespace {
-READMOST_EARLY void watch_forks_early() noexcept {
-  if constexpr (platform::forks) watch_forks();
-}
-}  // namespace
-
 thread_record* enlist(unsigned domain) noexcept {
   if (own_records[domain] != &unregistered) [[likely]]
     return own_records[domain];
@@ -256,8 +153,7 @@ thread_record* enlist(unsigned domain) noexcept {
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);
     record->thread.store(platform::thread_id(), platform::relaxed);
-    // Read-modify-write: who reads this is behind the sections of the last owner all the same.
-    if (checks_misuse()) record->section.fetch_or(section_checked, platform::relaxed);
+    call_parts(&part::on_enlist, *record);
     own_records[domain] = record;
     memberships |= 1U << domain;
   }
@@ -275,21 +171,15 @@ void report_where_asked() noexcept {
 }
 
 unsigned take_domain() noexcept {
-  std::uint32_t taken = domains_taken.load(platform::relaxed);
-  unsigned number = 0;
-  do {
-    const std::uint32_t left = ~taken & ((1U << max_domains) - 1);
-    if (left == 0) return 0;
-    number = static_cast<unsigned>(__builtin_ctz(left));
-    // (R9) Pairs with (R10): the last owner of the number is done with it.
-  } while (!domains_taken.compare_exchange_weak(
-      taken, taken | 1U << number, at(letter::R9, platform::acquire), platform::relaxed));
-  // What its last owner left stays: chunks, and records of threads that live on.
+  // (R9) Pairs with (R10): the last owner of the number is done with it.
+  const std::uint32_t number = take_bit(domains_taken, at(letter::R9, platform::acquire));
+  if (number == no_bit) return 0;
+  // Chunks stay from the last owner, and so do records of its threads that still run.
   domain& d = domains[number];
   if (d.chunks.load(platform::relaxed) == nullptr) {
     chunk* first = make_chunk(number);
     if (first == nullptr) {
-      domains_taken.fetch_and(~(1U << number), platform::relaxed);
+      give_back_bit(domains_taken, number, platform::relaxed);
       return 0;
     }
     d.chunks.store(first, platform::relaxed);
@@ -298,19 +188,19 @@ unsigned take_domain() noexcept {
 }
 
 void give_back_domain(unsigned number) noexcept {
-  domains_taken.fetch_and(~(1U << number), at(letter::R10, platform::release));
+  give_back_bit(domains_taken, number, at(letter::R10, platform::release));
 }
 
-bool come_online(thread_record& me) noexcept {
+namespace {
+
+bool enter_index_and_come_online(thread_record& me) noexcept {
   std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
-    if (now == participation::retiring || !passive_possible()) return false;
-    // In the index before online: a round must never miss a thread that can lock passively.
-    if (now == participation::offline && !is_mutant(mutant::online_before_index)) {
-      enter_index(me);
-    }
+    if (now == participation::unlisting || !passive_possible()) return false;
+    // In the index before online: a round must not miss a thread that can lock passively.
+    if (now == participation::offline) enter_index(me);
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
     if (me.mode.compare_exchange_weak(mode, online, platform::relaxed, platform::relaxed)) {
@@ -320,22 +210,32 @@ bool come_online(thread_record& me) noexcept {
   // (F) Index and mode before the next look at any lock. Pairs with (K1) in consensus.cpp: either
   // the round sees this thread online, or this thread sees what the writer wrote.
   platform::full_fence_after_rmw(letter::F);
-  if (is_mutant(mutant::online_before_index)) enter_index(me);
   me.idle_rounds.store(0, platform::relaxed);
   report(me);
   return true;
+}
+
+#if defined(READMOST_FAULTS)
+#include <mutants/registry.hpp>
+#endif
+
+}  // namespace
+
+bool come_online(thread_record& me) noexcept {
+  return READMOST_VARIANT(online_before_index, enter_index_and_come_online(me),
+                          come_online_and_enter_index(me));
 }
 
 bool stay_visible(thread_record& me) noexcept {
   std::uint32_t mode = me.mode.load(platform::relaxed);
   for (;;) {
     const participation now = participation_of(mode);
-    if (now == participation::retiring) return false;
+    if (now == participation::unlisting) return false;
     if (now == participation::offline) enter_index(me);
     const participation next = now == participation::online ? now : participation::dormant;
     const std::uint32_t visible =
         ((mode & ~participation_mask) + participation_period) | static_cast<std::uint32_t>(next);
-    // (Q1) Pairs with (T1): who then retires the record finds the section in it.
+    // (Q1) Pairs with (T1): a round that then unlists the record finds the section in it.
     if (me.mode.compare_exchange_weak(mode, visible, at(letter::Q1, platform::release),
                                       platform::relaxed)) {
       break;
@@ -352,7 +252,7 @@ void go_offline(thread_record& me) noexcept {
   while (participation_of(mode) == participation::online) {
     const std::uint32_t dormant =
         (mode & ~participation_mask) | static_cast<std::uint32_t>(participation::dormant);
-    // (Q) Release pairs with (L1) in consensus.cpp: what is held is in the slots.
+    // (Q) Release pairs with (L1) in consensus.cpp: all holds are in the slots.
     if (me.mode.compare_exchange_weak(mode, dormant, at(letter::Q, platform::release),
                                       platform::relaxed)) {
       return;

@@ -1,11 +1,12 @@
-// Walking the domain's records; what the sources share about membership.
+// Walks over the records of domains, and other internals of membership.
 #pragma once
 
-#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/platform/bits.hpp>
+#include <readmost/detail/threads/domain.hpp>
 
 namespace readmost::detail {
 
-// Calls visit(chunk) for every chunk of records, until it returns false; whether it never did.
+// Calls visit(chunk) for every chunk of records until it returns false; true if it never does.
 template <class Visit>
 bool for_each_chunk(const domain& d, Visit visit) noexcept {
   // (R3) Pairs with (R4) in registry.cpp: the chunk is filled.
@@ -21,25 +22,22 @@ template <class Visit>
 void for_each_record(domain& d, Visit visit) noexcept {
   for_each_chunk(d, [&](chunk& c) {
     const std::uint64_t used = c.used.load(platform::relaxed);
-    for (std::size_t i = 0; i < chunk::capacity; ++i) {
-      visit(c.records[i], (used >> i & 1) != 0);
+    for (std::uint32_t i = 0; i < chunk::capacity; ++i) {
+      visit(c.records[i], (used & bit(i)) != 0);
     }
     return true;
   });
 }
 
-// Calls visit(record) for every record in the index, those that may lock passively or may still
-// hold what they locked so, until it returns false.
+// Calls visit(record) for every record in the index, until it returns false. Only threads in the
+// index can lock passively or hold passively.
 template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
   for_each_chunk(d, [&](chunk& c) {
-    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of who is not in the index any
-    // more.
-    for (std::uint64_t left = c.present.load(at(letter::R8, platform::acquire)); left != 0;
-         left &= left - 1) {
-      if (!visit(c.records[__builtin_ctzll(left)])) return false;
-    }
-    return true;
+    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of threads that have left the
+    // index.
+    return for_each_bit(c.present.load(at(letter::R8, platform::acquire)),
+                        [&](std::uint32_t number) { return visit(c.records[number]); });
   });
 }
 
@@ -49,31 +47,24 @@ void for_each_domain(Visit visit) noexcept {
   for (domain& d : domains) visit(d);
 }
 
-// Whether threads of this process may lock passively at all: there is a heavy fence.
+// Whether threads of this process can lock passively at all, which takes a heavy fence.
 bool passive_possible() noexcept;
-// From now on none may come online: the heavy fence failed.
+// From now on no thread can come online: the heavy fence has failed.
 void forbid_passive() noexcept;
 
-// Takes one hold out of the lock's count, whatever is noted in the records. Below zero it is a
-// debt; false where there can be none.
-bool release_counted_hold(rwlock& lock) noexcept;
+// In a fork's child, before the registry frees them: calls visit(record) for every record whose
+// thread is not in the child.
+template <class Visit>
+void for_each_orphan(Visit visit) noexcept {
+  for_each_domain([&](domain& d) {
+    const thread_record& mine = my_record(number_of(d));
+    for_each_record(d, [&](thread_record& record, bool used) {
+      if (used && &record != &mine) visit(record);
+    });
+  });
+}
 
-// What the calling thread's sections, left open at its exit, have to say is over.
-void abandon_sections(thread_record& me) noexcept;
-
-// What is done about an exiting thread's account of what it has retired; null while nothing has
-// been.
-extern platform::atomic<void (*)(thread_record& me)> at_exit_of_retirer;
-
-// In a fork's child: only the forking thread's read sections count.
-void recount_sections(unsigned domain) noexcept;
-// In a fork's child: nobody leads a grace period.
-void forget_grace_periods(domain& d) noexcept;
-
-// In a fork's child: nobody wants or runs a membarrier.
+// In a fork's child, where no thread wants or runs a membarrier.
 void forget_fences() noexcept;
-
-// In a fork's child: statistics start from nothing.
-void forget_statistics() noexcept;
 
 }  // namespace readmost::detail

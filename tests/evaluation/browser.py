@@ -1,4 +1,4 @@
-"""Looks at a page in headless Chromium, as wide as a phone or a screen, and tells what is wrong."""
+"""Loads a page in headless Chromium, as wide as a phone or a screen, and reports its faults."""
 
 import html
 import json
@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# Goes into a copy of the page, and tells the frame around it what it found.
+# Runs in a copy of the page and reports to the frame around it.
 PROBE = """
 <script>
 addEventListener("load", () => {

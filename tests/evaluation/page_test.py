@@ -4,10 +4,12 @@ import re
 import unittest
 import unittest.mock
 import warnings
+import xml.etree.ElementTree as ElementTree
 
 import browser
 import synthetic
 from evaluation import figures, report
+from evaluation.failure import Failure
 
 PHONE, SCREEN = 390, 1200
 EXPECTED = {figure.id: len(figure.panels) for figure in figures.ALL}
@@ -39,7 +41,7 @@ class Page(unittest.TestCase):
             self.assertIn(f'data-verdict="{kind}"', PAGE)
         self.assertRegex(PAGE, r"prwlock has [0-9.]+ (\([0-9.]+ to [0-9.]+\) )?times")
 
-    def test_is_drawn_where_nobody_got_anything_done_and_where_one_is_alone(self):
+    def test_is_drawn_for_zero_rates_and_for_a_single_contender(self):
         still = synthetic.results(lambda better, contender: 0.0)
         alone = synthetic.results(synthetic.ours_ahead(1))
         for one in alone["benchmarks"].values():
@@ -52,6 +54,20 @@ class Page(unittest.TestCase):
     def test_is_the_same_when_made_again(self):
         again = report.html(synthetic.results(synthetic.at_random(1, 0.3)))
         self.assertEqual(again, PAGE)
+
+
+class MainResult(unittest.TestCase):
+    def test_is_small_and_has_both_locks(self):
+        svg = report.main_result_svg(synthetic.results(synthetic.at_random(1, 0.3)))
+        ElementTree.fromstring(svg)
+        self.assertLess(len(svg), 60_000)
+        for name in ("glibc", "Readmost, preloaded", "Imaginary 9000", "Reads only"):
+            self.assertIn(name, svg)
+
+    def test_that_was_not_measured_is_told(self):
+        nothing = {**synthetic.results(synthetic.ours_ahead(1)), "benchmarks": {}}
+        with self.assertRaisesRegex(Failure, "readmost bench real_programs"):
+            report.main_result_svg(nothing)
 
 
 class Browser(unittest.TestCase):

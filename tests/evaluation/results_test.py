@@ -1,4 +1,4 @@
-"""The results' file: what the schema accepts, and what is said of files that are none."""
+"""The file of results: the schema, and the messages about other files."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""How turns are taken: with programs that are shell scripts here."""
+"""Turns, with shell scripts as programs."""
 
 import json
 import os
@@ -15,11 +15,12 @@ from pathlib import Path
 import synthetic
 from evaluation import results, running
 from evaluation.benchmarks import Asked, Benchmark
-from evaluation.programs import Broken, Comparison, GoogleBenchmark, Programs, WakeUp
+from evaluation.programs import Broken, Programs
 from evaluation.samples import Row
 
 ROW = {"table": "t", "name": "2", "x": 2, "unit": "per second", "better": "more", "value": 5}
 TURN = f"echo '{json.dumps({'contender': 'x', 'clock_ns': 20, 'rows': [ROW]})}'"
+BENCHMARK = Benchmark("p", "b")
 
 
 class Silent:
@@ -41,34 +42,34 @@ class Case(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def run_of(self, contenders, **more):
-        one = Benchmark("p", start=0.1, **more)
+        one = Benchmark("p", "b", start=0.1, **more)
         build = {"version": "0"}
         return running.Run(one, Asked(runs=3), self.programs, build, list(contenders), [])
 
 
 class Turns(Case):
     def test_another_contender_begins_each_time(self):
-        self.program("p", f'echo "$2" >> {self.folder}/log; {TURN}')
+        self.program("p", f'echo "$3" >> {self.folder}/log; {TURN}')
         run = self.run_of("abc")
         run.take_turns(Silent())
         self.assertEqual((self.folder / "log").read_text().split(), list("abcbcacab"))
-        results.check({**results.empty(synthetic.MACHINE), "benchmarks": {"p": run.result()}})
+        results.check({**results.empty(synthetic.MACHINE), "benchmarks": {"b": run.result()}})
         self.assertEqual([row["values"] for row in run.result()["rows"]], [[5, 5, 5]] * 3)
 
     def test_a_contender_that_fails_is_told_and_the_others_go_on(self):
-        self.program("p", f'[ "$2" = b ] && {{ echo "a write is lost" >&2; exit 3; }}; {TURN}')
+        self.program("p", f'[ "$3" = b ] && {{ echo "a write is lost" >&2; exit 3; }}; {TURN}')
         run = self.run_of("ab")
         run.take_turns(Silent())
         (failure,) = run.result()["failures"]
         self.assertEqual(failure["contender"], "b")
-        self.assertRegex(failure["reason"], "p --turn-of b.*status 3: a write is lost")
+        self.assertRegex(failure["reason"], "p b --turn-of b.*status 3: a write is lost")
         self.assertEqual({row["contender"] for row in run.result()["rows"]}, {"a"})
 
     def test_options_are_passed_on(self):
-        one = Benchmark("p", seconds=0.5, threads=(1, 2))
+        one = Benchmark("p", "b", seconds=0.5, threads=(1, 2))
         self.assertEqual(one.options_for(Asked()), ["--seconds", "0.5", "--threads", "1", "2"])
         self.assertEqual(one.options_for(Asked(quick=True)), ["--quick"])
-        few = Benchmark("p", threads=(1, 2, 4), quick_threads=(1, 2))
+        few = Benchmark("p", "b", threads=(1, 2, 4), quick_threads=(1, 2))
         self.assertEqual(few.options_for(Asked(quick=True)), ["--quick", "--threads", "1", "2"])
         asked = Asked(seconds=2, threads=(8,))
         self.assertEqual(one.options_for(asked), ["--seconds", "2", "--threads", "8"])
@@ -76,18 +77,18 @@ class Turns(Case):
         self.assertEqual(one.turns_for(Asked(quick=True, runs=4)), 4)
 
     def test_who_is_not_there_is_left_out_by_name(self):
-        one = Benchmark("p", contenders=("a", "b", "c"))
+        one = Benchmark("p", "b", contenders=("a", "b", "c"))
         self.assertEqual(running.chosen_contenders(one, Asked(), ["c", "a"]), (["a", "c"], ["b"]))
         only = Asked(locks=("a",))
         self.assertEqual(running.chosen_contenders(one, only, ["c", "a"]), (["a"], []))
 
     def test_contenders_are_chosen_by_any_of_their_names(self):
-        one, has = Benchmark("p"), ["readmost::shared_mutex", "glibc", "ba"]
+        one, has = BENCHMARK, ["readmost::shared_mutex", "glibc", "ba"]
         asked = Asked(locks=("prwlock", "pthread"))
         self.assertEqual(running.chosen_contenders(one, asked, has), (has[:2], []))
 
     def test_an_interruption_keeps_what_was_measured(self):
-        self.program("p", f'[ "$2" = b ] && kill -INT {os.getpid()} && sleep 5; {TURN}')
+        self.program("p", f'[ "$3" = b ] && kill -INT {os.getpid()} && sleep 5; {TURN}')
         run = self.run_of("ab")
         with self.assertRaises(KeyboardInterrupt):
             run.take_turns(Silent())
@@ -122,9 +123,8 @@ class Processes(Case):
 
     def test_that_do_not_load_the_library_are_told(self):
         self.program("p", "echo \"ERROR: ld.so: object '$LD_PRELOAD' cannot be preloaded\" >&2")
-        preloaded = Programs(self.folder, preloaded="/none.so")
-        with self.assertRaisesRegex(Broken, "'/none.so' cannot be preloaded, build it anew: ERROR: ld.so"):
-            preloaded.output("p", [], 10)
+        with self.assertRaisesRegex(Broken, "'.*pthread.so' cannot be preloaded, build it anew: ERROR"):
+            self.programs.turn(BENCHMARK, "preloaded", [], 10)
 
     def test_that_crash_are_told_by_signal(self):
         self.program("p", "kill -SEGV $$")
@@ -143,43 +143,35 @@ class Processes(Case):
 
     def test_that_print_nonsense_are_told(self):
         self.program("p", "echo hello")
-        for speaks in (Comparison(), GoogleBenchmark("t")):
-            with self.assertRaisesRegex(Broken, "'p' for a did not tell what it measured"):
-                speaks.measure(self.programs, "p", "a", [], 10)
-        with self.assertRaisesRegex(Broken, "'p' for all did not tell"):
-            WakeUp().measure(self.programs, "p", "all", [], 10)
+        with self.assertRaisesRegex(Broken, "'b' for a did not print what it measured"):
+            self.programs.turn(BENCHMARK, "a", [], 10)
 
-    def test_name_contenders_line_by_line(self):
-        self.program("p", "echo 'sections of 1 us'; echo memory")
-        names = Comparison().contenders(self.programs, "p")
-        self.assertEqual(names, ["sections of 1 us", "memory"])
+    def test_name_their_benchmarks_and_contenders(self):
+        self.program("p", """\
+            case $2$1 in
+              --list*) echo "sections of 1 us"; echo pthread ;;
+              --help) printf 'usage: p\\nBenchmarks:\\n  b\\n' ;;
+            esac""")
+        self.assertTrue(self.programs.has(BENCHMARK))
+        self.assertFalse(self.programs.has(Benchmark("p", "c")))
+        self.assertFalse(self.programs.has(Benchmark("none", "b")))
+        names = self.programs.contenders(BENCHMARK)
+        self.assertEqual(names, ["sections of 1 us", "pthread"])
+        names = self.programs.contenders(Benchmark("p", "b", preloads=True))
+        self.assertEqual(names, ["sections of 1 us", "preloaded", "pthread"])
 
-
-class Formats(Case):
-    def test_of_a_comparison(self):
+    def test_print_a_turn_as_json(self):
         self.program("p", TURN)
-        ((row, contender, value),) = Comparison().measure(self.programs, "p", "a", [], 10)
+        ((row, contender, value),) = self.programs.turn(BENCHMARK, "a", [], 10)
         self.assertEqual((row, contender, value), (Row("t", "2", "per second", "more", 2), "a", 5))
 
-    def test_of_wake_up(self):
-        row = {"sleepers": 63, "strategy": "broadcast"}
-        row |= {"latency": {"p50": 1.0, "p90": 2.0}, "waker_busy": {"p50": 3.0}}
-        self.program("p", f"echo '{json.dumps({'rows': [row]})}' > $2")
-        found = WakeUp().measure(self.programs, "p", "all", [], 10)
-        self.assertEqual(
-            [(one.table, one.x, who, value) for one, who, value in found],
-            [
-                ("Half awake", 63, "broadcast", 1.0),
-                ("90% awake", 63, "broadcast", 2.0),
-                ("Waker busy", 63, "broadcast", 3.0),
-            ],
-        )
-
-    def test_of_google_benchmark(self):
-        one = {"name": "read/a/real_time/threads:2", "threads": 2, "items_per_second": 1e9}
-        self.program("p", f"echo '{json.dumps({'benchmarks': [one]})}'")
-        ((row, _, value),) = GoogleBenchmark("t").measure(self.programs, "p", "a", [], 10)
-        self.assertEqual((row.x, value), (2, 2))
+    def test_are_given_the_library_for_the_preloaded_lock(self):
+        self.program("p", f'echo "$LD_PRELOAD $*" > {self.folder}/log; {TURN}')
+        self.assertEqual(self.programs.library.name, "libreadmost-pthread.so")
+        self.programs.library = "libm.so.6"  # one that can be preloaded
+        self.programs.turn(BENCHMARK, "preloaded", ["--quick"], 10)
+        told = (self.folder / "log").read_text()
+        self.assertRegex(told, "^libm.so.6 b --turn-of pthread --quick$")
 
 
 class Terminal(unittest.TestCase):

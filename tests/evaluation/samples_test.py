@@ -1,4 +1,4 @@
-"""Medians, ratios, and who won."""
+"""Medians, ratios and the summary."""
 
 import math
 import unittest
@@ -82,7 +82,7 @@ class Summary(unittest.TestCase):
         self.assertEqual(len(summary.losses(lines)), sum(len(line.points) for line in lines))
         self.assertAlmostEqual(lines[0].worst.times.median, 0.8)
 
-    def test_what_ours_replaces_is_told_whoever_is_better(self):
+    def test_the_replaced_contender_is_compared_even_if_another_is_better(self):
         replaced = [line for line in self.lines(0.8) if line.replaced]
         self.assertTrue(replaced)
         for line in replaced:

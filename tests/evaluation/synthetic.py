@@ -1,8 +1,9 @@
-"""Results of a machine that does not exist, with every row that a figure asks for."""
+"""Results of an imaginary machine with every row of every figure."""
 
 import random
 
 from evaluation import contenders, figures
+from evaluation.figures import own
 
 MACHINE = {
     "processor": "Imaginary 9000",
@@ -59,8 +60,9 @@ SHAPES = {
     ],
     "critical_section": [
         (("Lock and unlock", "Lock and unlock, cycles"),
-         ("reading, alone", "reading, beside readers", "writing, alone", "writing, beside readers"),
-         LOCKS, "ns", "less"),
+         ("reading, alone", "reading, each of two threads", "reading, beside readers",
+          "writing, alone", "writing, beside readers", "upgrading, alone", "downgrading, alone"),
+         (*LOCKS, "preloaded"), "ns", "less"),
         (("Efficiency of a section, reading", "Efficiency of a section, writing"), (10, 100, 1000),
          LOCKS, "share of time", "more"),
     ],
@@ -89,7 +91,7 @@ SHAPES = {
          contenders.RCU, "updates per second", "more"),
     ],
     "kyoto_cabinet": [
-        (tables_of("fcp-23"), THREADS, contenders.PRELOADED, "operations per second", "more"),
+        (tables_of("fcp-23"), THREADS, contenders.PRELOADABLE, "operations per second", "more"),
     ],
     "single_thread_impact": [
         (("Programs of one thread",),
@@ -106,12 +108,20 @@ SHAPES = {
     "test_rwlock": [(("test_rwlock",), THREADS, LOCKS, "sections per second", "more")],
     "rwbench_locks": [(("RWBench, P = 0.9", *RARE), THREADS, LOCKS, "loops per second", "more")],
     "rocksdb_readwhilewriting": [
-        (tables_of("bravo-5"), THREADS, contenders.PRELOADED, "reads per second", "more"),
+        (tables_of("bravo-5"), THREADS, contenders.PRELOADABLE, "reads per second", "more"),
     ],
     "hash_table_bench": [(("hash_table_bench",), THREADS, LOCKS, "operations per second", "more")],
     "lock_sizes": [
         (("Size of a lock",), ("on this machine", "72 CPUs, 2 nodes"), LOCKS, "bytes", "less"),
+        (("Make and destroy a lock",), ("time",), LOCKS, "ns", "less"),
     ],
+    "write_latency": [
+        (own.WRITE_LATENCIES, ("median", "p99"), ("prwlock", "preloaded", *contenders.STRONG, "pthread"),
+         "ns", "less"),
+    ],
+    "rwbench_preloaded": [(RARE, (2, 8), contenders.PRELOADABLE, "loops per second", "more")],
+    "retire_latency": [(own.RETIRE_LATENCIES, ("median",), contenders.RCU, "ns", "less")],
+    "retire_flood": [((own.FLOOD,), ("peak of memory", "each"), contenders.RCU, "ns", "less")],
     "operation_costs": [
         (("Operation costs", "Operation costs in instructions"), OPERATIONS, ("this machine",),
          "ns", "neither"),
@@ -136,7 +146,7 @@ SHAPES = {
         (("Scan",), (64, 4096), ("scan, scalar", "scan, avx2"), "ns per slot", "less"),
     ],
     "real_programs": [
-        (tables_of("own-programs"), FEW, contenders.PRELOADED, "operations per second", "more"),
+        (tables_of("own-programs"), FEW, contenders.PRELOADABLE, "operations per second", "more"),
     ],
     "rcu_read_pair": [
         (("Read section",), (1, 2), ("readmost::rcu", "liburcu-memb", "std::shared_mutex"), "ns",
@@ -150,10 +160,10 @@ SHAPES = {
 
 def rows(benchmark, value):
     """`value(better, contender)` is a first turn; the second and third are near it."""
-    for tables, places, who, unit, better in SHAPES[benchmark]:
+    for tables, places, names, unit, better in SHAPES[benchmark]:
         for table in tables:
             for place in places:
-                for contender in who:
+                for contender in names:
                     one = value(better, contender)
                     yield {
                         "contender": contender,
@@ -198,7 +208,7 @@ def at_random(seed, orders=1.5):
 
 
 def ours_ahead(times):
-    """Ours are so many times as good as everybody else, who are alike."""
+    """Ours are so many times as good as all others, which are equal."""
 
     def value(better, contender):
         if not contenders.is_ours(contender) or better == "neither":

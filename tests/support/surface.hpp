@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/lock/read_lock.hpp>
 
 namespace test {
 
@@ -17,10 +17,7 @@ inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 
 inline int lock_shared(rwlock& lock, rules how = {}) {
   thread_record& me = my_record(lock.domain);
-  if (try_lock_shared_passive(lock, me) ||
-      try_lock_shared_active(lock, me, domains[lock.domain], how)) {
-    return acquired;
-  }
+  if (try_lock_shared_fast(lock, me, domains[lock.domain], how)) return acquired;
   return static_cast<int>(lock_shared_slow(lock, how));
 }
 
@@ -30,8 +27,7 @@ inline int try_lock_shared(rwlock& lock, rules how = {}) {
 
 inline bool unlock_shared(rwlock& lock) {
   thread_record& me = my_record(lock.domain);
-  return try_unlock_shared_passive(lock, me, domains[lock.domain]) ||
-         try_unlock_shared_active(lock, me) || unlock_shared_slow(lock);
+  return try_unlock_shared_passive(lock, me, domains[lock.domain]) || unlock_shared_after(lock, me);
 }
 
 inline int lock(rwlock& lock, rules how = {}) {

@@ -125,9 +125,9 @@ TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
     for (int round = 0; round < rounds; ++round) {
       for (rwlock* lock : locks) {
         EXPECT_FALSE(try_lock_shared_passive(*lock, me)) << "the slot was the other's";
-        ASSERT_TRUE(take_slot_if_free(me, *lock));
+        ASSERT_TRUE(take_slot_if_free(me, address(*lock)));
         ASSERT_TRUE(try_lock_shared_passive(*lock, me));
-        EXPECT_FALSE(take_slot_if_free(me, *locks[0])) << "it is held";
+        EXPECT_FALSE(take_slot_if_free(me, address(*locks[0]))) << "it is held";
         ASSERT_TRUE(test::unlock_shared(*lock));
       }
     }

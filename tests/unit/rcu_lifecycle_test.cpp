@@ -98,7 +98,7 @@ TEST(rcu_thread_exit, ends_the_section_that_was_left_open) {
 TEST(rcu_thread_exit, ends_a_counted_section_that_was_left_open) {
   std::thread([] {
     enlist();
-    my_record().mode.store(static_cast<std::uint32_t>(participation::retiring));
+    my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
     rcu_default_domain().lock();
     my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
   }).join();
@@ -234,7 +234,7 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   recorded.call([] { return rcu_default_domain().lock(), 0; });
   counted.call([] {
     enlist();
-    my_record().mode.store(static_cast<std::uint32_t>(participation::retiring));
+    my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
     return rcu_default_domain().lock(), 0;
   });
   in_a_child([] { rcu_synchronize(); });

@@ -379,7 +379,7 @@ TEST_P(rcu_grace_period, waits_for_a_section_that_is_counted_in_the_domain) {
   for (int round = 0; round < 4; ++round) {
     ASSERT_EQ(reader.thread().call([] {
       go_offline();
-      my_record().mode.store(static_cast<std::uint32_t>(participation::retiring));
+      my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
       rcu_default_domain().lock();
       return 1;
     }),
@@ -618,7 +618,7 @@ TEST(rcu_section, in_signal_handlers_is_counted_right_where_the_record_does_not_
     enlist();
     go_offline();
     thread_record& me = my_record();
-    me.mode.store(static_cast<std::uint32_t>(participation::retiring));
+    me.mode.store(static_cast<std::uint32_t>(participation::unlisting));
     for (int i = 0; i < 100; ++i) {
       rcu_reader section;
     }

@@ -15,7 +15,7 @@
 #include "rcu/reclamation.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
-#include "threads/forks.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace {
@@ -104,14 +104,14 @@ std::atomic<int> amid_forks{0};
 std::atomic<int> most_amid_forks{0};
 
 TEST(forks_at_once, come_one_after_the_other) {
-  static fork_part part{.before =
-                            [] {
-                              most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
-                              std::this_thread::sleep_for(std::chrono::milliseconds(5));
-                            },
-                        .in_parent = [] { --amid_forks; },
-                        .in_child = [] { amid_forks = 0; }};
-  watch_forks(part);
+  static part part{.before_fork =
+                       [] {
+                         most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
+                         std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                       },
+                   .in_parent = [] { --amid_forks; },
+                   .in_child = [] { amid_forks = 0; }};
+  add_part(part);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([] {
@@ -137,8 +137,8 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
   };
   ends_amid_fork = new test::helper_thread;
   ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
-  static fork_part part{.before = end_it, .in_parent = nullptr, .in_child = nullptr};
-  watch_forks(part);
+  static part part{.before_fork = end_it};
+  add_part(part);
   in_a_child([] {});
   EXPECT_EQ(ends_amid_fork, nullptr);
   test::helper_thread next;
@@ -175,8 +175,8 @@ TEST(forks_at_once, may_be_one_inside_the_other) {
   (new object)->hazard_pointer_obj_base::retire();
   (new object)->rcu_obj_base::retire();
   forks_inside = 0;
-  static fork_part part{.before = fork_inside, .in_parent = nullptr, .in_child = nullptr};
-  watch_forks(part);
+  static part part{.before_fork = fork_inside};
+  add_part(part);
   in_a_child([] {
     readmost::hazard_pointer_clean_up();
     readmost::rcu_barrier();

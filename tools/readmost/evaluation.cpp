@@ -37,8 +37,7 @@ struct needed_module {
 
 constexpr std::array bench_modules{needed_module{"tqdm", "python3-tqdm"},
                                    needed_module{"jsonschema", "python3-jsonschema"}};
-constexpr std::array report_modules{needed_module{"matplotlib", "python3-matplotlib"},
-                                    needed_module{"jinja2", "python3-jinja2"},
+constexpr std::array report_modules{needed_module{"jinja2", "python3-jinja2"},
                                     needed_module{"jsonschema", "python3-jsonschema"}};
 
 std::vector<needed_module> modules_for(const std::string& command) {

@@ -437,8 +437,9 @@ class basic_bravo {
     if constexpr (over_mutex) {
       if (reader != nullptr && nest_in_mutex(*reader)) return true;
     }
-    if (is_mutant(mutant::bravo_bias_without_hold)) consider_bias(reader);
-    if (!take()) return false;
+    if (!READMOST_VARIANT(bravo_bias_without_hold, take(), (consider_bias(reader), take()))) {
+      return false;
+    }
     if constexpr (over_mutex) {
       // The holds are written by who has the mutex.
       // Last: from here on a signal handler of this thread shares it.
@@ -494,15 +495,14 @@ class basic_bravo {
     }
     if constexpr (Policy::writers_queue) {
       // Not while a writer revokes, which may be at it already.
-      std::uint32_t expected = unbiased;
-      if (!is_mutant(mutant::bravo_bias_while_barred)) {
-        word_.compare_exchange_strong(expected, biased, at(letter::BR8, platform::release),
-                                      platform::relaxed);
-        return;
-      }
+      std::uint32_t expected =
+          READMOST_VARIANT(bravo_bias_while_barred, unbiased, word_.load(platform::relaxed));
+      word_.compare_exchange_strong(expected, biased, at(letter::BR8, platform::release),
+                                    platform::relaxed);
+    } else {
+      // (BR8) Pairs with (BR3): what the last writer wrote, which came before this hold.
+      word_.store(biased, at(letter::BR8, platform::release));
     }
-    // (BR8) Pairs with (BR3): what the last writer wrote, which came before this hold.
-    word_.store(biased, at(letter::BR8, platform::release));
   }
 
   bool try_lock_underlying_shared() {

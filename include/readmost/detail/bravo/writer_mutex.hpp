@@ -2,7 +2,7 @@
 // Without the standard library, which would throw.
 #pragma once
 
-#include <readmost/detail/threads/domain.hpp>
+#include <readmost/detail/threads/spinning.hpp>
 
 namespace readmost::detail {
 
@@ -28,10 +28,9 @@ class writer_mutex {
   template <class GivesUp>
   bool lock_unless(GivesUp gives_up, const std::uint64_t* slice) noexcept {
     if (try_lock()) return true;
-    for (std::uint32_t turn = 0; turn < platform::turns(spins); ++turn) {
-      report_if_asked();
-      platform::relax();
-      if (word_.load(platform::relaxed) == free && try_lock()) return true;
+    if (spin_for_turns(spins,
+                       [&] { return word_.load(platform::relaxed) == free && try_lock(); })) {
+      return true;
     }
     go_offline();
     while (word_.exchange(contended, at(letter::BR19, platform::acquire)) != free) {

@@ -1,11 +1,11 @@
-// What all C++ lock classes share: the members of std::shared_mutex, upgrade and downgrade.
+// The common base of all C++ lock classes: the members of std::shared_mutex, upgrade and downgrade.
 #pragma once
 
-#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/lock/read_lock.hpp>
 
 namespace readmost::detail {
 
-// Where a lock class has its domain.
+// Says which domain the locks of a class belong to.
 struct in_default_domain {
   static constexpr unsigned number(const rwlock&) noexcept { return 0; }
 };
@@ -13,7 +13,7 @@ struct in_own_domain {
   static unsigned number(const rwlock& lock) noexcept { return lock.domain; }
 };
 
-// A reader-writer lock; see shared_mutex.hpp for what it promises and what it costs.
+// A reader-writer lock. shared_mutex.hpp documents its guarantees and costs.
 template <class Membership>
 class basic_shared_mutex {
  public:
@@ -25,8 +25,8 @@ class basic_shared_mutex {
   // Blocks until the calling thread holds the lock alone.
   void lock() noexcept { lock_exclusive(core_, core_.own_rules()); }
 
-  // Takes the lock alone if nobody holds it; does not wait for anybody but a writer or reader that
-  // is just about to know whether it has the lock.
+  // Takes the lock alone if no thread holds it. Does not block; it only spins while another
+  // thread's claim is undecided, which takes a bounded time.
   [[nodiscard]] bool try_lock() noexcept {
     return lock_exclusive(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
@@ -44,7 +44,7 @@ class basic_shared_mutex {
     }
   }
 
-  // Shares the lock if no writer holds it and none is preferred.
+  // Shares the lock if no writer holds it and no waiting writer is preferred.
   [[nodiscard]] bool try_lock_shared() noexcept {
     return try_lock_shared_fast() ||
            lock_shared_slow(core_, at_once(core_.own_rules())) == outcome::acquired;
@@ -62,17 +62,17 @@ class basic_shared_mutex {
   // Precondition of both: the calling thread holds the lock shared, once, and took it itself. True:
   // it now holds it alone, instead; nobody wrote in between. False: it holds it shared as before.
   //
-  // upgrade() waits until all other readers have left, ahead of every writer that waits, and, but
-  // under reader preference, keeps new readers out meanwhile. It is false at once when another
-  // thread is upgrading: each would wait for the other's hold, so the second has to release its own
-  // and start again with lock(). Also false when the caller holds the lock more than once. Cost:
-  // about that of a write lock; without other readers one compare-and-swap, or, where the lock is
-  // biased, one consensus.
+  // upgrade() waits until all other readers have left, ahead of every waiting writer; except under
+  // reader preference it keeps new readers out meanwhile. False at once if another thread is
+  // upgrading: each would wait for the other's hold, so the second has to release its own and start
+  // again with lock(). Also false if the caller holds the lock more than once. Cost: about that of
+  // a write lock; without other readers one compare-and-swap, or one consensus if the lock is
+  // biased.
   [[nodiscard]] bool upgrade() noexcept {
     return readmost::detail::upgrade(core_, core_.own_rules()) == outcome::acquired;
   }
 
-  // The same without waiting: false as well when other readers are inside.
+  // The same without waiting: false also if other readers are inside.
   [[nodiscard]] bool try_upgrade() noexcept {
     return readmost::detail::upgrade(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
@@ -87,8 +87,7 @@ class basic_shared_mutex {
   ~basic_shared_mutex() = default;
 
   bool try_lock_shared_fast() noexcept {
-    return try_lock_shared_passive(core_, me()) ||
-           try_lock_shared_active(core_, me(), mine(), core_.own_rules());
+    return readmost::detail::try_lock_shared_fast(core_, me(), mine(), own_rules());
   }
 
   rwlock core_;
@@ -96,17 +95,17 @@ class basic_shared_mutex {
  private:
   thread_record& me() const noexcept { return my_record(Membership::number(core_)); }
   const domain& mine() const noexcept { return domains[Membership::number(core_)]; }
+  auto own_rules() const noexcept {
+    return [this] { return core_.own_rules(); };
+  }
 
-  // Out of line, so that the passive path has nothing to save.
+  // Out of line, as read_lock.hpp says.
   [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
-    if (attempt == passive_attempt::published) retract_published(core_);
-    if (try_lock_shared_active(core_, me(), mine(), core_.own_rules())) return;
+    if (lock_shared_after(attempt, core_, me(), mine(), own_rules())) return;
     while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
   }
 
-  [[gnu::noinline]] void unlock_shared_otherwise() noexcept {
-    if (!try_unlock_shared_active(core_, me())) unlock_shared_slow(core_);
-  }
+  [[gnu::noinline]] void unlock_shared_otherwise() noexcept { unlock_shared_after(core_, me()); }
 };
 
 }  // namespace readmost::detail

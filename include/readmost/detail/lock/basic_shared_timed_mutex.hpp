@@ -7,8 +7,8 @@
 
 namespace readmost::detail {
 
-// A deadline of the kernel for a point in time of a clock of the standard library. Points before
-// the epoch or beyond what a timespec holds are moved to its ends.
+// The kernel's form of a point in time of a standard clock. Clamps points before the epoch or
+// beyond the range of a timespec.
 template <class Duration>
 platform::deadline kernel_deadline(clockid_t clock, Duration since_epoch) noexcept {
   using std::chrono::duration;
@@ -21,7 +21,7 @@ platform::deadline kernel_deadline(clockid_t clock, Duration since_epoch) noexce
     return {clock, {furthest, 0}};
   }
   const auto whole = std::chrono::floor<seconds>(since_epoch);
-  // Rounded up: to wait a little too long is allowed, to give up early is not.
+  // Rounded up: a wait may be a little too long, but not too short.
   const auto rest = std::chrono::ceil<nanoseconds>(since_epoch - whole);
   const auto carried = rest.count() / 1'000'000'000;
   return {clock,
@@ -29,10 +29,10 @@ platform::deadline kernel_deadline(clockid_t clock, Duration since_epoch) noexce
            static_cast<long>(rest.count() % 1'000'000'000)}};
 }
 
-// Adds to basic_shared_mutex what waits until a deadline. Each of these takes a lock that is to be
-// had even if the deadline has passed, otherwise returns false at the deadline, never before it.
-// std::chrono::system_clock follows changes of the wall clock while it waits; any clock that is
-// neither that nor steady_clock is asked again at the end of each wait.
+// Adds the members with a deadline to basic_shared_mutex. Each takes a lock that is available even
+// if the deadline has passed; otherwise it returns false at the deadline, never before it. Waits by
+// std::chrono::system_clock follow changes of the wall clock; any clock other than that and
+// steady_clock is read again at the end of each wait.
 template <class Membership>
 class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
   using base = basic_shared_mutex<Membership>;
@@ -58,7 +58,7 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     return this->try_lock_shared_fast() || shares_until(end);
   }
 
-  // As upgrade(); at the deadline it gives up, and the hold is shared as before.
+  // As upgrade(), but gives up at the deadline; the hold is then shared as before.
   template <class Rep, class Period>
   [[nodiscard]] bool try_upgrade_for(const std::chrono::duration<Rep, Period>& wait) noexcept {
     return try_upgrade_until(from_now(wait));
@@ -90,8 +90,8 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     return now + std::chrono::ceil<steady::duration>(wait);
   }
 
-  // By a clock of the program's own; never negative. The ends of its time may be further apart than
-  // its unit can count, and only floating point tells.
+  // The time left by a clock of the program; never negative. The difference of two of its time
+  // points may overflow its unit, which only floating point can tell.
   template <class Clock, class Duration>
   static auto time_left(const std::chrono::time_point<Clock, Duration>& end) noexcept {
     using left = decltype(end - Clock::now());

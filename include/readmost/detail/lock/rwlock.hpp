@@ -1,34 +1,56 @@
-// The lock itself, below the std, C and pthread surfaces: its word, the passive and active fast
-// paths, and the names of the slow ones (src/lock/rwlock.cpp).
+// The lock itself, below the C++, C and pthread surfaces: its 16 bytes, the passive and active fast
+// paths, and the declarations of the slow ones (src/lock/readers.cpp, writers.cpp, holds.cpp).
 //
-// A read hold is in one of two places: in a slot of the reader's own record (passive: published by
-// a plain store, possible while the lock is biased), or in the count of the lock word (active: an
-// ordinary reader-writer lock). A writer first takes the bias away, reaches consensus with the
-// domain, and then sees every passive hold there is. (FCP 4.1; BRAVO 3)
+// A read hold is in one of two places. A passive hold is in a slot of the reader's own record,
+// where a plain store publishes it; that is possible while the lock is biased. An active hold is
+// counted in the lock's state, as in an ordinary reader-writer lock. A writer first takes the bias
+// away, then reaches consensus with the domain, and then sees every passive hold there is.
+// (FCP 4.1; BRAVO 3)
+//
+// States, and who may enter:
+//   biased             readers passively, or actively when they are out of slots; a writer claims
+//                      the lock first
+//   neither            readers actively; a writer by one compare-and-swap if there is no reader
+//   writing, no grant  a writer has claimed the lock and finds out who is inside; everybody else
+//                      waits for a bounded time, until it has the lock or backs out
+//   writing, grant     the writer is inside
+//   draining           a writer found passive readers inside and backed out; a writer claims the
+//   lock
+//                      first and looks into the slots, but needs no consensus
+// Under writer preference a waiting writer is counted in waiting_writers, which keeps the bias and
+// new readers away. Under reader preference it leaves no trace but writers_parked: readers come in,
+// also passively, so a reader inside may wait for another that is still to come (BRAVO's Listing 1
+// hangs there), and a writer that sleeps or is off its CPU slows nobody down. Phase-fair is writer
+// preference that counts waiting readers too: a writer that leaves gives them their turn, in which
+// writers stay out until the last of these readers is in. A reader that starves under writer
+// preference takes such a turn. A reader that upgrades is one more waiting writer, the only one
+// with `upgrading`; it goes ahead of the others because its own read hold keeps them out.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/statistics/lock_statistics_on.hpp>
 #include <readmost/detail/threads/domain.hpp>
 #include <readmost/preference.hpp>
+#include <type_traits>
 
 namespace readmost::detail {
 
-// How one operation is to behave. Two registers: passed by value.
+// How one operation behaves. Fits two registers, so it is passed by value.
 struct rules {
   preference prefers = preference::writer;
   // A read lock by a thread that holds the lock already passes waiting writers.
   bool recursive = true;
-  // Find out before the first bias whether another process can reach the lock's memory.
+  // Ask the kernel before the first bias whether another process can reach the lock's memory.
   bool check_mapping = false;
   // Fail rather than wait.
   bool try_only = false;
-  // Until when to wait; for ever when null.
+  // Wait no longer than this; for ever if null.
   const platform::deadline* until = nullptr;
 };
 
 static_assert(sizeof(rules) == 16);
 
-// The same without waiting, and until a point in time.
+// The same rules without waiting, and with a deadline.
 constexpr rules at_once(rules how) noexcept {
   how.try_only = true;
   return how;
@@ -40,25 +62,25 @@ constexpr rules before(rules how, const platform::deadline& until) noexcept {
 
 enum class outcome {
   acquired,
-  busy,       // try_only; upgrade: somebody else is ahead
-  timed_out,  // until
-  overflow,   // more read holds than a lock can count
+  busy,       // under try_only; upgrade: another thread upgrades
+  timed_out,  // the deadline has passed
+  overflow,   // the lock cannot count one more read hold
 };
 
 struct rwlock {
   // --- bits of `state` -------------------------------------------------------------------------
   static constexpr std::uint64_t biased = 1;    // passive readers may enter
-  static constexpr std::uint64_t writing = 2;   // a writer is inside, or finding out if it may
+  static constexpr std::uint64_t writing = 2;   // a writer is inside, or has claimed the lock
   static constexpr std::uint64_t draining = 4;  // not biased, but passive holds may remain
   static constexpr std::uint64_t readers_parked = 8;
   static constexpr std::uint64_t writers_parked = 16;
-  // Readers pass waiting writers, until all of waiting_readers are in.
+  // Readers pass waiting writers until all of waiting_readers are inside.
   static constexpr std::uint64_t readers_turn = 32;
   static constexpr std::uint64_t upgrading = 64;  // a reader waits to be the only one
   static constexpr std::uint64_t upgrader_parked = 128;
-  static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 23: writers that wait
+  static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 23: waiting writers
   static constexpr std::uint64_t waiting_writers = 0xFFFFU * one_writer;
-  // Bits 24 to 39: readers that wait and are to have a turn.
+  // Bits 24 to 39: waiting readers that will get a turn.
   static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t waiting_readers = 0xFFFFU * one_waiting_reader;
   static constexpr unsigned readers_shift = 40;  // 40 to 63: active holds
@@ -66,13 +88,13 @@ struct rwlock {
   static constexpr std::int64_t max_readers = (1 << 23) - 1;
   static_assert(sizeof(std::uint64_t) == 8);
 
-  // Active read holds. Negative after somebody released a hold that is recorded as passive in
-  // another thread's slot ("a debt"): active and passive holds together are always right.
+  // Active read holds. Negative after a thread released the passive hold of another ("a debt"): the
+  // sum of active and passive holds is always right.
   static constexpr std::int64_t readers(std::uint64_t state) noexcept {
     return static_cast<std::int64_t>(state) >> readers_shift;
   }
 
-  // The state when somebody who was counted as waiting waits no more.
+  // The state without a waiter that was counted in it.
   static constexpr std::uint64_t without_waiter(std::uint64_t state, waits_as as) noexcept {
     switch (as) {
       case waits_as::writer:
@@ -89,17 +111,17 @@ struct rwlock {
     return state;
   }
 
-  // --- `grant`: whether the claim of a writer is decided; not_granted whenever the lock is biased
-  // or draining ---
+  // --- `grant`: whether a writer's claim is decided; not_granted while the lock is biased or
+  // draining ---
   static constexpr std::uint8_t not_granted = 0;
   static constexpr std::uint8_t granted = 1;
   static constexpr std::uint8_t granted_by_revocation = 2;
 
   // --- bits of `traits` --------------------------------------------------------------------------
   static constexpr std::uint8_t met = 1;             // counted in the statistics
-  static constexpr std::uint8_t private_memory = 2;  // checked: no other process can reach it
+  static constexpr std::uint8_t private_memory = 2;  // the kernel says: no other process reaches it
   static constexpr std::uint8_t never_biased = 4;
-  // The preference, for surfaces that have nowhere else to keep it.
+  // The preference, for surfaces that keep it here.
   static constexpr std::uint8_t reader_preference = 8;
   static constexpr std::uint8_t phase_fair_preference = 16;
 
@@ -109,7 +131,7 @@ struct rwlock {
                                                : std::uint8_t{0};
   }
 
-  // How this lock is used by surfaces that keep the preference in it.
+  // The rules of surfaces that keep the preference in the lock.
   rules own_rules() const noexcept {
     const std::uint8_t kept = traits.load(platform::relaxed);
     rules how;
@@ -119,9 +141,9 @@ struct rwlock {
   }
 
   platform::atomic<std::uint64_t> state{0};
-  // What bias would have brought and cost of late, in nanoseconds: see bias.hpp. A hint.
+  // Nanoseconds that bias saves, or would save, less what it costs: see bias.hpp. A hint.
   platform::atomic<std::int16_t> balance{0};
-  // Number of the domain; never changes.
+  // The domain's number; never changes.
   std::uint8_t domain{0};
   std::uint8_t unused{0};
   platform::atomic<std::uint8_t> grant{not_granted};
@@ -139,32 +161,27 @@ bool unlock_shared_slow(rwlock& lock) noexcept;
 outcome lock_exclusive(rwlock& lock, rules how) noexcept;
 void unlock_exclusive(rwlock& lock, rules how) noexcept;
 
-// Makes the caller's only read hold a write hold, ahead of all writers that wait. Busy, and the
-// hold as it was, when another thread is upgrading already, when the caller holds the lock more
-// than once, or with try_only when other readers are inside. (FCP 7.2)
+// Makes the caller's only read hold a write hold, ahead of all waiting writers. Busy, and the hold
+// as it was, if another thread is upgrading already, if the caller holds the lock more than once,
+// or, with try_only, if other readers are inside. (FCP 7.2)
 outcome upgrade(rwlock& lock, rules how) noexcept;
 
 // Makes the caller's write hold a read hold; no writer gets in between.
 void downgrade(rwlock& lock, rules how) noexcept;
 
-// Forgets passive holds that nobody will release any more, for instance because another thread did
-// it on behalf of the holder. To be called before a lock's memory is put to another use.
-void settle_before_reuse(rwlock& lock) noexcept;
+// Forgets passive holds that their threads will not release, for instance because another thread
+// did it on their behalf. To be called before a lock's memory is put to another use.
+void forget_holds_before_reuse(rwlock& lock) noexcept;
 
 // --- Passive fast paths --------------------------------------------------------------------------
-
-// Whether there are statistics per lock (src/statistics/lock_statistics.hpp). The slow paths keep
-// them, and see to it that a slot's reads are its lock's.
-extern platform::atomic<bool> lock_statistics_on_;
-inline bool lock_statistics_on() noexcept {
-  return lock_statistics_on_.load(platform::relaxed);
-}
 
 inline std::uintptr_t address(const rwlock& lock) noexcept {
   return reinterpret_cast<std::uintptr_t>(&lock);
 }
 
-// What a slot says while the caller holds the lock, and afterwards.
+// The content of a slot while its owner holds the lock, and afterwards. A released slot keeps the
+// lock's address, tagged `held_free`, so the next read lock sees at no extra cost whether the slot
+// changes hands.
 inline std::uintptr_t held_passively(const rwlock& lock) noexcept {
   return address(lock);
 }
@@ -186,32 +203,34 @@ enum class passive_attempt {
   published,    // too late: retract_published() has to follow
 };
 
-// Takes back what lock_shared_passively() has published, which a writer may have taken for a hold.
+// Takes back the hold that lock_shared_passively() has published too late. A writer may have taken
+// it for a hold.
 [[gnu::noinline]] void retract_published(const rwlock& lock) noexcept;
 
-// Publishes a passive hold of `lock` in `slot`, then decides: false when it came too late.
+// Publishes a passive hold of `lock` in `slot`, then looks whether it came in time.
 inline bool publish_and_look(const rwlock& lock, const thread_record& me,
                              platform::atomic<std::uintptr_t>& slot) noexcept {
-  if (yields_before_publishing()) platform::yield();
-  // (A) Publish first, decide afterwards. Pairs with (K) in rwlock.cpp, where the writer takes the
+  // (A) Publish first, look afterwards. Pairs with (K) in writers.cpp, where the writer takes the
   // bias away first and looks into the slots afterwards. Release, so that a writer whose (L) reads
   // this instead of the (D) before it is behind that section too.
   slot.store(held_passively(lock), at(letter::A, platform::release));
-  // (B) Light fence: (A) before (C). Made a full one by the heavy fence (H) in consensus.cpp, by
-  // the report (E1, E2) or by coming online (F), whichever the round relied on.
+  // (B) Light fence: (A) before (C). The heavy fence (H) in consensus.cpp, a report (E1, E2) or
+  // coming online (F) makes it a full one, whichever the round relies on.
   platform::light_fence(letter::B);
-  // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible.
-  // The mode is read after (A) as well: a record is taken dormant with a heavy fence, and a reader
-  // that published after that fence must find out here, or a later round would not wait for it.
-  const bool open =
-      (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0 || publishes_late();
-  const bool online = is_online(me) || publishes_late() ||
-                      is_mutant(mutant::online_without_fence) ||
+  // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible. The mode
+  // is read after (A) as well. A round makes a record dormant with a heavy fence; a reader that
+  // published after that fence has to notice it here, because later rounds do not wait for it.
+  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0;
+  const bool online = is_online(me) || is_mutant(mutant::online_without_fence) ||
                       is_mutant(mutant::mode_not_rechecked);
   return open && online;
 }
 
-// Read-locks passively if that is possible at once. No atomic read-modify-write, no fence, no store
+#if defined(READMOST_FAULTS)
+#include <mutants/passive_readers.hpp>
+#endif
+
+// Read-locks passively if that is possible at once: no atomic read-modify-write, no fence, no store
 // to a line that another thread writes. `me`: the caller's record in the lock's domain.
 inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
@@ -220,28 +239,31 @@ inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) no
       (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
     return passive_attempt::unavailable;
   }
-  if (!publish_and_look(lock, me, slot)) [[unlikely]]
+  if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot),
+                        look_and_publish(lock, me, slot))) [[unlikely]] {
     return passive_attempt::published;
+  }
   count_own(me.reads[home]);
   return passive_attempt::acquired;
 }
 
-// The same for those who do not mind a call where the attempt fails.
+// The same, and takes a hold back that was published too late.
 inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
   const passive_attempt attempt = lock_shared_passively(lock, me);
   if (attempt == passive_attempt::published) retract_published(lock);
   return attempt == passive_attempt::acquired;
 }
 
-// Clears a slot of the caller that holds `lock` passively, and reports if a round has asked.
-// Touches no memory of the lock: once the slot is clear another thread may lock, unlock and free
+// Clears a slot of the caller that holds `lock` passively, and reports if a round asks for it.
+// Touches no memory of the lock: once the slot is clear, another thread may lock, unlock and free
 // it.
 inline void release_passive_hold(const rwlock& lock, thread_record& me, const domain& d,
                                  platform::atomic<std::uintptr_t>& slot) noexcept {
-  // (D) Pairs with (L) in consensus.cpp: who sees the slot clear sees all that the reader did.
+  // (D) Pairs with (L) in consensus.cpp: a writer that sees the slot clear sees all that the reader
+  // did.
   slot.store(held_before(lock), at(letter::D, platform::release));
-  // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep over the hold
-  // makes it a full one, by (O3) in consensus.cpp.
+  // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep until the
+  // hold is released makes it a full one, by (O3) in consensus.cpp.
   platform::light_fence(letter::D1);
   if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) [[unlikely]] {
     report_after_unlock(me);
@@ -270,12 +292,13 @@ enum class active_attempt {
   unavailable,
 };
 
-// Once in so many active reads: settles the account (src/lock/bias.hpp) for all of them, and gives
-// the lock its bias if that has been earned. The caller holds the lock for reading.
+// Once in active_reads_per_account reads: credits the account (src/lock/bias.hpp) for all of them
+// and biases the lock if that is earned. The caller holds the lock for reading.
 [[gnu::noinline]] void settle_account(rwlock& lock, rules how) noexcept;
 
-// Read-locks actively if nothing is in the way: one compare-and-swap. Also unavailable for locks
-// that the slow path has not met yet. `me`: the caller's record in `d`, the lock's domain.
+// Read-locks actively, by one compare-and-swap, if nothing is in the way. Unavailable also for
+// locks that have not been through a slow path yet. `me`: the caller's record in `d`, the lock's
+// domain.
 [[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock, thread_record& me,
                                                                   const domain& d) noexcept {
   const std::size_t home = home_slot(&lock);
@@ -283,7 +306,7 @@ enum class active_attempt {
   std::uint64_t state = lock.state.load(platform::relaxed);
   const std::uint64_t reads = me.active_reads[home].load(platform::relaxed) + 1;
   constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
-  // (J1) Pairs with (M). No store before it, which the read-modify-write would have to wait for.
+  // (J1) Pairs with (M). There is no store before it, which the read-modify-write would wait for.
   if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
       !is_at_hand(slot.load(platform::relaxed), lock) ||
       (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
@@ -299,15 +322,23 @@ enum class active_attempt {
                                                : active_attempt::acquired;
 }
 
-// The same for those who do not mind a call where the account is due.
-inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain& d,
-                                   rules how) noexcept {
+// The same, and settles the account where that is due. `how`: rules, or a function that returns
+// them, which is called only then.
+template <class How = rules>
+[[gnu::always_inline]] inline bool try_lock_shared_active(rwlock& lock, thread_record& me,
+                                                          const domain& d, How how) noexcept {
   const active_attempt attempt = lock_shared_actively(lock, me, d);
-  if (attempt == active_attempt::account_due) settle_account(lock, how);
+  if (attempt == active_attempt::account_due) {
+    if constexpr (std::is_invocable_v<How>) {
+      settle_account(lock, how());
+    } else {
+      settle_account(lock, how);
+    }
+  }
   return attempt != active_attempt::unavailable;
 }
 
-// Releases the caller's active hold if it is noted in its home slot and nobody is to be woken.
+// Releases the caller's active hold if it is noted in its home slot and nobody needs to be woken.
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
   auto& slot = me.held[home_slot(&lock)];
@@ -316,7 +347,7 @@ inline bool try_lock_shared_active(rwlock& lock, thread_record& me, const domain
     return false;
   }
   std::uint64_t state = lock.state.load(platform::relaxed);
-  // (P1) Release as (P) in rwlock.cpp.
+  // (P1) Release as (P) in holds.cpp.
   if (rwlock::readers(state) <= 0 ||
       (state & (rwlock::writers_parked | rwlock::upgrader_parked)) != 0 ||
       !lock.state.compare_exchange_strong(state, state - rwlock::one_reader,

@@ -1,11 +1,11 @@
 // Every memory order stronger than relaxed and every fence of the lock, of consensus and of RCU has
 // a letter, by which the source, docs/memory-ordering.md and the model checker name it. Statistics
-// have none: they decide nothing. This list is the only one: the table in the documentation is made
-// from it.
+// have none, because nothing depends on them. The tables of the documentation are generated from
+// this list.
 //
-// A digit tells the members of a family apart: one action that takes several steps, or the same
-// action elsewhere. A letter may stand at several places only where these do the same to the same
-// variable. There is no I, nor X, which is the macro's.
+// A digit distinguishes the members of a family: the steps of one action, or the same action in
+// several places. One letter stands in several places only if they do the same to the same
+// variable. There is no I, and no X, which names the macro.
 #pragma once
 
 // X(letter, "function: what it is", "its partners on the other side")
@@ -41,7 +41,7 @@
     "begin_round: full fence, K before the version is raised and before the loads of index "     \
     "and modes",                                                                                 \
     "E1, F, F1, G6, HP3")                                                                        \
-  X(K2, "claim: acquire load of the state, active readers after slots", "P, P1")                 \
+  X(K2, "find_read_holds: acquire load of the state, active readers after slots", "P, P1")       \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
   X(L, "passive_holds: acquire load of a slot", "D, A, D2, U3, Z1")                              \
@@ -50,9 +50,10 @@
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
   /* Others enter. */                                                                            \
   X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
-  X(J2, "lock_shared_slow: acquire compare-and-swap, one reader more", "M, M1")                  \
+  X(J2, "reader::enter: acquire compare-and-swap, one reader more", "M, M1")                     \
   X(J3, "lock_exclusive: acquire compare-and-swap of a lock that is free", "M, M1, P, P1")       \
-  X(J4, "acquire: acquire compare-and-swap of a writer that need not claim", "M, M1, P, P1")     \
+  X(J4, "candidate::acquire: acquire compare-and-swap of a writer that need not claim",          \
+    "M, M1, P, P1")                                                                              \
   /* Others leave, or open the door. */                                                          \
   X(M, "stop_writing: release compare-and-swap, `writing` gone",                                 \
     "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                           \
@@ -84,16 +85,16 @@
     "the heavy fence of whoever reads it")                                                       \
   X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
   /* A round takes an idle record out of the index. */                                           \
-  X(T1, "retire_if_idle: acquire compare-and-swap, dormant to retiring", "Q; H")                 \
-  X(T2, "retire_if_idle: acquire load of a slot", "D")                                           \
-  X(T5, "retire_if_idle: acquire load of the section", "G2, G10")                                \
-  X(T3, "retire_if_idle: release read-modify-write, out of the index", "R8")                     \
-  X(T4, "retire_if_idle: release store of the mode, after T3",                                   \
+  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H")                \
+  X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
+  X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
+  X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \
+  X(T4, "unlist_if_idle: release store of the mode, after T3",                                   \
     "L1, L3, T1, when they read this instead of the Q before it; the thread that enters the "    \
     "index")                                                                                     \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
   X(G1,                                                                                          \
-    "enter_section: light fence, the section before the load of the own mode and of all "        \
+    "publish_section: light fence, the section before the load of the own mode and of all "      \
     "that is read inside",                                                                       \
     "whatever makes it a full one: H, E1 and E2, F or F1")                                       \
   X(G2, "leave_section: release store of the section", "G4, T5")                                 \
@@ -122,7 +123,7 @@
   X(Y2, "append_oldest_first: acquire exchange, the queue taken", "Y1")                          \
   X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                             \
   X(Y4, "stop_executing: release exchange", "Y3")                                                \
-  X(Y5, "collect: acquire exchange of the marks of queues", "Y6")                                \
+  X(Y5, "append_queues: acquire exchange of the marks of queues", "Y6")                          \
   X(Y6, "schedule_as: release read-modify-write, the queue is marked", "Y5")                     \
   X(Y7, "tell_reclaimed: full fence, the number before the look for throttled threads",          \
     "the futex call in throttle")                                                                \
@@ -147,7 +148,7 @@
     "load of the source",                                                                        \
     "K1")                                                                                        \
   X(HP4, "unpublish: release store that clears the slot", "HP7")                                 \
-  X(HP5, "try_protect: acquire load of the source", "whoever put the object there")              \
+  X(HP5, "protect_and_load: acquire load of the source", "whoever put the object there")         \
   X(HP6, "make_protected_visible: acquire load of `seen`", "E2")                                 \
   X(HP7, "for_each_protected: acquire load of a slot", "HP4, HP1")                               \
   X(HP8, "for_each_protected: acquire load of which slots are taken", "HP10")                    \
@@ -190,8 +191,8 @@
     "counted",                                                                                   \
     "L")                                                                                         \
   /* Those who wait. */                                                                          \
-  X(V3, "lock_shared_slow: acquire load of the state", "M, M2, M3")                              \
-  X(V4, "acquire: acquire load of the state", "M, M2, M3")
+  X(V3, "reader::acquire: acquire load of the state", "M, M2, M3")                               \
+  X(V4, "candidate::acquire: acquire load of the state", "M, M2, M3")
 
 namespace readmost::detail {
 

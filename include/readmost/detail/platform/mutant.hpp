@@ -1,6 +1,9 @@
-// Deliberate defects, to prove that the tests can fail: one per build (-DREADMOST_MUTANT=name), or
-// chosen at run time in a build for the model checker (-DREADMOST_CHECKED). Without either every
-// question below is answered `false` at compile time.
+// Mutants: deliberate defects, which prove that the tests and the checker can fail. The shipped
+// library has none of them: every question below is answered `false` at compile time. A build with
+// READMOST_FAULTS, for tests and the checker, has all of them and chooses one at run time.
+//
+// A defect of one expression asks is_mutant() in place. One that reorders statements or needs more
+// of them is a second definition of a small function, in tests/mutants/; READMOST_VARIANT picks it.
 #pragma once
 
 // X(name, "what is wrong")
@@ -84,47 +87,27 @@ enum class mutant {
 #undef READMOST_MUTANT_NAME
 };
 
-#if defined(READMOST_CHECKED)
+#if defined(READMOST_FAULTS)
 
 inline mutant chosen_mutant = mutant::none;
+// In native tests: a mutant that widens the window in which the chosen one shows.
+inline mutant widening_mutant = mutant::none;
 
 inline bool is_mutant(mutant defect) noexcept {
-  return chosen_mutant == defect;
+  return chosen_mutant == defect || widening_mutant == defect;
 }
 
-inline bool publishes_late() noexcept {
-  return is_mutant(mutant::check_before_publish);
-}
+// `shipped`, or `mutated` in a run with that mutant: two expressions of one type.
+#define READMOST_VARIANT(name, shipped, mutated) \
+  (::readmost::detail::is_mutant(::readmost::detail::mutant::name) ? (mutated) : (shipped))
 
-// The checker finds a window however narrow it is.
-constexpr bool yields_before_publishing() noexcept {
+#else
+
+[[gnu::always_inline]] constexpr bool is_mutant(mutant) noexcept {
   return false;
 }
 
-#else
-
-#if defined(READMOST_MUTANT)
-inline constexpr mutant built_mutant = mutant::READMOST_MUTANT;
-#else
-inline constexpr mutant built_mutant = mutant::none;
-#endif
-
-// Inlined in any build: the sources of one program may differ in the answer.
-[[gnu::always_inline]] constexpr bool is_mutant(mutant defect) noexcept {
-  return built_mutant == defect;
-}
-
-// Defects that let a reader decide on what it saw before its hold was visible. On TSO a store may
-// stay in the store buffer for as long as no fence drains it, but in practice it is gone within
-// nanoseconds; so the readers of these mutants publish late, and the window is wide enough to hit.
-constexpr bool publishes_late() noexcept {
-  return is_mutant(mutant::no_membarrier) || is_mutant(mutant::check_before_publish) ||
-         is_mutant(mutant::skip_consensus) || is_mutant(mutant::online_without_fence);
-}
-
-constexpr bool yields_before_publishing() noexcept {
-  return publishes_late();
-}
+#define READMOST_VARIANT(name, shipped, mutated) (shipped)
 
 #endif
 

@@ -1,8 +1,6 @@
-// The seam to the machine: atomics, fences, membarrier, futex, clock, thread identity, thread exit
-// and fork. No other file of the library names std::atomic or makes a system call, so the same
-// algorithm source can be compiled against another implementation of this header.
-//
-// Functions here never change errno.
+// The seam to the machine: atomics, fences, membarrier, futex, clock, threads, fork, memory. The
+// rest of the library uses atomics and system calls through this header only, so the checker
+// compiles the same sources against its own implementation. No function here changes errno.
 #pragma once
 
 #include <atomic>
@@ -37,8 +35,8 @@ inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
   return order;
 }
 
-// Plain data that several threads may reach in turn; the checker sees to it that they do not reach
-// it at once.
+// Plain data that several threads access one after the other; the checker finds concurrent
+// accesses.
 template <class T>
 using variable = T;
 
@@ -50,15 +48,15 @@ inline constexpr std::size_t cache_line = 64;
 
 // --- Fences ------------------------------------------------------------------------------------
 
-// Each with its letter. Those without one are for who measures what a fence costs.
+// Each has a letter. The overloads without one serve measurements of what a fence costs.
 
-// Against a signal handler of the same thread: keeps the compiler from reordering.
+// Keeps the compiler from reordering, with regard to a signal handler of the same thread.
 inline void signal_fence() noexcept {
   std::atomic_signal_fence(seq_cst);
 }
 
-// The reader's half of an asymmetric fence: keeps the compiler from reordering and costs nothing.
-// Whoever runs heavy_fence() makes every light_fence() of every thread a full one.
+// The reader's half of an asymmetric fence: keeps the compiler from reordering and costs nothing. A
+// heavy_fence() makes every light_fence() of every thread a full one.
 inline void light_fence() noexcept {
   std::atomic_signal_fence(seq_cst);
 }
@@ -81,7 +79,7 @@ inline void full_fence(letter) noexcept {
   full_fence();
 }
 
-// A full fence right after a read-modify-write, where x86 has had one already.
+// A full fence right after a read-modify-write, which on x86 is one already.
 inline void full_fence_after_rmw(letter) noexcept {
 #if defined(__x86_64__)
   light_fence();
@@ -90,19 +88,19 @@ inline void full_fence_after_rmw(letter) noexcept {
 #endif
 }
 
-// Asks the kernel for expedited private membarriers in this process. False where there are none
-// (old kernel, seccomp): then heavy_fence() must not be relied on. Also called in a fork's child.
+// Registers the process for expedited private membarriers. False if the kernel has none (old
+// kernel, seccomp): then heavy_fence() must not be relied on. To be called again in a fork's child.
 bool enable_heavy_fence() noexcept;
 
-// The writer's half: every thread of the process has executed a full fence between the call and
-// the return (membarrier(2), PRIVATE_EXPEDITED). Cost: about 0.1 us when no other CPU runs this
-// process, about 2 us otherwise. False when the kernel refused, and then nothing is ordered.
+// The writer's half: between the call and the return every thread of the process executes a full
+// fence (membarrier(2), PRIVATE_EXPEDITED). Cost: about 0.1 us if no other CPU runs this process,
+// about 2 us otherwise. False if the kernel refused; then nothing is ordered.
 bool heavy_fence() noexcept;
 bool heavy_fence(letter) noexcept;
 
 // --- Waiting -----------------------------------------------------------------------------------
 
-// One turn of a spin loop.
+// One iteration of a spin loop.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -111,13 +109,13 @@ inline void relax() noexcept {
 #endif
 }
 
-// How many turns a spin may take that has another way to go on. Under the checker one: what a spin
-// does in many turns it can do in one.
+// How many iterations a bounded spin loop may take. Under the checker one, which reaches the same
+// states.
 constexpr std::uint32_t turns(std::uint32_t most) noexcept {
   return most;
 }
 
-// Lets another runnable thread have this CPU.
+// Gives the CPU to another runnable thread.
 void yield() noexcept;
 
 void sleep_for(std::uint64_t nanoseconds) noexcept;
@@ -148,17 +146,17 @@ inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept 
 
 enum class wake_reason { woken, timed_out };
 
-// Sleeps while *word == expected, until a futex_wake with a common bit in `mask`, a signal that is
-// passed over, or `until` (never when null). Also returns when the value differs or for no reason
-// at all, so the caller looks again.
+// Sleeps while *word == expected: until a futex_wake with a common bit in `mask`, until `until`
+// (null: for ever), or until a signal. It may also return without a reason, so the caller looks
+// again.
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until) noexcept;
 
-// Wakes up to `count` sleepers; returns how many. Never reads or writes *word, so the word may
-// have been freed by then (its address is at worst somebody else's futex, which tolerates it).
+// Wakes up to `count` sleepers; returns how many. Does not access *word, which may be freed by
+// then: at worst its address is another futex, whose users tolerate a spurious wake-up.
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;
 
-// Starts to fetch a cache line that will be written.
+// Starts to fetch a cache line for writing.
 inline void prefetch_for_write(const void* address) noexcept {
   __builtin_prefetch(address, 1);
 }
@@ -171,52 +169,52 @@ std::uint64_t now() noexcept;
 // CPUs that the calling thread may run on.
 unsigned usable_cpus() noexcept;
 
-// The CPU it ran on a moment ago; 0 where that is not to be known.
+// The CPU that it ran on a moment ago; 0 if unknown.
 unsigned current_cpu() noexcept;
 
 // --- Threads and processes ---------------------------------------------------------------------
 
-// Calls `on_exit` in every thread that called watch_thread_exit(), as late in its exit as the
-// system lets us: after C++ thread_local destructors, in the last round of pthread keys.
+// Calls `on_exit` in every thread that called watch_thread_exit(), as late in its exit as possible:
+// after C++ thread_local destructors, in the last round of pthread keys.
 void watch_thread_exit(void (*on_exit)()) noexcept;
 
-// Starts a detached thread of the library's own, in which no signal handler of the program runs.
-// False where no thread can be had.
+// Starts a detached thread in which no signal handler of the program runs. False if the system
+// refuses.
 bool start_thread(void (*body)(void*), void* argument) noexcept;
 
-// The kernel's number of the calling thread.
+// The calling thread's id in the kernel.
 std::int32_t thread_id() noexcept;
 
-// Calls `at_exit` when the process ends by exit(3) or by the return of main(). False when it will
-// not.
+// Calls `at_exit` when the process ends by exit(3) or by the return of main(). False if that cannot
+// be arranged.
 bool at_process_exit(void (*at_exit)()) noexcept;
 
-// Whether there are processes at all; the checker simulates none.
+// Whether a process can fork; the checker simulates no processes.
 inline constexpr bool forks = true;
 
-// At every fork(2) from now on: calls `before` and, in the parent, `in_parent`, each unless null,
-// and `in_child` in the child. Several may watch; in the child the first is called first.
+// At every fork(2) from now on: calls `before`, then in the parent `in_parent`, and in the child
+// `in_child`. `before` and `in_parent` may be null.
 void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
-// Zeroed memory in pages of its own, or null.
+// Maps zeroed pages; null if there is no memory.
 void* map_pages(std::size_t bytes) noexcept;
 
-// What the mapping that holds `address` is: memory that another process may write cannot be judged
-// by records of this process alone. Cost: 1 us (Linux 6.11) to 100 us (reads /proc/self/maps).
+// The kind of mapping that holds `address`: the records of this process do not tell what another
+// process does to shared memory. Cost: 1 us (Linux 6.11) to 100 us (reads /proc/self/maps).
 enum class mapping_kind { private_memory, shared_memory, unknown };
 mapping_kind kind_of_mapping(const void* address) noexcept;
 
 int process_id() noexcept;
 
-// The value of an environment variable, cut to `size` - 1 characters, or false. Works before the C
-// library has found its environment, when getenv() knows nothing yet. There is none in a program
-// that runs with more rights than who started it (AT_SECURE).
+// The value of an environment variable, cut to `size` - 1 characters; false without one. Works
+// before the C library has set up its environment, when getenv() finds nothing. A program that runs
+// with more rights than its caller (AT_SECURE) has none.
 bool environment(const char* name, char* value, std::size_t size) noexcept;
 
-// Appends to a file, or writes to stderr when `path` is null. False when it could not.
+// Appends to a file, or writes to stderr if `path` is null. False if that failed.
 bool write_text(const char* path, const char* text, std::size_t length) noexcept;
 
-// The content of a file, also of one in /proc, until given back. Null where it cannot be had.
+// The content of a file, also of one in /proc, until it is given back. Null if it cannot be read.
 struct file_content {
   const char* data;
   std::size_t size;
@@ -224,8 +222,8 @@ struct file_content {
 file_content content_of(const char* path) noexcept;
 void give_back(file_content content) noexcept;
 
-// Return addresses of the calling thread, innermost first; how many there are. Needs unwind tables,
-// which programs have unless they were built without.
+// Stores return addresses of the calling thread, innermost first; returns how many. Needs unwind
+// tables, which compilers emit unless told otherwise.
 std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept;
 
 }  // namespace readmost::detail::platform

@@ -33,12 +33,9 @@ bool is_in_section(unsigned domain) noexcept;
 
 // --- Fast paths ----------------------------------------------------------------------------------
 
-// Enters a read section, or nests in the one the thread is in. No atomic read-modify-write, no
-// fence, no store to a line that another thread writes. `me`: the caller's record in the domain.
-inline void enter_section(thread_record& me, unsigned domain) noexcept {
+// Publishes a section, then looks at the mode of its thread.
+inline void publish_section(thread_record& me, unsigned domain) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
-  const bool late = is_mutant(mutant::section_after_mode);
-  bool online = late && is_online(me);
   if (section == 0) [[likely]] {
     me.section.store(1, platform::relaxed);  // a constant: no wait for the load
   } else if (section < section_nesting) {
@@ -51,13 +48,21 @@ inline void enter_section(thread_record& me, unsigned domain) noexcept {
   // as with (B) in rwlock.hpp. Made a full one by the heavy fence (H) in consensus.cpp, by a report
   // (E1, E2) or by coming online (F), whichever the grace period relied on.
   platform::light_fence(letter::G1);
-  if (!late) {
-    online = is_online(me);
-  }
   // Also when it is nested: this may be a signal handler that interrupted the outer one just here.
-  if (!online) [[unlikely]] {
+  if (!is_online(me)) [[unlikely]] {
     confirm_section(me);
   }
+}
+
+#if defined(READMOST_FAULTS)
+#include <mutants/read_sections.hpp>
+#endif
+
+// Enters a read section, or nests in the one the thread is in. No atomic read-modify-write, no
+// fence, no store to a line that another thread writes. `me`: the caller's record in the domain.
+inline void enter_section(thread_record& me, unsigned domain) noexcept {
+  READMOST_VARIANT(section_after_mode, publish_section(me, domain),
+                   publish_section_after_look(me, domain));
 }
 
 // Leaves the section entered last. From the outermost one on, what was read inside may be

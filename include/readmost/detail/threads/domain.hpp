@@ -5,67 +5,68 @@
 
 namespace readmost::detail {
 
-// 64 records, made together, with an index of those that a round must visit.
+// 64 records and an index of those that a round has to visit.
 struct chunk {
   static constexpr std::size_t capacity = 64;
 
-  alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};  // not offline
-  platform::atomic<std::uint64_t> used{};                                   // belong to a thread
-  platform::atomic<std::uint64_t> retiring{};  // have retired what nobody has collected
-  // Have ever retired anything under hazard pointers.
+  // A bit for each record: those that are not offline (the index); that belong to a thread; that
+  // have retired objects which the reclaimer has not collected; that have ever retired objects
+  // under hazard pointers.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};
+  platform::atomic<std::uint64_t> used{};
+  platform::atomic<std::uint64_t> retiring{};
   platform::atomic<std::uint64_t> hazardous{};
   platform::atomic<chunk*> next{};
   platform::variable<unsigned> domain{};
   thread_record records[capacity]{};
 };
 
-// How far a grace period has come.
+// State of the grace period in progress; accessed only by its leader.
 struct grace_period_progress {
-  platform::variable<std::uint64_t> version{};  // to be reported; 0 when nobody was online
-  platform::variable<std::uint64_t> begun{};    // nanoseconds; 0: nobody has asked
-  // Reached: everybody has seen what the initiator wrote.
+  platform::variable<std::uint64_t> version{};  // to be reported; 0 if no other thread was online
+  platform::variable<std::uint64_t> begun{};    // nanoseconds; 0: not needed yet
+  // Whether every thread has seen what was unlinked.
   platform::variable<bool> consensus{};
-  // Of counted sections, as bits: those found empty since.
+  // The phases of counted sections that have been found empty since, as bits.
   platform::variable<std::uint32_t> empty_phases{};
 };
 
 struct domain {
-  // Even. Read by every passive read unlock, so nothing else lives on its line.
+  // Even. Every passive read unlock reads it, so nothing else shares its line.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
 
-  // Line 2: read by everybody who reports. Writers asleep until a passive reader leaves, and the
-  // word they sleep on.
+  // Line 2: read by every thread that reports. How many threads sleep until a passive reader
+  // leaves, and the word they sleep on.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> drain_sleepers{};
   platform::atomic<std::uint32_t> drain_epoch{};
 
-  // Line 3: rounds, for those who run them.
-  // What a round cost of late, in nanoseconds.
+  // Line 3: used by threads that run rounds.
+  // Nanoseconds that recent rounds took.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> round_cost{1000};
   platform::atomic<std::uint64_t> rounds_by_reports{};
   platform::atomic<std::uint64_t> rounds_by_membarrier{};
 
-  // Line 4: membership. Never empty once the domain is in use, never shrinks.
+  // Line 4: membership. The list is not empty once the domain is in use, and never shrinks.
   alignas(platform::cache_line) platform::atomic<chunk*> chunks{};
   platform::atomic<std::uint64_t> locks_met{};
 
-  // Line 5: grace periods of RCU (src/rcu/grace_period.cpp). How many are over, times
-  // `one_grace_period`, and flags.
+  // Line 5: grace periods of RCU (src/rcu/grace_period.cpp): how many are over, times
+  // `one_grace_period`, plus flags.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> grace_periods{};
-  // Of the one in progress; for who leads it.
   grace_period_progress progress{};
-  // Whom it waits for, and since when: for statistics.
+  // The thread it waits for, and since when, for statistics.
   platform::atomic<std::int32_t> waits_for{};
   platform::atomic<std::uint64_t> waits_since{};
-  // Of grace periods: those that needed a membarrier, and those that slept over a reader.
+  // Grace periods that needed a membarrier, and that slept until a reader left.
   platform::atomic<std::uint64_t> grace_periods_by_membarrier{};
   platform::atomic<std::uint64_t> grace_periods_asleep{};
 
-  // Line 6: read sections of threads that have no record to note them in, by phase.
+  // Line 6: read sections of threads without a usable record, by phase.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> counted_sections[2]{};
   platform::atomic<std::uint32_t> counting_phase{};
 };
 
-// The first is the process's: every lock is in it that was not made in another (lock_domain.hpp).
+// The first is the process's, for every lock that was not made in another domain (lock_domain.hpp).
 extern domain domains[max_domains];
 inline constexpr domain& default_domain = domains[0];
 
@@ -78,36 +79,38 @@ inline unsigned number_of(const domain& d) noexcept {
   return static_cast<unsigned>(&d - domains);
 }
 
-// The number of a domain that nobody uses, which becomes the caller's; 0, the process's, when none
-// is left or there is no memory for one.
+// Takes a free domain and returns its number; 0, the process's, if none is left or memory is short.
 unsigned take_domain() noexcept;
-// Precondition: `number` is from take_domain() and not 0, and nobody uses the domain any more.
+// Precondition: `number` is from take_domain() and not 0, and the domain is no longer in use.
 void give_back_domain(unsigned number) noexcept;
 
 // --- For the calling thread --------------------------------------------------------------------
 
-// Registers the calling thread in a domain if need be. Null when it is exiting, when a signal
-// interrupted its registration, or when there is no memory: it then locks actively.
+// Registers the calling thread in a domain, unless it is registered; returns its record. Null if
+// the thread is exiting, if a signal interrupted its registration, or if memory is short: the
+// thread then locks actively.
 thread_record* enlist(unsigned domain = 0) noexcept;
 
-// Makes the calling thread able to lock passively. False where that is not to be had now (no
-// membarrier, or a round is just taking the record out of the index). Ends in a full fence.
+// Makes the calling thread able to lock passively; ends in a full fence. False if it cannot be now:
+// without membarrier, or while a round takes the record out of the index.
 bool come_online(thread_record& me) noexcept;
 
-// For a section of RCU that is published already: brings the record into the index and the section
-// to the eyes of rounds, without coming online. False when a round is just taking the record out.
-// Ends in a full fence.
+// For a section of RCU that is published already: makes the record and the section visible to
+// rounds without coming online; ends in a full fence. False while a round takes the record out of
+// the index.
 bool stay_visible(thread_record& me) noexcept;
 
-// Says that the calling thread will not lock passively until it comes online again; rounds then
-// wait for no report of it. What it holds stays held and visible.
+// The calling thread will not lock passively until it comes online again, so rounds do not wait for
+// its report. It keeps what it holds, and that stays visible.
 void go_offline(thread_record& me) noexcept;
 
-// Tells rounds that the calling thread has seen the present version.
+// Reports a quiescent state: tells rounds that the calling thread has seen the present version, and
+// whether it holds anything.
 void report(thread_record& me) noexcept;
 
-// The same for a thread that has just opened its outermost read section and read nothing inside:
-// that section is newer than the present version, so no round that has begun need wait for it.
+// The same for a thread that has just entered its outermost read section and read nothing inside
+// yet. That section is newer than the present version, so no round that has begun needs to wait for
+// it.
 void report_new_section(thread_record& me) noexcept;
 
 // The domains in which the calling thread has a record, as bits.
@@ -121,11 +124,11 @@ void for_each_own_record(Visit visit) noexcept {
   }
 }
 
-// The same in every domain, where there is something to tell.
+// Reports in every domain whose version the calling thread has not reported yet.
 void report_where_asked() noexcept;
 
-// For threads that spin. Short for those that are in the process's domain only: what is done
-// between two looks at a lock tells on those who use it meanwhile.
+// For threads that spin. Short for a thread in the process's domain only, because a spin loop that
+// looks late delays the lock's next owner.
 inline void report_if_asked() noexcept {
   if (memberships != 1 ||
       default_domain.version.load(platform::relaxed) != my_record().seen.load(platform::relaxed)) {
@@ -133,54 +136,55 @@ inline void report_if_asked() noexcept {
   }
 }
 
-// In every domain: for threads that are about to sleep.
+// Goes offline in every domain: for threads that are about to sleep.
 inline void go_offline() noexcept {
   for_each_own_record([](thread_record& mine) { go_offline(mine); });
 }
 
-// After a read unlock that found a new version: reports, and wakes writers that sleep until a
-// passive reader leaves. Does nothing with `unregistered`.
+// After a read unlock that found a new version: reports, and wakes threads that sleep until a
+// passive reader leaves. Does nothing for `unregistered`.
 [[gnu::noinline, gnu::cold]] void report_after_unlock(thread_record& me) noexcept;
 
-// Takes care of fork(2) from now on; enlist() does it too. The earlier it is called, the more of
-// the program's own fork handlers find their locks as they know them in the child.
+// Handles fork(2) from now on; enlist() calls it too. The earlier it is called, the more of the
+// program's own fork handlers find their locks in order in the child.
 void watch_forks() noexcept;
 
 // --- For writers -------------------------------------------------------------------------------
 
-// Brings about that every thread of domain `d` has seen what the caller wrote before (with a
-// seq_cst read-modify-write): afterwards no passive read lock that missed it can still succeed, and
-// every one that succeeded before is visible in its thread's slots until it is released.
-// Bounded: a spin about as long as a membarrier takes, then one membarrier, which concurrent
-// callers share. `me`, the caller's record in the domain, may be null.
+// Makes every thread of domain `d` see what the caller wrote before, with a seq_cst
+// read-modify-write. Afterwards no passive read lock that missed it can succeed, and every one that
+// succeeded before is visible in its thread's slots until it is released. Cost: spins for about as
+// long as a membarrier takes, then at most one membarrier, which concurrent callers share. `me`,
+// the caller's record in the domain, may be null.
 enum class round_kind : std::uint8_t { none, reports, membarrier };
 struct round {
-  std::uint64_t version;  // 0 when nobody else was online and no round was needed
+  std::uint64_t version;  // 0 if no other thread was online, so that no round was needed
   round_kind kind;
-  std::uint64_t nanoseconds;  // what it took; 0 as above
+  std::uint64_t nanoseconds;  // how long the round took; 0 without one
 };
 round reach_consensus(domain& d, thread_record* me) noexcept;
 
-// The same in steps, for those who cannot wait. Begins a round: the version that everybody has to
-// report, or 0 when nobody else is online and none is needed.
+// The same in steps, for callers that cannot wait. Begins a round: returns the version that all
+// threads have to report, or 0 if no other thread is online and no round is needed.
 std::uint64_t begin_round(domain& d, const thread_record* me) noexcept;
-// Whether everybody has.
+// Whether all threads have reported it.
 bool has_been_reported(domain& d, const thread_record* me, std::uint64_t version) noexcept;
-// Waits for that, or not (`patient`), and covers the rest by a membarrier. Returns what it took.
+// Ends the round: waits for reports if `patient`, then runs a membarrier for the threads that have
+// not reported. Returns which of the two it took.
 round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool patient) noexcept;
 // How long a round waits for reports, in nanoseconds: as long as a membarrier took of late.
 std::uint64_t patience_for_reports() noexcept;
 
-// How many passive holds of `lock` there are. Threads that reported version `round` (if not 0)
-// while holding nothing are passed over.
+// How many passive holds of `lock` there are. Skips threads that reported version `round` (if not
+// 0) while holding nothing.
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept;
 
-// Takes the remaining passive holds of `lock` out of all slots; how many there were. Only when
-// their owners cannot be unlocking it: see "a debt" in rwlock.hpp.
+// Clears the remaining passive holds of `lock` in all slots; returns how many there were.
+// Precondition: their owners cannot be unlocking it (see "a debt" in rwlock.hpp).
 std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept;
 
-// Sleep until some passive reader leaves: from the constructor on, every passive unlock wakes.
+// Sleeps until some passive reader leaves: from the constructor on, every passive unlock wakes it.
 //   drain_sleep sleep(d);
 //   for (;;) { epoch = sleep.epoch(); if (condition) break; sleep.wait(epoch, until); }
 class drain_sleep {

@@ -1,5 +1,5 @@
-// A gate that who moves lists closes, and a thread that forks: a child must not find them half
-// moved. Its orders have no letters, for the checker simulates no processes.
+// Keeps lists from being moved while the process forks, so that the child does not find them half
+// moved. The orders have no letters, because the checker simulates no processes.
 #pragma once
 
 #include <readmost/detail/platform/platform.hpp>
@@ -8,9 +8,10 @@ namespace readmost::detail {
 
 class gate {
  public:
-  // False when it has been closed for a second and all these turns: the caller may be a signal
-  // handler that forks and has interrupted who closed it, or another thread's fork takes long. Time
-  // alone goes on while a process is stopped, and turns alone while others have the CPU.
+  // False if the gate stays closed for a second and 10,000 attempts: the caller may be a signal
+  // handler that forks and has interrupted the thread that closed it, or another thread's fork
+  // takes long. Time alone passes while the process is stopped, and attempts alone while other
+  // threads have the CPU.
   bool try_close() noexcept {
     if (closed_.exchange(1, platform::acquire) == 0) return true;
     const platform::deadline until = platform::in(longest_wait);
@@ -21,8 +22,8 @@ class gate {
     return false;
   }
   void open() noexcept { closed_.store(0, platform::release); }
-  // In a fork's child, where nobody is that may have closed it. Does not write to one that is open:
-  // memory that is only read need not be copied.
+  // In a fork's child, where the thread that closed it does not exist. Does not write to an open
+  // gate, so that its page need not be copied.
   void open_in_child() noexcept {
     if (closed_.load(platform::relaxed) != 0) open();
   }
@@ -33,7 +34,7 @@ class gate {
   platform::atomic<std::uint32_t> closed_{};
 };
 
-// Moves lists while in scope.
+// Closes the gate while in scope.
 class closed_gate {
  public:
   explicit closed_gate(gate& of) noexcept : gate_(of) {

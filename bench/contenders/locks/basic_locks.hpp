@@ -1,0 +1,31 @@
+// pthread_rwlock_t, and no lock at all, with the members of std::shared_mutex.
+#pragma once
+
+#include <pthread.h>
+
+namespace bench {
+
+// glibc's lock, or the lock of a preloaded library.
+class pthread_lock {
+ public:
+  void lock() { pthread_rwlock_wrlock(&lock_); }
+  bool try_lock() { return pthread_rwlock_trywrlock(&lock_) == 0; }
+  void unlock() { pthread_rwlock_unlock(&lock_); }
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  bool try_lock_shared() { return pthread_rwlock_tryrdlock(&lock_) == 0; }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+
+ private:
+  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
+};
+
+// Measures the loop around the lock and nothing else.
+class no_lock {
+ public:
+  void lock() { asm volatile("" ::: "memory"); }
+  void unlock() { asm volatile("" ::: "memory"); }
+  void lock_shared() { asm volatile("" ::: "memory"); }
+  void unlock_shared() { asm volatile("" ::: "memory"); }
+};
+
+}  // namespace bench

@@ -1,0 +1,37 @@
+// The reader-writer locks that the benchmarks compare, behind the interfaces of contender.hpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contenders/locks/contender.hpp"
+#include "harness/benchmark.hpp"
+
+namespace bench {
+
+using contender_list = std::vector<std::unique_ptr<contender>>;
+
+// All locks, ours first, under the names of READMOST_LOCK where it knows them.
+contender_list all_contenders();
+
+// There is one with that name.
+const contender& contender_named(const contender_list& all, const std::string& name);
+
+// What the loops cost without a lock. For one thread.
+std::unique_ptr<contender> make_no_lock();
+
+// The parts of all_contenders(). Each is compiled in a file of its own.
+void add_system_locks(contender_list& to);
+void add_library_locks(contender_list& to);
+void add_rival_locks(contender_list& to);
+void add_bravo_locks(contender_list& to);
+
+// A benchmark of all locks: measure(lock, options, effort, figures) measures a turn of one.
+template <class Options = no_options, class Measure>
+benchmark benchmark_of_locks(std::string description, Measure measure) {
+  return benchmark_of<Options>(std::move(description), all_contenders(), measure);
+}
+
+}  // namespace bench

@@ -1,0 +1,85 @@
+// Whom to wake when the state changes.
+//
+// Nobody sleeps for ever. While writers sleep on the state, either writers_parked is set and
+// somebody inside will see it when leaving; or a writer that was woken on behalf of all has yet to
+// enter, and sets it again, or to give up, and wakes the next. Whoever gives the bias wakes a
+// writer too. An upgrader sleeps with upgrader_parked set; the last other reader to leave clears
+// it.
+#pragma once
+
+#include <readmost/detail/lock/rwlock.hpp>
+
+#include "lock/parking.hpp"
+
+namespace readmost::detail {
+
+// Waiters sleep on the half of the state that readers do not change as they come and go.
+inline platform::futex_word sleep_word(const rwlock& lock) noexcept {
+  return platform::futex_of_low_half(lock.state);
+}
+
+// Decides which waiters to wake when the state becomes `next`, and clears the bits in `next` of
+// those that will be woken.
+struct wake_up {
+  bool readers = false;
+  bool writer = false;
+  bool upgrader = false;
+  // The readers may all have given up just now, and somebody has to go on.
+  bool writer_if_no_reader = false;
+
+  // With `all_readers`, also wakes readers behind a waiting writer: some of them may be inside
+  // already.
+  wake_up(std::uint64_t& next, preference prefers, bool all_readers = false) noexcept {
+    if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
+    const bool readers_first = (next & rwlock::waiting_writers) == 0 ||
+                               prefers == preference::reader || (next & rwlock::readers_turn) != 0;
+    if ((readers_first || all_readers) && (next & rwlock::readers_parked) != 0) {
+      next &= ~rwlock::readers_parked;
+      readers = true;
+    }
+    if ((next & rwlock::upgrader_parked) != 0) {
+      next &= ~rwlock::upgrader_parked;
+      upgrader = true;
+    }
+    // Active readers inside wake a writer when they leave, passive ones do not.
+    const bool writer_parked = (next & rwlock::writers_parked) != 0 &&
+                               (rwlock::readers(next) <= 0 || (next & rwlock::biased) != 0);
+    if (writer_parked && (!readers || !readers_first || (next & rwlock::biased) != 0)) {
+      next &= ~rwlock::writers_parked;
+      writer = true;
+    }
+    writer_if_no_reader = writer_parked && !writer;
+  }
+
+  // Uses only the address of the lock, which may be gone.
+  void carry_out(platform::futex_word word) const noexcept {
+    int woken = 0;
+    if (readers) woken = parking::wake_readers(word);
+    // All of them: upgraders that waited for a claim to be decided are not counted.
+    if (upgrader) {
+      platform::futex_wake(word, is_mutant(mutant::one_upgrader_woken) ? 1 : INT32_MAX,
+                           parking::upgrader);
+    }
+    if (writer || (writer_if_no_reader && woken == 0)) {
+      platform::futex_wake(word, 1, parking::writers);
+    }
+  }
+};
+
+// Replaces the state by change(state) and wakes those whom that lets in.
+template <class Change>
+void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change,
+               bool all_readers = false) noexcept {
+  const platform::futex_word word = sleep_word(lock);
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  for (;;) {
+    std::uint64_t next = change(state);
+    const wake_up wake(next, prefers, all_readers);
+    if (lock.state.compare_exchange_weak(state, next, order, platform::relaxed)) {
+      wake.carry_out(word);
+      return;
+    }
+  }
+}
+
+}  // namespace readmost::detail
