@@ -1,15 +1,17 @@
 // The library's lock as scenarios use it: how it is made, and what must hold when all is over. The
-// operations themselves are those of tests/unit/surface.hpp, which the public surfaces are made of.
+// operations themselves are those of tests/support/surface.hpp, which the public surfaces are made
+// of.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
 
 #include "catalogue.hpp"
-#include "surface.hpp"
+#include "support/surface.hpp"
 
 namespace readmost::model {
 
 using platform::variable;
+namespace unit = test;
 
 // A bare lock, met before by somebody, with an account that lasts for all the scenario does.
 rwlock& unbiased_lock(scenario& s, const char* name = "lock");

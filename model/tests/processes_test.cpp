@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/contract/processes.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
@@ -68,7 +68,7 @@ TEST_P(processes, pass_on_what_a_task_throws) {
 
 TEST(several_processes, share_the_tasks) {
   // A worker's first task ends when each worker has one.
-  contract::shared_object<std::atomic<int>> begun;
+  test::shared_object<std::atomic<int>> begun;
   std::set<std::string> workers;
   in_processes(
       3, 12, number,

@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <readmost/lock_domain.hpp>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using readmost::preference;
 using readmost::detail::rwlock;
+using test::helper_thread;
 
 rwlock& core_of(readmost_rwlock_t& lock) {
   return reinterpret_cast<rwlock&>(lock);

@@ -8,12 +8,12 @@
 #include <readmost/detail/lock/rwlock.hpp>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using readmost::detail::rwlock;
+using test::helper_thread;
 
 constexpr timespec long_ago{1, 0};
 constexpr timespec end_of_time{std::int64_t{1} << 40, 0};

@@ -8,13 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPECT(expression, expected) expect(expression, expected, #expression, __LINE__)
-
-static void expect(long actual, long expected, const char* expression, int line) {
-  if (actual == expected) return;
-  fprintf(stderr, "line %d: %s is %ld instead of %ld\n", line, expression, actual, expected);
-  exit(1);
-}
+#include "support/expect.h"
 
 enum {
   reads_that_earn_bias = 20000,

@@ -10,14 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPECT(expression, expected) \
-  expect((long)(expression), (long)(expected), #expression, __LINE__)
-
-static void expect(long actual, long expected, const char* expression, int line) {
-  if (actual == expected) return;
-  fprintf(stderr, "line %d: %s is %ld instead of %ld\n", line, expression, actual, expected);
-  exit(1);
-}
+#include "support/expect.h"
 
 enum { reader_count = 3, updates = 3000, polls = 100, items = 200 };
 

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
+using test::helper_thread;
 
 readmost_rcu_statistics_t statistics_of(readmost_rcu_domain_t* domain) {
   readmost_rcu_statistics_t figures;
@@ -178,21 +178,13 @@ TEST(rcu_calls, wait_for_readers_of_cxx_as_well) {
   called = false;
   readmost_rcu_head head;
   helper_thread reader;
-  ASSERT_EQ(reader.call([] {
-    readmost::rcu_default_domain().lock();
-    return 0;
-  }),
-            0);
+  ASSERT_EQ(reader.call([] { readmost::rcu_default_domain().lock(); }), 0);
   ASSERT_EQ(readmost_rcu_call(nullptr, &head, [](readmost_rcu_head*) { called = true; }, 0), 0);
   readmost_rcu_hurry(nullptr);
   const auto ticket = readmost_rcu_start_poll(nullptr);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(readmost_rcu_poll(nullptr, ticket), 0);
   EXPECT_FALSE(called);
-  ASSERT_EQ(reader.call([] {
-    readmost::rcu_default_domain().unlock();
-    return 0;
-  }),
-            0);
+  ASSERT_EQ(reader.call([] { readmost::rcu_default_domain().unlock(); }), 0);
   ASSERT_EQ(readmost_rcu_barrier(nullptr), 0);
   EXPECT_TRUE(called);
 }

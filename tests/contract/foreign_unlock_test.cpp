@@ -9,67 +9,59 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
+using test::helper_thread;
 
 TEST(foreign_unlock, another_thread_may_release_a_read_hold) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread owner, other;
     for (const auto& heats : {true, false}) {
       ASSERT_EQ(owner.call([&] {
-        if (heats && v.hot) contract::make_hot(&lock);
-        return pthread_rwlock_rdlock(&lock);
+        if (heats && v.hot) contract::make_hot(lock);
+        return pthread_rwlock_rdlock(lock);
       }),
                 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::read);
-      EXPECT_EQ(other.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
+      EXPECT_EQ(seen_elsewhere(lock), holding::read);
+      EXPECT_EQ(other.call([&] { return pthread_rwlock_unlock(lock); }), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
   }
 }
 
 TEST(foreign_unlock, it_wakes_the_writer_that_waits_for_the_hold) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread owner, writer;
-    ASSERT_EQ(owner.call([&] { return pthread_rwlock_rdlock(&lock); }), 0);
-    writer.begin([&] { return pthread_rwlock_wrlock(&lock); });
+    ASSERT_EQ(owner.call([&] { return pthread_rwlock_rdlock(lock); }), 0);
+    writer.begin([&] { return pthread_rwlock_wrlock(lock); });
     ASSERT_TRUE(writer.falls_asleep());
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     EXPECT_EQ(writer.end(), 0);
-    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(lock); }), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
 // The same call in the same thread, after a write and after a read.
 TEST(foreign_unlock, it_is_a_write_unlock_only_for_the_writer) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    ASSERT_EQ(pthread_rwlock_wrlock(&lock), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::written);
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::read);
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    contract::prepared_lock lock(v);
+    ASSERT_EQ(pthread_rwlock_wrlock(lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::written);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
+    ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::read);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
@@ -115,22 +107,20 @@ TEST(foreign_unlock, thousands_of_releases_by_others_interleaved_with_own_holds_
 // writer comes by.
 TEST(foreign_unlock, holds_handed_over_at_speed_keep_writers_out_until_the_last_release) {
   for (const auto& v : contract::variants({0, 1})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     constexpr int transfers = 10'000;
     std::atomic<int> handed{0}, released{0}, own{0}, errors{0}, written{0};
     long left = 0, right = 0;
     std::atomic<bool> stop{false};
     const auto check_read = [&] {
-      if (pthread_rwlock_rdlock(&lock) != 0) ++errors;
+      if (pthread_rwlock_rdlock(lock) != 0) ++errors;
       if (left != right) ++errors;
-      if (pthread_rwlock_unlock(&lock) != 0) ++errors;
+      if (pthread_rwlock_unlock(lock) != 0) ++errors;
       ++own;
     };
     std::thread giver([&] {
       for (int i = 0; i < transfers; ++i) {
-        if (pthread_rwlock_rdlock(&lock) != 0) ++errors;
+        if (pthread_rwlock_rdlock(lock) != 0) ++errors;
         if (left != right) ++errors;
         ++handed;
         while (handed - released > 3) sched_yield();
@@ -145,18 +135,18 @@ TEST(foreign_unlock, holds_handed_over_at_speed_keep_writers_out_until_the_last_
           continue;
         }
         if (left != right) ++errors;
-        if (pthread_rwlock_unlock(&lock) != 0) ++errors;
+        if (pthread_rwlock_unlock(lock) != 0) ++errors;
         ++released;
       }
     });
     std::thread writer([&] {
       while (!stop) {
         const timespec soon = contract::in(CLOCK_MONOTONIC, std::chrono::milliseconds(5));
-        if (pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &soon) == 0) {
+        if (pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &soon) == 0) {
           left = left + 1;
           right = right + 1;
           ++written;
-          if (pthread_rwlock_unlock(&lock) != 0) ++errors;
+          if (pthread_rwlock_unlock(lock) != 0) ++errors;
         }
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
@@ -167,20 +157,17 @@ TEST(foreign_unlock, holds_handed_over_at_speed_keep_writers_out_until_the_last_
     writer.join();
     EXPECT_EQ(errors, 0);
     EXPECT_EQ(left, written);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
 TEST(foreign_unlock, a_hold_outlives_the_thread_that_took_it) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     constexpr int holds = 20;  // more than a thread can hold passively
     std::thread([&] {
-      if (v.hot) contract::make_hot(&lock);
-      for (int i = 0; i < holds; ++i) pthread_rwlock_rdlock(&lock);
+      if (v.hot) contract::make_hot(lock);
+      for (int i = 0; i < holds; ++i) pthread_rwlock_rdlock(lock);
     }).join();
     // A new thread in the dead one's place owns none of its holds.
     std::thread([&] {
@@ -188,13 +175,12 @@ TEST(foreign_unlock, a_hold_outlives_the_thread_that_took_it) {
       contract::make_hot(another);
     }).join();
     for (int i = 0; i < holds; ++i) {
-      EXPECT_EQ(seen_elsewhere(&lock), holding::read) << i << " released";
+      EXPECT_EQ(seen_elsewhere(lock), holding::read) << i << " released";
       const timespec soon = contract::in(CLOCK_REALTIME, std::chrono::milliseconds(1));
-      EXPECT_EQ(pthread_rwlock_timedwrlock(&lock, &soon), ETIMEDOUT);
-      EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
+      EXPECT_EQ(pthread_rwlock_timedwrlock(lock, &soon), ETIMEDOUT);
+      EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
     }
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 

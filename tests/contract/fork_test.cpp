@@ -14,18 +14,19 @@
 #include <vector>
 
 #include "configuration.hpp"
-#include "helper_thread.hpp"
 #include "locks.hpp"
-#include "processes.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
-using contract::in_a_child;
 using contract::seen_elsewhere;
 using contract::seen_here;
 using std::chrono::milliseconds;
+using test::helper_thread;
+using test::in_a_child;
 
 // Readers and writers in two threads of the calling process.
 void expect_exclusion_between_threads(pthread_rwlock_t* lock) {
@@ -105,35 +106,32 @@ TEST(fork, the_child_releases_the_write_hold_of_the_forking_thread_under_readmos
 
 TEST(fork, the_holds_of_other_threads_are_busy_in_the_child_and_it_may_release_them) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread holders[3];
     for (auto& holder : holders) {
       ASSERT_EQ(holder.call([&] {
-        if (v.hot) contract::make_hot(&lock);
-        return pthread_rwlock_rdlock(&lock);
+        if (v.hot) contract::make_hot(lock);
+        return pthread_rwlock_rdlock(lock);
       }),
                 0);
     }
     in_a_child([&] {
       for (std::size_t i = 0; i < std::size(holders); ++i) {
-        EXPECT_EQ(pthread_rwlock_trywrlock(&lock), EBUSY);
+        EXPECT_EQ(pthread_rwlock_trywrlock(lock), EBUSY);
         const timespec soon = contract::in(CLOCK_REALTIME, milliseconds(5));
-        EXPECT_EQ(pthread_rwlock_timedwrlock(&lock, &soon), ETIMEDOUT);
-        EXPECT_EQ(pthread_rwlock_tryrdlock(&lock), 0);
-        EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
-        EXPECT_EQ(pthread_rwlock_unlock(&lock), 0) << "on behalf of a vanished thread";
+        EXPECT_EQ(pthread_rwlock_timedwrlock(lock, &soon), ETIMEDOUT);
+        EXPECT_EQ(pthread_rwlock_tryrdlock(lock), 0);
+        EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
+        EXPECT_EQ(pthread_rwlock_unlock(lock), 0) << "on behalf of a vanished thread";
       }
-      EXPECT_EQ(seen_here(&lock), holding::free);
-      expect_exclusion_between_threads(&lock);
+      EXPECT_EQ(seen_here(lock), holding::free);
+      expect_exclusion_between_threads(lock);
     });
-    EXPECT_EQ(seen_elsewhere(&lock), holding::read);
+    EXPECT_EQ(seen_elsewhere(lock), holding::read);
     for (auto& holder : holders) {
-      EXPECT_EQ(holder.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
+      EXPECT_EQ(holder.call([&] { return pthread_rwlock_unlock(lock); }), 0);
     }
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
@@ -141,11 +139,7 @@ TEST(fork, the_child_uses_fresh_locks_and_the_parents_free_ones_normally) {
   contract::rwlock old;
   contract::make_hot(old);
   helper_thread reader;
-  ASSERT_EQ(reader.call([&] {
-    contract::make_hot(old);
-    return 0;
-  }),
-            0);
+  ASSERT_EQ(reader.call([&] { contract::make_hot(old); }), 0);
   in_a_child([&] {
     EXPECT_EQ(seen_here(old), holding::free);
     contract::make_hot(old);

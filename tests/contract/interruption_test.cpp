@@ -13,15 +13,16 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 std::atomic<int> signals_seen{0};
 
@@ -75,7 +76,7 @@ TEST(interruption, a_signal_does_not_end_a_wait) {
       for (int i = 0; i < 10; ++i) {
         const int before = signals_seen;
         ASSERT_EQ(pthread_kill(waiter.native(), SIGUSR1), 0);
-        ASSERT_TRUE(contract::wait_until([&] { return signals_seen > before; }));
+        ASSERT_TRUE(test::wait_until([&] { return signals_seen > before; }));
       }
       ASSERT_TRUE(waiter.falls_asleep()) << "the wait ended before the lock was released";
       ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
@@ -91,23 +92,20 @@ TEST(interruption, signals_do_not_extend_a_timed_wait) {
   install(SIGUSR1, count_signal);
   for (const auto& v : contract::variants({0, 2})) {
     for (const auto& operation : contract::timed_operations()) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(operation.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       helper_thread waiter;
-      ASSERT_EQ(hold_against(operation.writes, &lock), 0);
+      ASSERT_EQ(hold_against(operation.writes, lock), 0);
       const timespec deadline = contract::in(operation.clock, milliseconds(60));
-      waiter.begin([&] { return operation.call(&lock, &deadline); });
-      EXPECT_TRUE(contract::wait_until([&] {
+      waiter.begin([&] { return operation.call(lock, &deadline); });
+      EXPECT_TRUE(test::wait_until([&] {
         pthread_kill(waiter.native(), SIGUSR1);
         return !waiter.in_call();
       })) << "it waits for ever under signals";
       EXPECT_TRUE(contract::reached(operation.clock, deadline)) << "a signal ended the wait";
       EXPECT_EQ(waiter.end(), ETIMEDOUT);
-      ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
   }
 }
@@ -154,7 +152,7 @@ TEST(interruption, a_handler_may_try_the_very_lock_that_the_signal_interrupted) 
     // As many interruptions as a second brings, for their number depends on the machine.
     const long before = handler_reads;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    EXPECT_TRUE(contract::wait_until([&] {
+    EXPECT_TRUE(test::wait_until([&] {
       for (int i = 0; i < 20; ++i) {
         pthread_kill(worker.native_handle(), SIGUSR2);
         sched_yield();
@@ -196,11 +194,9 @@ TEST(interruption, no_operation_is_a_cancellation_point_on_a_free_lock) {
       if (operation.tries) calls.push_back({operation.name, operation.writes, operation.call});
     }
     for (const auto& call : calls) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(call.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
-      cancelled_thread t{&lock, call.call};
+      contract::prepared_lock lock(v);
+      cancelled_thread t{lock, call.call};
       pthread_t thread;
       ASSERT_EQ(pthread_create(&thread, nullptr, call_with_cancellation_pending, &t), 0);
       ASSERT_EQ(pthread_cancel(thread), 0);
@@ -210,8 +206,7 @@ TEST(interruption, no_operation_is_a_cancellation_point_on_a_free_lock) {
       EXPECT_EQ(end, PTHREAD_CANCELED);
       EXPECT_TRUE(t.passed) << "the operation was cancelled";
       EXPECT_EQ(t.result, 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
   }
 }
@@ -219,32 +214,29 @@ TEST(interruption, no_operation_is_a_cancellation_point_on_a_free_lock) {
 TEST(interruption, no_wait_is_a_cancellation_point) {
   for (const auto& v : contract::variants({0, 2})) {
     for (const auto& wait : all_waits()) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(wait.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
-      ASSERT_EQ(hold_against(wait.writes, &lock), 0);
+      contract::prepared_lock lock(v);
+      ASSERT_EQ(hold_against(wait.writes, lock), 0);
       std::atomic<pid_t> id{0};
-      cancelled_thread t{&lock, [&](pthread_rwlock_t* l) {
+      cancelled_thread t{lock, [&](pthread_rwlock_t* l) {
                            id = gettid();
                            return wait.call(l);
                          }};
       t.cancelled = true;
       pthread_t thread;
       ASSERT_EQ(pthread_create(&thread, nullptr, call_with_cancellation_pending, &t), 0);
-      ASSERT_TRUE(contract::wait_until([&] { return id != 0 && contract::is_asleep(id); }));
+      ASSERT_TRUE(test::wait_until([&] { return id != 0 && test::is_asleep(id); }));
       ASSERT_EQ(pthread_cancel(thread), 0);
       // A cancellation point would act at once, and the thread would be gone.
       std::this_thread::sleep_for(milliseconds(10));
-      EXPECT_TRUE(contract::wait_until([&] { return contract::is_asleep(id); }));
-      ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+      EXPECT_TRUE(test::wait_until([&] { return test::is_asleep(id); }));
+      ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
       void* end = nullptr;
       ASSERT_EQ(pthread_join(thread, &end), 0);
       EXPECT_EQ(end, PTHREAD_CANCELED);
       EXPECT_TRUE(t.passed) << "the wait was cancelled";
       EXPECT_EQ(t.result, 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
   }
 }
@@ -278,11 +270,7 @@ TEST(interruption, no_operation_changes_errno) {
         errno = mark;
         contract::make_hot(&lock);
         EXPECT_EQ(errno, mark);
-        EXPECT_EQ(hot_reader.call([&] {
-          contract::make_hot(&lock);
-          return 0;
-        }),
-                  0);
+        EXPECT_EQ(hot_reader.call([&] { contract::make_hot(&lock); }), 0);
       }
       const timespec past{0, 0};
       for (const auto& operation : contract::untimed_operations()) {

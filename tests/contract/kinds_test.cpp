@@ -8,15 +8,16 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 static_assert(int{PTHREAD_RWLOCK_PREFER_READER_NP} == int{PTHREAD_RWLOCK_DEFAULT_NP});
 static_assert(PTHREAD_RWLOCK_PREFER_READER_NP == 0);
@@ -85,92 +86,80 @@ TEST(kinds, an_attribute_destroyed_and_overwritten_after_init_leaves_the_kind_of
 
 TEST(kinds, kinds_0_and_1_permit_a_recursive_read_while_a_writer_waits) {
   for (const auto& v : contract::variants({0, 1})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread writer;
-    ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
-    writer.begin([&] { return pthread_rwlock_wrlock(&lock); });
+    ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
+    writer.begin([&] { return pthread_rwlock_wrlock(lock); });
     ASSERT_TRUE(writer.falls_asleep());
     int holds = 1;
     for (const auto& operation : contract::untimed_operations()) {
       if (operation.writes) continue;
-      EXPECT_EQ(operation.call(&lock), 0) << operation.name;
+      EXPECT_EQ(operation.call(lock), 0) << operation.name;
       ++holds;
     }
     for (const auto& operation : contract::timed_operations()) {
       if (operation.writes) continue;
-      EXPECT_EQ(contract::call_for(operation, &lock, contract::generous_wait), 0) << operation.name;
+      EXPECT_EQ(contract::call_for(operation, lock, contract::generous_wait), 0) << operation.name;
       ++holds;
     }
     EXPECT_TRUE(writer.in_call());
-    while (holds-- > 0) ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    while (holds-- > 0) ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     EXPECT_EQ(writer.end(), 0);
-    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(lock); }), 0);
   }
 }
 
 TEST(kinds, kind_2_refuses_readers_while_a_writer_waits_also_those_that_hold_it) {
   for (const auto& v : contract::variants({2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread writer, newcomer;
-    ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
-    writer.begin([&] { return pthread_rwlock_wrlock(&lock); });
+    ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
+    writer.begin([&] { return pthread_rwlock_wrlock(lock); });
     ASSERT_TRUE(writer.falls_asleep());
     const auto refused = [&] {
-      if (pthread_rwlock_tryrdlock(&lock) != EBUSY) return 1;
+      if (pthread_rwlock_tryrdlock(lock) != EBUSY) return 1;
       for (const auto& operation : contract::timed_operations()) {
         if (operation.writes) continue;
-        if (contract::call_for(operation, &lock, milliseconds(10)) != ETIMEDOUT) return 2;
+        if (contract::call_for(operation, lock, milliseconds(10)) != ETIMEDOUT) return 2;
       }
       return 0;
     };
     EXPECT_EQ(refused(), 0) << "the holder";
     EXPECT_EQ(newcomer.call(refused), 0) << "a newcomer";
     EXPECT_TRUE(writer.in_call());
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     EXPECT_EQ(writer.end(), 0);
-    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(lock); }), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
 TEST(kinds, kind_2_permits_recursive_reads_while_no_writer_waits) {
   for (const auto& v : contract::variants({2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    for (int i = 0; i < 300; ++i) ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
+    contract::prepared_lock lock(v);
+    for (int i = 0; i < 300; ++i) ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
     for (int i = 0; i < 300; ++i) {
       if (i % 100 == 0) {
-        EXPECT_EQ(seen_elsewhere(&lock), holding::read);
+        EXPECT_EQ(seen_elsewhere(lock), holding::read);
       }
-      ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+      ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     }
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
 TEST(kinds, recursive_reads_go_hundreds_deep) {
   for (const auto& v : contract::variants({0, 1})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread other;
     constexpr int depth = 700;
-    for (int i = 0; i < depth; ++i) ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
+    for (int i = 0; i < depth; ++i) ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
     for (int i = 0; i < depth; ++i) {
-      ASSERT_EQ(other.call([&] { return pthread_rwlock_trywrlock(&lock); }), EBUSY)
+      ASSERT_EQ(other.call([&] { return pthread_rwlock_trywrlock(lock); }), EBUSY)
           << depth - i << " holds are left";
-      ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+      ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     }
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 

@@ -11,15 +11,15 @@
 #include <string>
 #include <thread>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
 #include "probe_output.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
+using test::helper_thread;
 
 struct used_before_main {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "configuration.hpp"
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
+using test::helper_thread;
 
 // Readmost counts 8,388,607 active readers beside the passive ones, of which a thread has few.
 constexpr int readmost_active_readers = 8'388'607;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "locks.hpp"
-#include "processes.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
@@ -95,14 +95,14 @@ int try_until_locked(pthread_rwlock_t* lock) {
 TEST(memory, the_lock_may_be_unmapped_by_the_writer_that_follows_the_last_reader) {
   for (const int kind : {0, 2}) {
     SCOPED_TRACE(kind);
-    contract::in_a_child([&] { churn_with_readers({kind, false}, 3'000, pthread_rwlock_wrlock); });
-    contract::in_a_child([&] { churn_with_readers({kind, true}, 300, pthread_rwlock_wrlock); });
+    test::in_a_child([&] { churn_with_readers({kind, false}, 3'000, pthread_rwlock_wrlock); });
+    test::in_a_child([&] { churn_with_readers({kind, true}, 300, pthread_rwlock_wrlock); });
   }
 }
 
 TEST(memory, the_same_holds_for_a_writer_that_tries) {
-  contract::in_a_child([] { churn_with_readers({0, false}, 3'000, try_until_locked); });
-  contract::in_a_child([] { churn_with_readers({0, true}, 300, try_until_locked); });
+  test::in_a_child([] { churn_with_readers({0, false}, 3'000, try_until_locked); });
+  test::in_a_child([] { churn_with_readers({0, true}, 300, try_until_locked); });
 }
 
 // Everybody counts down under the lock; who counted last unmaps it, though others may only just
@@ -137,14 +137,14 @@ void churn_with_writers(const contract::variant& v, int rounds) {
 TEST(memory, the_lock_may_be_unmapped_by_the_last_of_several_writers) {
   for (const int kind : {0, 2}) {
     SCOPED_TRACE(kind);
-    contract::in_a_child([&] { churn_with_writers({kind, false}, 5'000); });
-    contract::in_a_child([&] { churn_with_writers({kind, true}, 200); });
+    test::in_a_child([&] { churn_with_writers({kind, false}, 5'000); });
+    test::in_a_child([&] { churn_with_writers({kind, true}, 200); });
   }
 }
 
 // A thread whose hold another releases keeps nothing of the lock, though it never unlocked it.
 TEST(memory, the_lock_may_be_unmapped_after_another_thread_released_the_hold) {
-  contract::in_a_child([] {
+  test::in_a_child([] {
     contract::rwlock elsewhere;
     for (int round = 0; round < 100; ++round) {
       page* p = new_page({0, round % 2 == 0});
@@ -171,7 +171,7 @@ TEST(memory, the_lock_may_be_unmapped_after_another_thread_released_the_hold) {
 
 // Locks that end without destroy, hot, held by nobody: their memory goes as well.
 TEST(memory, a_hot_lock_may_be_unmapped_without_destroy) {
-  contract::in_a_child([] {
+  test::in_a_child([] {
     contract::rwlock other;
     contract::make_hot(other);
     for (int round = 0; round < 50; ++round) {

@@ -14,16 +14,17 @@
 #include <vector>
 
 #include "configuration.hpp"
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
 #include "probe_output.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 // A holds it for reading, W waits to write, A waits until B has read: the door must be open to B.
 void expect_readers_pass_a_waiting_writer(pthread_rwlock_t* lock) {
@@ -86,11 +87,8 @@ void expect_the_policy_is_kept(pthread_rwlock_t* lock) {
 
 TEST(preference, kinds_0_and_1_let_new_readers_in_while_a_writer_waits) {
   for (const auto& v : contract::variants({0, 1})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    for (int round = 0; round < 3; ++round) expect_the_policy_is_kept(&lock);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    contract::prepared_lock lock(v);
+    for (int round = 0; round < 3; ++round) expect_the_policy_is_kept(lock);
   }
 }
 
@@ -136,33 +134,30 @@ TEST(preference, a_reader_hot_in_its_own_thread_passes_a_waiting_writer) {
 
 TEST(preference, kind_2_lets_the_waiting_writer_go_before_later_readers) {
   for (const auto& v : contract::variants({2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     for (int round = 0; round < 10; ++round) {
       helper_thread writer, reader;
       std::atomic<int> turn{0};
       std::atomic<int> wrote{0}, read{0};
-      ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
+      ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
       writer.begin([&] {
-        const int result = pthread_rwlock_wrlock(&lock);
+        const int result = pthread_rwlock_wrlock(lock);
         wrote = ++turn;
-        return result != 0 ? result : pthread_rwlock_unlock(&lock);
+        return result != 0 ? result : pthread_rwlock_unlock(lock);
       });
       ASSERT_TRUE(writer.falls_asleep());
       reader.begin([&] {
-        const int result = pthread_rwlock_rdlock(&lock);
+        const int result = pthread_rwlock_rdlock(lock);
         read = ++turn;
-        return result != 0 ? result : pthread_rwlock_unlock(&lock);
+        return result != 0 ? result : pthread_rwlock_unlock(lock);
       });
       ASSERT_TRUE(reader.falls_asleep());
-      ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+      ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
       EXPECT_EQ(writer.end(), 0);
       EXPECT_EQ(reader.end(), 0);
       EXPECT_EQ(wrote, 1);
       EXPECT_EQ(read, 2);
     }
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
   }
 }
 
@@ -171,57 +166,51 @@ TEST(preference, a_writer_of_kind_2_that_times_out_wakes_the_readers_that_waited
     if (!operation.writes) continue;
     for (const auto& v : contract::variants({2})) {
       SCOPED_TRACE(operation.name);
-      SCOPED_TRACE(v);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       helper_thread writer, readers[3];
-      ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
-      writer.begin([&] { return contract::call_for(operation, &lock, milliseconds(400)); });
+      ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
+      writer.begin([&] { return contract::call_for(operation, lock, milliseconds(400)); });
       EXPECT_TRUE(writer.falls_asleep());
       for (auto& reader : readers) {
-        reader.begin([&] { return pthread_rwlock_rdlock(&lock); });
+        reader.begin([&] { return pthread_rwlock_rdlock(lock); });
       }
       for (auto& reader : readers) {
         EXPECT_EQ(reader.end(), 0) << "it sleeps on though no writer waits any more";
       }
       EXPECT_EQ(writer.end(), ETIMEDOUT);
       for (auto& reader : readers) {
-        EXPECT_EQ(reader.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
+        EXPECT_EQ(reader.call([&] { return pthread_rwlock_unlock(lock); }), 0);
       }
-      ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
   }
 }
 
 TEST(preference, a_writer_that_times_out_leaves_the_lock_to_those_who_still_wait) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread hasty, patient, reader;
-    ASSERT_EQ(pthread_rwlock_wrlock(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_wrlock(lock), 0);
     hasty.begin([&] {
       const timespec deadline = contract::in(CLOCK_MONOTONIC, milliseconds(50));
-      return pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &deadline);
+      return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &deadline);
     });
     patient.begin([&] {
-      const int result = pthread_rwlock_wrlock(&lock);
-      return result != 0 ? result : pthread_rwlock_unlock(&lock);
+      const int result = pthread_rwlock_wrlock(lock);
+      return result != 0 ? result : pthread_rwlock_unlock(lock);
     });
     reader.begin([&] {
-      const int result = pthread_rwlock_rdlock(&lock);
-      return result != 0 ? result : pthread_rwlock_unlock(&lock);
+      const int result = pthread_rwlock_rdlock(lock);
+      return result != 0 ? result : pthread_rwlock_unlock(lock);
     });
     EXPECT_EQ(hasty.end(), ETIMEDOUT);
     EXPECT_TRUE(patient.falls_asleep());
     EXPECT_TRUE(reader.falls_asleep());
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     EXPECT_EQ(patient.end(), 0);
     EXPECT_EQ(reader.end(), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
@@ -238,30 +227,27 @@ void set_priority(int priority) {
 
 TEST(preference, a_real_time_reader_passes_a_waiting_writer_of_lower_priority) {
   for (const auto& v : contract::variants({0})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     helper_thread writer, reader;
-    ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
     writer.begin([&] {
       set_priority(1);
-      return pthread_rwlock_wrlock(&lock);
+      return pthread_rwlock_wrlock(lock);
     });
     ASSERT_TRUE(writer.falls_asleep());
     const bool passes = contract::readers_pass_waiting_writers();
     EXPECT_EQ(reader.call([&] {
       set_priority(2);
-      return passes ? pthread_rwlock_rdlock(&lock) : pthread_rwlock_tryrdlock(&lock);
+      return passes ? pthread_rwlock_rdlock(lock) : pthread_rwlock_tryrdlock(lock);
     }),
               passes ? 0 : EBUSY);
     EXPECT_TRUE(writer.in_call());
     if (passes) {
-      EXPECT_EQ(reader.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
+      EXPECT_EQ(reader.call([&] { return pthread_rwlock_unlock(lock); }), 0);
     }
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     EXPECT_EQ(writer.end(), 0);
-    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(lock); }), 0);
   }
 }
 
@@ -277,28 +263,25 @@ int stay_on_one_processor() {
 TEST(preference, a_real_time_thread_sleeps_while_it_waits_for_a_holder_on_its_own_processor) {
   for (const auto& v : contract::variants({0, 2})) {
     for (const bool holder_writes : {false, true}) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(holder_writes ? "the holder writes" : "the holder reads");
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       helper_thread holder, waiter;
       ASSERT_EQ(holder.call(stay_on_one_processor), 0);
       ASSERT_EQ(waiter.call(stay_on_one_processor), 0);
       ASSERT_EQ(holder.call([&] {
-        if (v.hot) contract::make_hot(&lock);
-        return holder_writes ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock);
+        if (v.hot) contract::make_hot(lock);
+        return holder_writes ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock);
       }),
                 0);
       waiter.begin([&] {
         set_priority(1);
         const int result =
-            holder_writes ? pthread_rwlock_rdlock(&lock) : pthread_rwlock_wrlock(&lock);
-        return result != 0 ? result : pthread_rwlock_unlock(&lock);
+            holder_writes ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock);
+        return result != 0 ? result : pthread_rwlock_unlock(lock);
       });
       EXPECT_TRUE(waiter.falls_asleep());
-      EXPECT_EQ(holder.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
+      EXPECT_EQ(holder.call([&] { return pthread_rwlock_unlock(lock); }), 0);
       EXPECT_EQ(waiter.end(), 0);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
     }
   }
 }

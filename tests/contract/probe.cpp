@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
@@ -96,7 +96,7 @@ int hot() {
 
 int newcomer(int kind) {
   contract::rwlock tested(kind);
-  contract::helper_thread writer, reader;
+  test::helper_thread writer, reader;
   pthread_rwlock_rdlock(tested);
   writer.begin([&] { return pthread_rwlock_wrlock(tested); });
   if (!writer.falls_asleep()) return 1;

@@ -15,18 +15,18 @@
 #include <vector>
 
 #include "locks.hpp"
-#include "processes.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::child_process;
 using contract::holding;
 using contract::seen_here;
 using std::chrono::milliseconds;
+using test::child_process;
 
 struct area {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-  contract::steps parent, child;
+  test::steps parent, child;
   long left = 0, right = 0;  // equal whenever nobody holds the lock for writing
 };
 
@@ -56,7 +56,7 @@ void expect_only_reading(pthread_rwlock_t* lock) {
 }
 
 // Both processes call this with the roles exchanged at the end.
-void play_first(area& a, contract::steps& mine, contract::steps& theirs, int from) {
+void play_first(area& a, test::steps& mine, test::steps& theirs, int from) {
   ASSERT_EQ(pthread_rwlock_wrlock(&a.lock), 0);
   mine.reach(from + 1);
   theirs.await(from + 1);
@@ -70,7 +70,7 @@ void play_first(area& a, contract::steps& mine, contract::steps& theirs, int fro
   mine.reach(from + 3);
 }
 
-void play_second(area& a, contract::steps& mine, contract::steps& theirs, int from) {
+void play_second(area& a, test::steps& mine, test::steps& theirs, int from) {
   theirs.await(from + 1);
   expect_excluded_from_all(&a.lock);
   mine.reach(from + 1);
@@ -96,7 +96,7 @@ void expect_shared_between_processes(area& a) {
 TEST(process_shared, every_operation_excludes_and_wakes_across_two_processes) {
   for (const int kind : {0, 1, 2}) {
     SCOPED_TRACE("kind " + std::to_string(kind));
-    contract::shared_object<area> a;
+    test::shared_object<area> a;
     contract::rwlock::init(&a->lock, kind, PTHREAD_PROCESS_SHARED);
     expect_shared_between_processes(*a.operator->());
     EXPECT_EQ(pthread_rwlock_destroy(&a->lock), 0);
@@ -104,16 +104,16 @@ TEST(process_shared, every_operation_excludes_and_wakes_across_two_processes) {
 }
 
 TEST(process_shared, a_lock_that_says_shared_at_byte_28_is_shared_without_init) {
-  contract::shared_object<area> a;
+  test::shared_object<area> a;
   a->lock.__data.__shared = 1;
   expect_shared_between_processes(*a.operator->());
 }
 
 TEST(process_shared, a_hot_lock_with_the_attribute_stays_shared) {
-  contract::shared_object<area> a;
+  test::shared_object<area> a;
   contract::rwlock::init(&a->lock, PTHREAD_RWLOCK_DEFAULT_NP, PTHREAD_PROCESS_SHARED);
   contract::make_hot(&a->lock);
-  contract::in_a_child([&] { contract::make_hot(&a->lock); });
+  test::in_a_child([&] { contract::make_hot(&a->lock); });
   expect_shared_between_processes(*a.operator->());
 }
 
@@ -133,7 +133,7 @@ void write_and_read_much(area& a, long writes) {
 
 TEST(process_shared, two_processes_lose_no_write) {
   constexpr long writes = 5'000;
-  contract::shared_object<area> a;
+  test::shared_object<area> a;
   contract::rwlock::init(&a->lock, PTHREAD_RWLOCK_DEFAULT_NP, PTHREAD_PROCESS_SHARED);
   child_process child([&] { write_and_read_much(*a.operator->(), writes); });
   write_and_read_much(*a.operator->(), writes);
@@ -215,26 +215,26 @@ void expect_exclusion_without_the_attribute(area& here, area& there) {
 }
 
 TEST(process_shared, a_lock_without_the_attribute_in_shared_anonymous_memory_excludes) {
-  contract::shared_object<area> a;
+  test::shared_object<area> a;
   expect_exclusion_without_the_attribute(*a.operator->(), *a.operator->());
 }
 
 TEST(process_shared, a_lock_without_the_attribute_that_was_hot_before_the_fork_excludes) {
-  contract::shared_object<area> a;
+  test::shared_object<area> a;
   contract::make_hot(&a->lock);
   expect_exclusion_without_the_attribute(*a.operator->(), *a.operator->());
 }
 
 TEST(process_shared, a_lock_without_the_attribute_held_across_the_fork_excludes) {
-  contract::shared_object<area> a;
+  test::shared_object<area> a;
   contract::make_hot(&a->lock);
   ASSERT_EQ(pthread_rwlock_rdlock(&a->lock), 0);
-  contract::in_a_child([&] {
+  test::in_a_child([&] {
     contract::make_hot(&a->lock);
     EXPECT_EQ(pthread_rwlock_trywrlock(&a->lock), EBUSY);
   });
   ASSERT_EQ(pthread_rwlock_unlock(&a->lock), 0);
-  contract::in_a_child([&] {
+  test::in_a_child([&] {
     EXPECT_EQ(pthread_rwlock_trywrlock(&a->lock), 0);
     EXPECT_EQ(pthread_rwlock_unlock(&a->lock), 0);
   });
@@ -297,9 +297,9 @@ TEST(process_shared, a_lock_in_a_shared_mapping_where_a_private_one_was_excludes
 TEST(process_shared, a_std_shared_mutex_in_shared_memory_excludes) {
   struct words {
     std::shared_mutex mutex;
-    contract::steps parent, child;
+    test::steps parent, child;
   };
-  contract::shared_object<words> w;
+  test::shared_object<words> w;
   const auto heat = [&] { contract::make_hot(contract::lock_of(w->mutex)); };
   heat();
   child_process child([&] {

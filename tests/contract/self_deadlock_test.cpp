@@ -5,15 +5,16 @@
 #include <cerrno>
 #include <chrono>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 void expect_the_writer_is_told(pthread_rwlock_t* lock) {
   ASSERT_EQ(pthread_rwlock_wrlock(lock), 0);
@@ -32,12 +33,9 @@ void expect_the_writer_is_told(pthread_rwlock_t* lock) {
 
 TEST(self_deadlock, the_writer_gets_EDEADLK_and_from_try_EBUSY) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    expect_the_writer_is_told(&lock);
-    expect_the_writer_is_told(&lock);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    contract::prepared_lock lock(v);
+    expect_the_writer_is_told(lock);
+    expect_the_writer_is_told(lock);
   }
 }
 
@@ -48,17 +46,14 @@ TEST(self_deadlock, the_writer_of_a_process_shared_lock_gets_the_same) {
 
 TEST(self_deadlock, a_writer_that_got_the_lock_by_try_or_in_time_gets_the_same) {
   for (const auto& v : contract::variants({0, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    ASSERT_EQ(pthread_rwlock_trywrlock(&lock), 0);
-    EXPECT_EQ(pthread_rwlock_rdlock(&lock), EDEADLK);
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
+    contract::prepared_lock lock(v);
+    ASSERT_EQ(pthread_rwlock_trywrlock(lock), 0);
+    EXPECT_EQ(pthread_rwlock_rdlock(lock), EDEADLK);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
     const timespec deadline = contract::in(CLOCK_MONOTONIC, contract::generous_wait);
-    ASSERT_EQ(pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &deadline), 0);
-    EXPECT_EQ(pthread_rwlock_wrlock(&lock), EDEADLK);
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &deadline), 0);
+    EXPECT_EQ(pthread_rwlock_wrlock(lock), EDEADLK);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
   }
 }
 
@@ -81,21 +76,17 @@ TEST(self_deadlock, another_thread_never_gets_EDEADLK) {
 
 TEST(self_deadlock, a_reader_that_tries_to_write_fails_and_keeps_its_hold) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
-    EXPECT_EQ(pthread_rwlock_trywrlock(&lock), EBUSY);
+    contract::prepared_lock lock(v);
+    ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
+    EXPECT_EQ(pthread_rwlock_trywrlock(lock), EBUSY);
     for (const auto& operation : contract::timed_operations()) {
       if (!operation.writes) continue;
-      EXPECT_EQ(contract::call_for(operation, &lock, milliseconds(20)), ETIMEDOUT)
-          << operation.name;
-      EXPECT_EQ(operation.call(&lock, &contract::before_the_epoch), ETIMEDOUT) << operation.name;
+      EXPECT_EQ(contract::call_for(operation, lock, milliseconds(20)), ETIMEDOUT) << operation.name;
+      EXPECT_EQ(operation.call(lock, &contract::before_the_epoch), ETIMEDOUT) << operation.name;
     }
-    EXPECT_EQ(seen_elsewhere(&lock), holding::read);
-    EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::read);
+    EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 

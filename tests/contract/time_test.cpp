@@ -6,15 +6,16 @@
 #include <chrono>
 #include <limits>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
 using std::chrono::milliseconds;
+using test::helper_thread;
 
 // The two ways in which a timed operation finds a lock contended.
 int hold_against(const contract::timed_operation& operation, pthread_rwlock_t* lock) {
@@ -24,18 +25,15 @@ int hold_against(const contract::timed_operation& operation, pthread_rwlock_t* l
 TEST(time, a_timed_wait_ends_when_its_own_clock_reaches_the_deadline) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     for (const auto& operation : contract::timed_operations()) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(operation.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       helper_thread holder;
-      ASSERT_EQ(holder.call([&] { return hold_against(operation, &lock); }), 0);
+      ASSERT_EQ(holder.call([&] { return hold_against(operation, lock); }), 0);
       const timespec deadline = contract::in(operation.clock, milliseconds(30));
-      EXPECT_EQ(operation.call(&lock, &deadline), ETIMEDOUT);
+      EXPECT_EQ(operation.call(lock, &deadline), ETIMEDOUT);
       EXPECT_TRUE(contract::reached(operation.clock, deadline)) << "it gave up early";
-      EXPECT_EQ(holder.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      EXPECT_EQ(holder.call([&] { return pthread_rwlock_unlock(lock); }), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
   }
 }
@@ -43,19 +41,16 @@ TEST(time, a_timed_wait_ends_when_its_own_clock_reaches_the_deadline) {
 TEST(time, a_timed_wait_ends_with_the_lock_when_it_is_released_before_the_deadline) {
   for (const auto& v : contract::variants({0, 2})) {
     for (const auto& operation : contract::timed_operations()) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(operation.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       helper_thread waiter;
-      ASSERT_EQ(hold_against(operation, &lock), 0);
-      waiter.begin([&] { return contract::call_for(operation, &lock, milliseconds(60'000)); });
+      ASSERT_EQ(hold_against(operation, lock), 0);
+      waiter.begin([&] { return contract::call_for(operation, lock, milliseconds(60'000)); });
       ASSERT_TRUE(waiter.falls_asleep());
-      EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
+      EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
       EXPECT_EQ(waiter.end(), 0);
-      EXPECT_EQ(seen_elsewhere(&lock), operation.writes ? holding::written : holding::read);
-      EXPECT_EQ(waiter.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      EXPECT_EQ(seen_elsewhere(lock), operation.writes ? holding::written : holding::read);
+      EXPECT_EQ(waiter.call([&] { return pthread_rwlock_unlock(lock); }), 0);
     }
   }
 }
@@ -63,20 +58,17 @@ TEST(time, a_timed_wait_ends_with_the_lock_when_it_is_released_before_the_deadli
 TEST(time, a_deadline_before_the_epoch_or_in_the_past_is_ETIMEDOUT_when_contended) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     for (const auto& operation : contract::timed_operations()) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(operation.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       helper_thread other;
-      ASSERT_EQ(hold_against(operation, &lock), 0);
+      ASSERT_EQ(hold_against(operation, lock), 0);
       for (const timespec& deadline : {timespec{-1, 0}, timespec{-1, 999'999'999}, timespec{0, 0},
                                        timespec{std::numeric_limits<time_t>::min(), 0},
                                        contract::in(operation.clock, milliseconds(-1'000))}) {
-        EXPECT_EQ(other.call([&] { return operation.call(&lock, &deadline); }), ETIMEDOUT)
+        EXPECT_EQ(other.call([&] { return operation.call(lock, &deadline); }), ETIMEDOUT)
             << "tv_sec = " << deadline.tv_sec;
       }
-      EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
     }
   }
 }
@@ -84,23 +76,20 @@ TEST(time, a_deadline_before_the_epoch_or_in_the_past_is_ETIMEDOUT_when_contende
 TEST(time, an_expired_deadline_still_acquires_a_lock_that_is_to_be_had) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     for (const auto& operation : contract::timed_operations()) {
-      SCOPED_TRACE(v);
       SCOPED_TRACE(operation.name);
-      pthread_rwlock_t lock;
-      contract::prepare(&lock, v);
+      contract::prepared_lock lock(v);
       for (const timespec& deadline : {contract::before_the_epoch, timespec{0, 0}}) {
-        EXPECT_EQ(operation.call(&lock, &deadline), 0);
-        EXPECT_EQ(seen_elsewhere(&lock), operation.writes ? holding::written : holding::read);
-        EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
+        EXPECT_EQ(operation.call(lock, &deadline), 0);
+        EXPECT_EQ(seen_elsewhere(lock), operation.writes ? holding::written : holding::read);
+        EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
         if (operation.writes) continue;
         helper_thread reader;
-        EXPECT_EQ(reader.call([&] { return pthread_rwlock_rdlock(&lock); }), 0);
-        EXPECT_EQ(operation.call(&lock, &deadline), 0) << "beside another reader";
-        EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
-        EXPECT_EQ(reader.call([&] { return pthread_rwlock_unlock(&lock); }), 0);
+        EXPECT_EQ(reader.call([&] { return pthread_rwlock_rdlock(lock); }), 0);
+        EXPECT_EQ(operation.call(lock, &deadline), 0) << "beside another reader";
+        EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
+        EXPECT_EQ(reader.call([&] { return pthread_rwlock_unlock(lock); }), 0);
       }
-      EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-      EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
     }
   }
 }
@@ -170,11 +159,7 @@ TEST(time, bad_nanoseconds_or_clocks_are_EINVAL_before_anything_else) {
       {
         SCOPED_TRACE("held by another thread for writing");
         helper_thread other;
-        EXPECT_EQ(other.call([&] {
-          expect_bad_arguments_are_refused(lock);
-          return 0;
-        }),
-                  0);
+        EXPECT_EQ(other.call([&] { expect_bad_arguments_are_refused(lock); }), 0);
         ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
         EXPECT_EQ(seen_elsewhere(lock), holding::free);
       }

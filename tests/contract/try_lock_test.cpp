@@ -9,14 +9,15 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "locks.hpp"
+#include "prepared_lock.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
 using contract::holding;
 using contract::seen_elsewhere;
+using test::helper_thread;
 
 // Attempts of a thread that must all succeed, or must all be refused.
 long wrong_attempts(pthread_rwlock_t* lock, int (*attempt)(pthread_rwlock_t*), int expected,
@@ -32,18 +33,15 @@ long wrong_attempts(pthread_rwlock_t* lock, int (*attempt)(pthread_rwlock_t*), i
 
 TEST(try_lock, tryrdlock_never_fails_without_a_writer) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     std::atomic<long> wrong{0};
     std::vector<std::thread> readers;
     for (int i = 0; i < 6; ++i) {
       readers.emplace_back(
-          [&] { wrong += wrong_attempts(&lock, pthread_rwlock_tryrdlock, 0, 100'000); });
+          [&] { wrong += wrong_attempts(lock, pthread_rwlock_tryrdlock, 0, 100'000); });
     }
     for (auto& reader : readers) reader.join();
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
   }
 }
 
@@ -65,40 +63,35 @@ TEST(try_lock, tryrdlock_never_fails_while_a_young_lock_becomes_hot) {
 
 TEST(try_lock, tryrdlock_never_fails_beside_attempts_to_write_that_a_reader_foils) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
-    ASSERT_EQ(pthread_rwlock_rdlock(&lock), 0);
+    contract::prepared_lock lock(v);
+    ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
     std::atomic<bool> stop{false};
     std::atomic<long> wrong_reads{0}, wrong_writes{0}, writes{0};
     std::thread writer([&] {
       while (!stop || writes == 0) {
-        wrong_writes += wrong_attempts(&lock, pthread_rwlock_trywrlock, EBUSY, 1);
+        wrong_writes += wrong_attempts(lock, pthread_rwlock_trywrlock, EBUSY, 1);
         ++writes;
       }
     });
     std::vector<std::thread> readers;
     for (int i = 0; i < 4; ++i) {
       readers.emplace_back(
-          [&] { wrong_reads += wrong_attempts(&lock, pthread_rwlock_tryrdlock, 0, 50'000); });
+          [&] { wrong_reads += wrong_attempts(lock, pthread_rwlock_tryrdlock, 0, 50'000); });
     }
     for (auto& reader : readers) reader.join();
     stop = true;
     writer.join();
     EXPECT_EQ(wrong_reads, 0);
     EXPECT_EQ(wrong_writes, 0) << "it wrote beside a reader";
-    ASSERT_EQ(pthread_rwlock_unlock(&lock), 0);
-    EXPECT_EQ(seen_elsewhere(&lock), holding::free);
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
+    ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
+    EXPECT_EQ(seen_elsewhere(lock), holding::free);
   }
 }
 
 // The readers that made the lock hot still live, have left it, and keep reading another lock.
 TEST(try_lock, trywrlock_never_fails_on_a_lock_that_its_hot_readers_have_left) {
   for (const auto& v : contract::variants({0, 1, 2})) {
-    SCOPED_TRACE(v);
-    pthread_rwlock_t lock;
-    contract::prepare(&lock, v);
+    contract::prepared_lock lock(v);
     contract::rwlock elsewhere;
     std::atomic<bool> stop{false};
     std::atomic<int> asked{0}, answered{0};
@@ -106,23 +99,22 @@ TEST(try_lock, trywrlock_never_fails_on_a_lock_that_its_hot_readers_have_left) {
       while (!stop) {
         wrong_attempts(elsewhere, pthread_rwlock_tryrdlock, 0, 3'000);
         if (answered == asked) continue;
-        wrong_attempts(&lock, pthread_rwlock_tryrdlock, 0, 3'000);
+        wrong_attempts(lock, pthread_rwlock_tryrdlock, 0, 3'000);
         answered = asked.load();
       }
     });
     for (int round = 1; round <= 150; ++round) {
-      wrong_attempts(&lock, pthread_rwlock_tryrdlock, 0, 1'000);
+      wrong_attempts(lock, pthread_rwlock_tryrdlock, 0, 1'000);
       asked = round;
       while (answered != round) sched_yield();
-      EXPECT_EQ(pthread_rwlock_trywrlock(&lock), 0) << "nobody holds it";
-      EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
-      EXPECT_EQ(pthread_rwlock_tryrdlock(&lock), 0) << "nobody writes";
-      EXPECT_EQ(pthread_rwlock_unlock(&lock), 0);
+      EXPECT_EQ(pthread_rwlock_trywrlock(lock), 0) << "nobody holds it";
+      EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
+      EXPECT_EQ(pthread_rwlock_tryrdlock(lock), 0) << "nobody writes";
+      EXPECT_EQ(pthread_rwlock_unlock(lock), 0);
       if (HasFailure()) break;
     }
     stop = true;
     reader.join();
-    EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
   }
 }
 

@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0U, 1000U))
       ->capture_default_str();
   app.add_option("--seconds", chosen.seconds, "How long each scenario runs")
+      ->envname("READMOST_TORTURE_SECONDS")
       ->check(CLI::Range(0.01, 1e6))
       ->capture_default_str();
   app.add_option("--seed", chosen.seed, "Seed of what is drawn at random; without: a new one");

@@ -19,7 +19,7 @@ enum exit_status : int { passed = 0, violated = 1, hung = 2 };
 
 struct options {
   unsigned threads = 4;
-  double seconds = 1;
+  double seconds = 0.9;
   double stall = 20;
   std::uint64_t seed = 1;
   bool stop_at_violation = false;

@@ -10,7 +10,7 @@ thread_local std::size_t most_bytes = SIZE_MAX;
 
 }  // namespace
 
-namespace unit {
+namespace test {
 
 allocation_limit::allocation_limit(std::size_t most) noexcept {
   most_bytes = most;
@@ -20,7 +20,7 @@ allocation_limit::~allocation_limit() {
   most_bytes = SIZE_MAX;
 }
 
-}  // namespace unit
+}  // namespace test
 
 void* operator new(std::size_t bytes) {
   if (bytes > most_bytes) throw std::bad_alloc();

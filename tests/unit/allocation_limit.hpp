@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace unit {
+namespace test {
 
 // While there is one, `new` of more than so many bytes throws std::bad_alloc in this thread.
 class allocation_limit {
@@ -14,4 +14,4 @@ class allocation_limit {
   allocation_limit& operator=(const allocation_limit&) = delete;
 };
 
-}  // namespace unit
+}  // namespace test

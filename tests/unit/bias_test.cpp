@@ -6,19 +6,16 @@
 
 #include <memory>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using readmost::detail::my_record;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
-namespace bias = readmost::detail::bias;
+using namespace readmost::detail;
+using test::helper_thread;
 
-// So that what this thread read before does not count.
+// Excludes this thread's earlier reads from the count.
 void forget_uncredited_reads(rwlock& lock) {
   bias::credit_passive_reads(lock, my_record(), false);
   lock.balance.store(0);
@@ -26,111 +23,105 @@ void forget_uncredited_reads(rwlock& lock) {
 
 TEST(bias, is_not_given_to_a_new_lock) {
   rwlock lock;
-  EXPECT_FALSE(unit::is_biased(lock));
-  unit::read(lock, 1);
-  EXPECT_FALSE(unit::is_biased(lock));
+  EXPECT_FALSE(test::is_biased(lock));
+  test::read(lock, 1);
+  EXPECT_FALSE(test::is_biased(lock));
 }
 
 TEST(bias, is_earned_by_reads) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   EXPECT_GE(lock.balance.load(), bias::enough_for_bias);
-  const std::uint64_t before = unit::passive_reads_of_this_thread();
-  unit::read(lock, 10);
-  EXPECT_EQ(unit::passive_reads_of_this_thread(), before + 10);
+  const std::uint64_t before = test::passive_reads_of_this_thread();
+  test::read(lock, 10);
+  EXPECT_EQ(test::passive_reads_of_this_thread(), before + 10);
 }
 
 TEST(bias, takes_many_reads_to_earn) {
   rwlock lock;
   const int too_few = bias::enough_for_bias / bias::saved_among_others / 2;
-  unit::read(lock, too_few);
-  EXPECT_FALSE(unit::is_biased(lock));
+  test::read(lock, too_few);
+  EXPECT_FALSE(test::is_biased(lock));
 }
 
 TEST(bias, is_lost_by_writes_and_earned_again_by_reads) {
   rwlock lock;
   helper_thread other;  // makes revocations cost something
-  ASSERT_TRUE(unit::earn_bias(lock));
-  for (int i = 0; i < 10'000 && unit::is_biased(lock); ++i) {
-    other.call([&] {
-      unit::read(lock, 1);
-      return 0;
-    });
-    unit::write(lock);
+  ASSERT_TRUE(test::earn_bias(lock));
+  for (int i = 0; i < 10'000 && test::is_biased(lock); ++i) {
+    other.call([&] { test::read(lock, 1); });
+    test::write(lock);
   }
-  EXPECT_FALSE(unit::is_biased(lock));
-  EXPECT_TRUE(unit::earn_bias(lock));
+  EXPECT_FALSE(test::is_biased(lock));
+  EXPECT_TRUE(test::earn_bias(lock));
 }
 
 TEST(bias, survives_a_write_that_the_account_can_pay_for) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   lock.balance.store(bias::highest);
-  ASSERT_EQ(unit::lock(lock), unit::acquired);
-  EXPECT_FALSE(unit::is_biased(lock));
+  ASSERT_EQ(test::lock(lock), test::acquired);
+  EXPECT_FALSE(test::is_biased(lock));
   EXPECT_EQ(lock.grant.load(), rwlock::granted_by_revocation);
   lock.balance.store(0);
-  unit::unlock(lock);
-  EXPECT_TRUE(unit::is_biased(lock));
+  test::unlock(lock);
+  EXPECT_TRUE(test::is_biased(lock));
   EXPECT_EQ(lock.grant.load(), rwlock::not_granted);
 }
 
 TEST(bias, ends_with_a_write_that_the_account_cannot_pay_for) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
-  ASSERT_EQ(unit::lock(lock), unit::acquired);
+  ASSERT_TRUE(test::earn_bias(lock));
+  ASSERT_EQ(test::lock(lock), test::acquired);
   lock.balance.store(-1);
-  unit::unlock(lock);
-  EXPECT_FALSE(unit::is_biased(lock));
+  test::unlock(lock);
+  EXPECT_FALSE(test::is_biased(lock));
 }
 
 TEST(bias, charges_each_revocation_to_the_account) {
   rwlock lock;
   helper_thread other;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   ASSERT_EQ(other.call([&] {
-    unit::read(lock, 1);
-    return static_cast<int>(readmost::detail::participation_of(my_record().mode.load()));
+    test::read(lock, 1);
+    return static_cast<int>(participation_of(my_record().mode.load()));
   }),
-            static_cast<int>(readmost::detail::participation::online));
+            static_cast<int>(participation::online));
   forget_uncredited_reads(lock);
   lock.balance.store(bias::enough_for_bias);
-  unit::lock(lock);  // the other thread is silent, so this takes a membarrier
+  test::lock(lock);  // the other thread is silent, so this takes a membarrier
   EXPECT_LT(lock.balance.load(), bias::enough_for_bias);
-  unit::unlock(lock);
+  test::unlock(lock);
 }
 
 TEST(bias, is_kept_by_an_attempt_to_write_that_met_a_reader) {
   rwlock lock;
   helper_thread reader;
-  ASSERT_TRUE(unit::earn_bias(lock));
-  ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
-  EXPECT_EQ(unit::try_lock(lock), unit::busy);
-  EXPECT_TRUE(unit::is_biased(lock));
-  EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
-  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
-  unit::unlock(lock);
+  ASSERT_TRUE(test::earn_bias(lock));
+  ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
+  EXPECT_TRUE(test::is_biased(lock));
+  EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
 }
 
 TEST(bias, is_not_given_while_a_preferred_writer_waits) {
   rwlock lock;
   helper_thread reader, writer;
-  ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
-  writer.begin([&] {
-    unit::write(lock);
-    return 1;
-  });
+  ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
+  writer.begin([&] { test::write(lock); });
   ASSERT_TRUE(writer.falls_asleep());
   EXPECT_EQ(reader.call([&] {
-    for (int i = 0; i < unit::reads_that_earn_bias; ++i) {
-      unit::read(lock, 1);
-      if (unit::is_biased(lock)) return 0;
+    for (int i = 0; i < test::reads_that_earn_bias; ++i) {
+      test::read(lock, 1);
+      if (test::is_biased(lock)) return 0;
     }
     return 1;
   }),
             1);
-  EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
+  EXPECT_EQ(writer.end(), 0);
 }
 
 TEST(bias, account_is_bounded_at_both_ends) {
@@ -147,25 +138,25 @@ TEST(bias, account_is_bounded_at_both_ends) {
 
 TEST(bias, account_stays_within_its_bounds_whatever_threads_do) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
-  unit::read(lock, 100'000);
-  unit::write(lock);
+  ASSERT_TRUE(test::earn_bias(lock));
+  test::read(lock, 100'000);
+  test::write(lock);
   EXPECT_LE(lock.balance.load(), bias::highest);
   EXPECT_GT(lock.balance.load(), 0);
   for (int i = 0; i < 10'000; ++i) {
-    unit::write(lock);
+    test::write(lock);
     ASSERT_GE(lock.balance.load(), bias::lowest);
   }
   EXPECT_LT(lock.balance.load(), 0);
-  EXPECT_TRUE(unit::earn_bias(lock)) << "however often it was written";
+  EXPECT_TRUE(test::earn_bias(lock)) << "however often it was written";
 }
 
 TEST(bias, account_is_credited_each_passive_read_once) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   forget_uncredited_reads(lock);
   constexpr int reads = 100;
-  unit::read(lock, reads);
+  test::read(lock, reads);
   EXPECT_EQ(lock.balance.load(), 0) << "passive reads leave no trace in the lock";
   bias::credit_passive_reads(lock, my_record(), false);
   EXPECT_EQ(lock.balance.load(), reads * bias::saved_alone);
@@ -173,29 +164,28 @@ TEST(bias, account_is_credited_each_passive_read_once) {
   EXPECT_EQ(lock.balance.load(), reads * bias::saved_alone);
 
   lock.balance.store(0);
-  unit::read(lock, reads);
+  test::read(lock, reads);
   bias::credit_passive_reads(lock, my_record(), true);
   EXPECT_EQ(lock.balance.load(), reads * bias::saved_among_others);
 }
 
 TEST(bias, account_is_credited_by_the_revoking_writer) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   forget_uncredited_reads(lock);
-  unit::read(lock, 4'000);
-  unit::lock(lock);
-  EXPECT_EQ(my_record().credited[readmost::detail::home_slot(&lock)],
-            my_record().reads[readmost::detail::home_slot(&lock)].load());
+  test::read(lock, 4'000);
+  test::lock(lock);
+  EXPECT_EQ(my_record().credited[home_slot(&lock)], my_record().reads[home_slot(&lock)].load());
   EXPECT_GT(lock.balance.load(), 0);
-  unit::unlock(lock);
+  test::unlock(lock);
 }
 
 TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {
-  auto& cost = readmost::detail::default_domain.round_cost;
+  auto& cost = default_domain.round_cost;
   cost.store(20'000);
   rwlock lock;
   lock.traits.store(rwlock::never_biased);
-  for (int i = 0; i < 64 * 200; ++i) unit::write(lock);
+  for (int i = 0; i < 64 * 200; ++i) test::write(lock);
   EXPECT_LE(cost.load(), bias::least_cost);
   EXPECT_GT(cost.load(), 0U);
 }
@@ -203,24 +193,24 @@ TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {
 TEST(bias, is_never_given_to_a_lock_whose_trait_forbids_it) {
   rwlock lock;
   lock.traits.store(rwlock::never_biased);
-  EXPECT_FALSE(unit::earn_bias(lock));
+  EXPECT_FALSE(test::earn_bias(lock));
   lock.balance.store(bias::highest);
-  unit::write(lock);
-  EXPECT_FALSE(unit::is_biased(lock));
+  test::write(lock);
+  EXPECT_FALSE(test::is_biased(lock));
 }
 
 TEST(bias, is_never_given_to_a_lock_in_shared_memory_if_the_mapping_is_checked) {
   rules checked;
   checked.check_mapping = true;
-  contract::shared_object<rwlock> by_reads;
-  EXPECT_FALSE(unit::earn_bias(*by_reads.operator->(), checked));
+  test::shared_object<rwlock> by_reads;
+  EXPECT_FALSE(test::earn_bias(*by_reads.operator->(), checked));
   EXPECT_NE(by_reads->traits.load() & rwlock::never_biased, 0);
 
-  contract::shared_object<rwlock> by_writes;
+  test::shared_object<rwlock> by_writes;
   for (int i = 0; i < 10; ++i) {
     by_writes->balance.store(bias::highest);
-    unit::write(*by_writes.operator->(), checked);
-    ASSERT_FALSE(unit::is_biased(*by_writes.operator->()));
+    test::write(*by_writes.operator->(), checked);
+    ASSERT_FALSE(test::is_biased(*by_writes.operator->()));
   }
 }
 
@@ -228,26 +218,26 @@ TEST(bias, is_given_to_a_lock_in_private_memory_whose_mapping_is_checked) {
   rules checked;
   checked.check_mapping = true;
   const auto lock = std::make_unique<rwlock>();
-  EXPECT_TRUE(unit::earn_bias(*lock, checked));
+  EXPECT_TRUE(test::earn_bias(*lock, checked));
   EXPECT_NE(lock->traits.load() & rwlock::private_memory, 0) << "not to be asked again";
 }
 
 TEST(bias, is_given_to_a_lock_in_shared_memory_if_nobody_asks) {
-  contract::shared_object<rwlock> lock;
-  EXPECT_TRUE(unit::earn_bias(*lock.operator->()));
-  unit::write(*lock.operator->());
+  test::shared_object<rwlock> lock;
+  EXPECT_TRUE(test::earn_bias(*lock.operator->()));
+  test::write(*lock.operator->());
 }
 
 TEST(bias, ends_when_somebody_releases_the_passive_hold_of_another_thread) {
   rwlock lock;
   helper_thread reader;
-  ASSERT_TRUE(unit::earn_bias(lock));
-  ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
-  EXPECT_TRUE(unit::unlock_shared(lock));
-  EXPECT_EQ(unit::try_lock(lock), unit::acquired) << "the hold and the debt cancel each other";
-  unit::unlock(lock);
-  EXPECT_FALSE(unit::earn_bias(lock));
-  EXPECT_FALSE(unit::unlock_shared(lock)) << "there is nothing to release";
+  ASSERT_TRUE(test::earn_bias(lock));
+  ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
+  EXPECT_TRUE(test::unlock_shared(lock));
+  EXPECT_EQ(test::try_lock(lock), test::acquired) << "the hold and the debt cancel each other";
+  test::unlock(lock);
+  EXPECT_FALSE(test::earn_bias(lock));
+  EXPECT_FALSE(test::unlock_shared(lock)) << "there is nothing to release";
 }
 
 }  // namespace

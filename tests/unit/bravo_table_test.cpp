@@ -11,21 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
+using namespace readmost::detail;
 using readmost::bravo;
 using readmost::bravo_policy;
-using readmost::detail::find_hold;
-using readmost::detail::growing_table;
-using readmost::detail::introduce_reader;
-using readmost::detail::is_available;
-using readmost::detail::lock_in_slot;
-using readmost::detail::scan_with;
-using readmost::detail::slot_array;
-using readmost::detail::visible_slot;
+using test::helper_thread;
 
 // --- Scans --------------------------------------------------------------------------------------
 
@@ -57,7 +50,7 @@ TEST_P(bravo_scan, finds_every_slot_whoever_holds_it_and_however_often) {
 }
 
 TEST_P(bravo_scan, passes_over_what_is_another_lock) {
-  // Each half, and each bit that belongs to the address.
+  // Both halves of the word, and each bit of an address.
   table_->slot[3] = (some_lock & 0xFFFF'FFFF) | 0x7777'0000'0001;
   table_->slot[9] = (some_lock & ~std::uint64_t{0xFFFF'FFFF}) | 0x1234'5679;
   for (unsigned bit = 3; bit < 48; ++bit) {
@@ -102,7 +95,7 @@ std::vector<scan_with> available() {
 INSTANTIATE_TEST_SUITE_P(each, bravo_scan, testing::ValuesIn(available()), name_of);
 
 TEST(bravo_scans, the_best_is_available) {
-  EXPECT_TRUE(is_available(readmost::detail::best_scan()));
+  EXPECT_TRUE(is_available(best_scan()));
 }
 
 // --- Readers ------------------------------------------------------------------------------------
@@ -127,14 +120,14 @@ TEST(bravo_readers, have_numbers_of_their_own_that_are_reused) {
 }
 
 TEST(bravo_readers, are_mixed_well) {
-  // Bits of the result that change with one of the argument: half of them on average.
+  // A change of one bit of the argument changes half of the result's bits on average.
   std::mt19937_64 random(3);  // NOLINT
   double changed = 0;
   constexpr int trials = 10'000;
   for (int i = 0; i < trials; ++i) {
     const std::uint64_t z = random();
     const std::uint64_t other = z ^ std::uint64_t{1} << random() % 64;
-    changed += std::popcount(readmost::detail::mix32(z) ^ readmost::detail::mix32(other));
+    changed += std::popcount(mix32(z) ^ mix32(other));
   }
   EXPECT_NEAR(changed / trials, 16, 0.5);
 }
@@ -161,33 +154,33 @@ TEST(bravo_slot, keeps_writers_out) {
   lock.lock_shared();
   lock.unlock_shared();
   lock.lock_shared();
-  EXPECT_EQ(readmost::detail::known_reader()->holds, 1U);
+  EXPECT_EQ(known_reader()->holds, 1U);
   EXPECT_FALSE(is_free(lock));
   lock.unlock_shared();
-  EXPECT_EQ(readmost::detail::known_reader()->holds, 0U);
+  EXPECT_EQ(known_reader()->holds, 0U);
   EXPECT_TRUE(is_free(lock));
 }
 
-// Seven holds, and further ones in other slots.
+// A slot counts up to seven holds; further ones take other slots.
 TEST(bravo_slot, counts) {
   eager_lock lock;
   lock.lock_shared();
   lock.unlock_shared();
   constexpr unsigned times = 50;
   for (unsigned i = 0; i < times; ++i) lock.lock_shared();
-  EXPECT_EQ(readmost::detail::known_reader()->holds, (times + 6) / 7);
+  EXPECT_EQ(known_reader()->holds, (times + 6) / 7);
   for (unsigned i = 0; i < times; ++i) {
     EXPECT_FALSE(is_free(lock)) << "after " << i << " of " << times << " unlocks";
     lock.unlock_shared();
   }
   EXPECT_TRUE(is_free(lock));
-  EXPECT_EQ(readmost::detail::known_reader()->holds, 0U);
-  EXPECT_EQ(readmost::detail::known_reader()->holds_elsewhere, 0U);
+  EXPECT_EQ(known_reader()->holds, 0U);
+  EXPECT_EQ(known_reader()->holds_elsewhere, 0U);
 }
 
 // --- Tables that grow ---------------------------------------------------------------------------
 
-// Two slots at first.
+// The table starts with two slots.
 template <int Which>
 struct tiny {
   static constinit inline visible_slot slots[8]{};
@@ -195,7 +188,7 @@ struct tiny {
   static constinit inline growing_table table{first, 8};
 
   struct policy : bravo_policy {
-    using table = readmost::detail::table_that_grows<tiny::table>;
+    using table = table_that_grows<tiny::table>;
     using bias = readmost::eager_bias;
   };
   static std::uint32_t size() { return table.newest().mask + 1; }
@@ -220,7 +213,7 @@ TEST(bravo_table, grows_when_readers_often_find_their_slots_taken) {
     EXPECT_TRUE(lock.try_lock());
     lock.unlock();
   }
-  EXPECT_EQ(readmost::detail::known_reader()->holds, 0U);
+  EXPECT_EQ(known_reader()->holds, 0U);
 }
 
 TEST(bravo_table, holds_in_older_slots_keep_writers_out) {
@@ -248,23 +241,23 @@ TEST(bravo_table, holds_in_older_slots_keep_writers_out) {
 
 TEST(bravo_table, a_second_slot_serves_where_the_first_is_taken) {
   using small = tiny<2>;
-  // The only two slots: the second lock finds the other one, if it looks.
+  // There are only two slots, so a second probe finds the free one.
   bravo<std::shared_mutex, small::policy> looks_twice[2];
   for (auto& lock : looks_twice) {
     lock.lock_shared();
     lock.unlock_shared();
   }
   for (auto& lock : looks_twice) lock.lock_shared();
-  EXPECT_EQ(readmost::detail::known_reader()->holds, 2U);
+  EXPECT_EQ(known_reader()->holds, 2U);
   EXPECT_EQ(small::size(), 2U);
   for (auto& lock : looks_twice) lock.unlock_shared();
-  EXPECT_EQ(readmost::detail::known_reader()->holds, 0U);
+  EXPECT_EQ(known_reader()->holds, 0U);
 }
 
 TEST(bravo_table, of_the_process_has_slots_for_its_processors) {
   introduce_reader();
-  EXPECT_GE(readmost::detail::process_table.newest().mask + 1U,
-            256 * std::min(16U, std::bit_ceil(readmost::detail::platform::usable_cpus())));
+  EXPECT_GE(process_table.newest().mask + 1U,
+            256 * std::min(16U, std::bit_ceil(platform::usable_cpus())));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -15,24 +16,26 @@
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 #include <shared_mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
+using namespace readmost::detail;
 using readmost::bravo;
 using readmost::bravo_consensus_policy;
 using readmost::bravo_paper_policy;
 using readmost::bravo_policy;
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using test::helper_thread;
+using test::wait_until;
 
-// Whoever may sets the bias, so that it is soon there.
+// Sets the bias at the first opportunity, so that tests need few reads.
 template <class Policy>
 struct eager : Policy {
   using bias = readmost::eager_bias;
@@ -53,70 +56,168 @@ struct scalar_policy : bravo_policy {
   static constexpr bool vector_scan = false;
 };
 struct large_table_policy : bravo_policy {
-  using table = readmost::detail::shared_table_of_4096;
+  using table = shared_table_of_4096;
 };
 struct private_policy : bravo_policy {
-  using table = readmost::detail::private_table<64>;
+  using table = private_table<64>;
 };
 
 // --- Each lock, each policy ---------------------------------------------------------------------
 
-template <class Lock>
-class bravo_lock : public testing::Test {
- protected:
-  // Afterwards this thread enters through a slot.
-  static void make_biased(Lock& lock) {
-    lock.lock_shared();
-    lock.unlock_shared();
-    ASSERT_TRUE(lock.is_biased());
+// Each kind of lock behind virtual functions, so that the tests are compiled once and not once for
+// each.
+class any_lock {
+ public:
+  virtual ~any_lock() = default;
+  virtual void lock() = 0;
+  virtual void unlock() = 0;
+  virtual bool try_lock() = 0;
+  virtual void lock_shared() = 0;
+  virtual void unlock_shared() = 0;
+  virtual bool try_lock_shared() = 0;
+  virtual bool is_biased() const = 0;
+  virtual void expect_that_guards_take_it() = 0;
+  // For locks with deadlines.
+  virtual bool try_lock_for(std::chrono::nanoseconds) { std::abort(); }
+  virtual bool try_lock_shared_for(std::chrono::nanoseconds) { std::abort(); }
+  virtual bool try_lock_until(std::chrono::system_clock::time_point) { std::abort(); }
+  virtual bool try_lock_shared_until(std::chrono::steady_clock::time_point) { std::abort(); }
+
+  // Complete sections; the result is what a helper_thread returns.
+  int write() {
+    lock();
+    unlock();
+    return 1;
   }
-  // Nobody is inside.
-  static void expect_free(Lock& lock) {
-    helper_thread other;
-    EXPECT_EQ(other.call([&] {
-      if (!lock.try_lock()) return 0;
-      lock.unlock();
-      return 1;
-    }),
-              1);
+  int read() {
+    lock_shared();
+    unlock_shared();
+    return 1;
+  }
+  int write_if(bool granted) {
+    if (granted) unlock();
+    return granted ? 1 : 0;
+  }
+  int read_if(bool granted) {
+    if (granted) unlock_shared();
+    return granted ? 1 : 0;
+  }
+  int try_to_write() { return write_if(try_lock()); }
+  int try_to_read() { return read_if(try_lock_shared()); }
+};
+
+template <class Lock>
+class lock_of : public any_lock {
+ public:
+  void lock() override { lock_.lock(); }
+  void unlock() override { lock_.unlock(); }
+  bool try_lock() override { return lock_.try_lock(); }
+  void lock_shared() override { lock_.lock_shared(); }
+  void unlock_shared() override { lock_.unlock_shared(); }
+  bool try_lock_shared() override { return lock_.try_lock_shared(); }
+  bool is_biased() const override { return lock_.is_biased(); }
+  void expect_that_guards_take_it() override {
+    {
+      const std::shared_lock reading(lock_);
+      EXPECT_TRUE(reading.owns_lock());
+    }
+    {
+      const std::unique_lock writing(lock_, std::try_to_lock);
+      EXPECT_TRUE(writing.owns_lock());
+    }
+    const std::scoped_lock both(lock_);
+  }
+
+ protected:
+  Lock lock_;
+};
+
+template <class Lock>
+class timed_lock_of : public lock_of<Lock> {
+  using lock_of<Lock>::lock_;
+
+ public:
+  bool try_lock_for(std::chrono::nanoseconds time) override { return lock_.try_lock_for(time); }
+  bool try_lock_shared_for(std::chrono::nanoseconds time) override {
+    return lock_.try_lock_shared_for(time);
+  }
+  bool try_lock_until(std::chrono::system_clock::time_point end) override {
+    return lock_.try_lock_until(end);
+  }
+  bool try_lock_shared_until(std::chrono::steady_clock::time_point end) override {
+    return lock_.try_lock_shared_until(end);
   }
 };
 
-using every_lock = testing::Types<
-    bravo<std::shared_mutex, eager<bravo_policy>>,
-    bravo<std::shared_mutex, eager<bravo_paper_policy>>,
-    bravo<std::shared_mutex, eager<bravo_consensus_policy>>,
-    bravo<std::shared_mutex, eager<queue_policy>>,
-    bravo<std::shared_mutex, eager<consensus_queue_policy>>,
-    bravo<std::shared_mutex, eager<one_probe_policy>>,
-    bravo<std::shared_mutex, eager<scattered_policy>>,
-    bravo<std::shared_mutex, eager<scalar_policy>>,
-    bravo<std::shared_mutex, eager<large_table_policy>>,
-    bravo<std::shared_mutex, eager<private_policy>>, bravo<std::mutex, eager<bravo_policy>>,
-    bravo<std::mutex, eager<bravo_consensus_policy>>, bravo<std::mutex, eager<queue_policy>>,
-    bravo<std::shared_timed_mutex, eager<bravo_policy>>,
-    bravo<readmost::shared_mutex, eager<bravo_policy>>,
-    bravo<readmost::shared_mutex, eager<bravo_consensus_policy>>>;
-TYPED_TEST_SUITE(bravo_lock, every_lock);
+struct kind_of_lock {
+  const char* name;
+  std::unique_ptr<any_lock> (*make)();
+};
+template <class Kind>
+std::unique_ptr<any_lock> make() {
+  return std::make_unique<Kind>();
+}
+template <class Underlying, class Policy>
+constexpr auto make_eager = make<lock_of<bravo<Underlying, eager<Policy>>>>;
+template <class Underlying, class Policy>
+constexpr auto make_eager_timed = make<timed_lock_of<bravo<Underlying, eager<Policy>>>>;
 
-TYPED_TEST(bravo_lock, readers_share_it) {
-  TypeParam lock;
-  this->make_biased(lock);
-  lock.lock_shared();
-  helper_thread other;
-  EXPECT_EQ(other.call([&] {
-    lock.lock_shared();
-    lock.unlock_shared();
-    return 1;
-  }),
-            1);
-  lock.unlock_shared();
-  this->expect_free(lock);
+class bravo_lock : public testing::TestWithParam<kind_of_lock> {
+ protected:
+  // Afterwards this thread enters through a slot.
+  static void make_biased(any_lock& lock) {
+    lock.read();
+    ASSERT_TRUE(lock.is_biased());
+  }
+  // Nobody is inside.
+  static void expect_free(any_lock& lock) {
+    helper_thread other;
+    EXPECT_EQ(other.call([&] { return lock.try_to_write(); }), 1);
+  }
+
+  std::unique_ptr<any_lock> owner_ = GetParam().make();
+  any_lock& lock = *owner_;
+};
+
+std::string name_of(const testing::TestParamInfo<kind_of_lock>& info) {
+  return info.param.name;
 }
 
-TYPED_TEST(bravo_lock, a_writer_waits_for_the_last_reader) {
-  TypeParam lock;
-  this->make_biased(lock);
+INSTANTIATE_TEST_SUITE_P(
+    over, bravo_lock,
+    testing::ValuesIn(std::to_array<kind_of_lock>({
+        {"shared_mutex", make_eager<std::shared_mutex, bravo_policy>},
+        {"shared_mutex_with_the_papers_policy", make_eager<std::shared_mutex, bravo_paper_policy>},
+        {"shared_mutex_with_consensus", make_eager<std::shared_mutex, bravo_consensus_policy>},
+        {"shared_mutex_with_a_queue", make_eager<std::shared_mutex, queue_policy>},
+        {"shared_mutex_with_consensus_and_a_queue",
+         make_eager<std::shared_mutex, consensus_queue_policy>},
+        {"shared_mutex_with_one_probe", make_eager<std::shared_mutex, one_probe_policy>},
+        {"shared_mutex_with_scattered_threads", make_eager<std::shared_mutex, scattered_policy>},
+        {"shared_mutex_with_a_scalar_scan", make_eager<std::shared_mutex, scalar_policy>},
+        {"shared_mutex_with_a_large_table", make_eager<std::shared_mutex, large_table_policy>},
+        {"shared_mutex_with_a_private_table", make_eager<std::shared_mutex, private_policy>},
+        {"mutex", make_eager<std::mutex, bravo_policy>},
+        {"mutex_with_consensus", make_eager<std::mutex, bravo_consensus_policy>},
+        {"mutex_with_a_queue", make_eager<std::mutex, queue_policy>},
+        {"shared_timed_mutex", make_eager<std::shared_timed_mutex, bravo_policy>},
+        {"readmost_shared_mutex", make_eager<readmost::shared_mutex, bravo_policy>},
+        {"readmost_shared_mutex_with_consensus",
+         make_eager<readmost::shared_mutex, bravo_consensus_policy>},
+    })),
+    name_of);
+
+TEST_P(bravo_lock, readers_share_it) {
+  make_biased(lock);
+  lock.lock_shared();
+  helper_thread other;
+  EXPECT_EQ(other.call([&] { return lock.read(); }), 1);
+  lock.unlock_shared();
+  expect_free(lock);
+}
+
+TEST_P(bravo_lock, a_writer_waits_for_the_last_reader) {
+  make_biased(lock);
   lock.lock_shared();
   std::atomic<bool> inside{false};
   helper_thread writer;
@@ -124,20 +225,18 @@ TYPED_TEST(bravo_lock, a_writer_waits_for_the_last_reader) {
     lock.lock();
     inside = true;
     lock.unlock();
-    return 1;
   });
   EXPECT_TRUE(wait_until([&] { return !lock.is_biased(); }));
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_FALSE(inside);
   lock.unlock_shared();
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(writer.end(), 0);
   EXPECT_TRUE(inside);
-  this->expect_free(lock);
+  expect_free(lock);
 }
 
-TYPED_TEST(bravo_lock, a_reader_waits_for_the_writer) {
-  TypeParam lock;
-  this->make_biased(lock);
+TEST_P(bravo_lock, a_reader_waits_for_the_writer) {
+  make_biased(lock);
   lock.lock();
   EXPECT_FALSE(lock.is_biased());
   std::atomic<bool> inside{false};
@@ -146,46 +245,35 @@ TYPED_TEST(bravo_lock, a_reader_waits_for_the_writer) {
     lock.lock_shared();
     inside = true;
     lock.unlock_shared();
-    return 1;
   });
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_FALSE(inside);
   lock.unlock();
-  EXPECT_EQ(reader.end(), 1);
-  this->expect_free(lock);
+  EXPECT_EQ(reader.end(), 0);
+  expect_free(lock);
 }
 
-TYPED_TEST(bravo_lock, a_reader_locks_again_while_a_writer_waits_for_it) {
-  TypeParam lock;
-  this->make_biased(lock);
+TEST_P(bravo_lock, a_reader_locks_again_while_a_writer_waits_for_it) {
+  make_biased(lock);
   lock.lock_shared();
   helper_thread writer;
-  writer.begin([&] {
-    lock.lock();
-    lock.unlock();
-    return 1;
-  });
+  writer.begin([&] { return lock.write(); });
   EXPECT_TRUE(wait_until([&] { return !lock.is_biased(); }));
-  // More often than a slot counts.
+  // More holds than one slot can count.
   constexpr int times = 20;
   for (int i = 0; i < times; ++i) lock.lock_shared();
   for (int i = 0; i < times; ++i) lock.unlock_shared();
   EXPECT_TRUE(writer.in_call());
   lock.unlock_shared();
   EXPECT_EQ(writer.end(), 1);
-  this->expect_free(lock);
+  expect_free(lock);
 }
 
-TYPED_TEST(bravo_lock, holds_count) {
-  TypeParam lock;
+TEST_P(bravo_lock, holds_count) {
   constexpr int times = 40;
   for (int i = 0; i < times; ++i) lock.lock_shared();
   helper_thread other;
-  const auto try_lock = [&] {
-    if (!lock.try_lock()) return 0;
-    lock.unlock();
-    return 1;
-  };
+  const auto try_lock = [&] { return lock.try_to_write(); };
   for (int i = 0; i < times; ++i) {
     EXPECT_EQ(other.call(try_lock), 0) << "after " << i << " unlocks";
     lock.unlock_shared();
@@ -193,15 +281,15 @@ TYPED_TEST(bravo_lock, holds_count) {
   EXPECT_EQ(other.call(try_lock), 1);
 }
 
-TYPED_TEST(bravo_lock, many_are_held_and_released_in_any_order) {
+TEST_P(bravo_lock, many_are_held_and_released_in_any_order) {
   constexpr std::size_t count = 24;
-  const auto locks = std::make_unique<std::array<TypeParam, count>>();
-  for (TypeParam& lock : *locks) this->make_biased(lock);
+  std::array<std::unique_ptr<any_lock>, count> locks;
+  for (auto& one : locks) make_biased(*(one = GetParam().make()));
   std::vector<std::size_t> held;
   std::mt19937 random(1);  // NOLINT: the same order every time
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t times = 0; times <= i % 3; ++times) {
-      (*locks)[i].lock_shared();
+      locks[i]->lock_shared();
       held.push_back(i);
     }
   }
@@ -210,37 +298,21 @@ TYPED_TEST(bravo_lock, many_are_held_and_released_in_any_order) {
   for (const std::size_t i : held) ++left[i];
   helper_thread other;
   for (const std::size_t i : held) {
-    TypeParam& lock = (*locks)[i];
-    EXPECT_EQ(other.call([&] { return lock.try_lock() ? 1 : 0; }), 0) << "lock " << i;
-    lock.unlock_shared();
+    any_lock& one = *locks[i];
+    EXPECT_EQ(other.call([&] { return one.try_lock() ? 1 : 0; }), 0) << "lock " << i;
+    one.unlock_shared();
     --left[i];
     if (left[i] != 0) continue;
-    EXPECT_EQ(other.call([&] {
-      if (!lock.try_lock()) return 0;
-      lock.unlock();
-      return 1;
-    }),
-              1)
-        << "lock " << i;
+    EXPECT_EQ(other.call([&] { return one.try_to_write(); }), 1) << "lock " << i;
   }
-  EXPECT_TRUE(readmost::detail::known_reader() == nullptr ||
-              readmost::detail::known_reader()->holds == 0);
+  EXPECT_TRUE(known_reader() == nullptr || known_reader()->holds == 0);
 }
 
-TYPED_TEST(bravo_lock, trying_does_not_wait) {
-  TypeParam lock;
+TEST_P(bravo_lock, trying_does_not_wait) {
   helper_thread other;
-  const auto try_lock = [&] {
-    if (!lock.try_lock()) return 0;
-    lock.unlock();
-    return 1;
-  };
-  const auto try_lock_shared = [&] {
-    if (!lock.try_lock_shared()) return 0;
-    lock.unlock_shared();
-    return 1;
-  };
-  this->make_biased(lock);
+  const auto try_lock = [&] { return lock.try_to_write(); };
+  const auto try_lock_shared = [&] { return lock.try_to_read(); };
+  make_biased(lock);
   lock.lock_shared();
   EXPECT_EQ(other.call(try_lock), 0);
   EXPECT_TRUE(lock.is_biased());
@@ -254,22 +326,12 @@ TYPED_TEST(bravo_lock, trying_does_not_wait) {
   EXPECT_EQ(other.call(try_lock_shared), 1);
 }
 
-TYPED_TEST(bravo_lock, the_guards_of_the_standard_library_take_it) {
-  TypeParam lock;
-  {
-    const std::shared_lock reading(lock);
-    EXPECT_TRUE(reading.owns_lock());
-  }
-  {
-    const std::unique_lock writing(lock, std::try_to_lock);
-    EXPECT_TRUE(writing.owns_lock());
-  }
-  const std::scoped_lock both(lock);
+TEST_P(bravo_lock, the_guards_of_the_standard_library_take_it) {
+  lock.expect_that_guards_take_it();
 }
 
-TYPED_TEST(bravo_lock, threads_come_and_go) {
-  TypeParam lock;
-  this->make_biased(lock);
+TEST_P(bravo_lock, threads_come_and_go) {
+  make_biased(lock);
   for (int i = 0; i < 100; ++i) {
     std::thread([&] {
       lock.lock_shared();
@@ -282,13 +344,12 @@ TYPED_TEST(bravo_lock, threads_come_and_go) {
       lock.unlock();
     }
   }
-  this->expect_free(lock);
+  expect_free(lock);
 }
 
-// What they protect: a writer leaves both alike.
-template <class Lock>
+// What a lock protects: a writer leaves both alike.
 struct twins {
-  Lock lock;
+  any_lock& lock;
   std::uint64_t one = 0;
   std::uint64_t other = 0;
 
@@ -302,8 +363,7 @@ struct twins {
   }
 };
 
-template <class Lock>
-void visit(twins<Lock>& shared, std::minstd_rand& random, std::uint64_t& writes, bool& alike) {
+void visit(twins& shared, std::minstd_rand& random, std::uint64_t& writes, bool& alike) {
   const auto draw = random() % 100;
   if (draw < 2) {
     shared.lock.lock();
@@ -326,10 +386,9 @@ void visit(twins<Lock>& shared, std::minstd_rand& random, std::uint64_t& writes,
   }
 }
 
-template <class Lock>
-void expect_exclusion() {
+void expect_exclusion(any_lock& lock) {
   constexpr unsigned threads = 4;
-  twins<Lock> shared;
+  twins shared{lock};
   std::atomic<bool> alike{true};
   std::atomic<std::uint64_t> writes{0};
   std::atomic<bool> stop{false};
@@ -355,11 +414,16 @@ void expect_exclusion() {
   EXPECT_EQ(shared.other, writes);
 }
 
-TYPED_TEST(bravo_lock, readers_and_writers_are_never_inside_at_once) {
-  expect_exclusion<TypeParam>();
+TEST_P(bravo_lock, readers_and_writers_are_never_inside_at_once) {
+  expect_exclusion(lock);
 }
 
-// Their own bias, which comes and goes.
+template <class Lock>
+void expect_exclusion() {
+  expect_exclusion(*make<lock_of<Lock>>());
+}
+
+// With the policy's own bias, which comes and goes.
 TEST(bravo_policies, exclude_writers) {
   expect_exclusion<bravo<std::shared_mutex>>();
   expect_exclusion<bravo<std::mutex>>();
@@ -371,21 +435,26 @@ TEST(bravo_policies, exclude_writers) {
 
 // --- Deadlines ----------------------------------------------------------------------------------
 
-template <class Lock>
-class bravo_timed_lock : public bravo_lock<Lock> {};
-using timed_locks = testing::Types<
-#if !defined(READMOST_THREAD_SANITIZER)  // which does not know pthread_mutex_clocklock()
-    bravo<std::timed_mutex, eager<bravo_policy>>,
-#endif
-    bravo<std::shared_timed_mutex, eager<bravo_policy>>,
-    bravo<std::shared_timed_mutex, eager<queue_policy>>,
-    bravo<std::shared_timed_mutex, eager<bravo_consensus_policy>>,
-    bravo<readmost::shared_timed_mutex, eager<bravo_policy>>>;
-TYPED_TEST_SUITE(bravo_timed_lock, timed_locks);
+class bravo_timed_lock : public bravo_lock {};
 
-TYPED_TEST(bravo_timed_lock, a_writer_gives_up_and_leaves_the_bias) {
-  TypeParam lock;
-  this->make_biased(lock);
+INSTANTIATE_TEST_SUITE_P(over, bravo_timed_lock,
+                         testing::ValuesIn(std::to_array<kind_of_lock>({
+#if !defined(READMOST_THREAD_SANITIZER)  // which does not know pthread_mutex_clocklock()
+                             {"timed_mutex", make_eager_timed<std::timed_mutex, bravo_policy>},
+#endif
+                             {"shared_timed_mutex",
+                              make_eager_timed<std::shared_timed_mutex, bravo_policy>},
+                             {"shared_timed_mutex_with_a_queue",
+                              make_eager_timed<std::shared_timed_mutex, queue_policy>},
+                             {"shared_timed_mutex_with_consensus",
+                              make_eager_timed<std::shared_timed_mutex, bravo_consensus_policy>},
+                             {"readmost_shared_timed_mutex",
+                              make_eager_timed<readmost::shared_timed_mutex, bravo_policy>},
+                         })),
+                         name_of);
+
+TEST_P(bravo_timed_lock, a_writer_gives_up_and_leaves_the_bias) {
+  make_biased(lock);
   lock.lock_shared();
   helper_thread writer;
   EXPECT_EQ(writer.call([&] {
@@ -397,43 +466,33 @@ TYPED_TEST(bravo_timed_lock, a_writer_gives_up_and_leaves_the_bias) {
   EXPECT_TRUE(lock.is_biased());
   lock.unlock_shared();
   EXPECT_EQ(writer.call([&] {
-    if (!lock.try_lock_until(std::chrono::system_clock::now() + hours(1))) return 0;
-    lock.unlock();
-    return 1;
+    return lock.write_if(lock.try_lock_until(std::chrono::system_clock::now() + hours(1)));
   }),
             1);
 }
 
-TYPED_TEST(bravo_timed_lock, a_writer_that_waits_gets_it) {
-  TypeParam lock;
-  this->make_biased(lock);
+TEST_P(bravo_timed_lock, a_writer_that_waits_gets_it) {
+  make_biased(lock);
   lock.lock_shared();
   helper_thread writer;
-  writer.begin([&] {
-    if (!lock.try_lock_for(hours(1))) return 0;
-    lock.unlock();
-    return 1;
-  });
+  writer.begin([&] { return lock.write_if(lock.try_lock_for(hours(1))); });
   EXPECT_TRUE(wait_until([&] { return !lock.is_biased(); }));
   lock.unlock_shared();
   EXPECT_EQ(writer.end(), 1);
 }
 
-TYPED_TEST(bravo_timed_lock, a_reader_gives_up) {
-  TypeParam lock;
+TEST_P(bravo_timed_lock, a_reader_gives_up) {
   lock.lock();
   helper_thread reader;
   EXPECT_EQ(reader.call([&] { return lock.try_lock_shared_for(milliseconds(20)) ? 1 : 0; }), 0);
-  // Writers that queue meet there.
+  // Waiting writers queue inside this call.
   EXPECT_EQ(reader.call([&] { return lock.try_lock_for(milliseconds(20)) ? 1 : 0; }), 0);
   lock.unlock();
   EXPECT_EQ(reader.call([&] {
-    if (!lock.try_lock_shared_until(std::chrono::steady_clock::now() + hours(1))) return 0;
-    lock.unlock_shared();
-    return 1;
+    return lock.read_if(lock.try_lock_shared_until(std::chrono::steady_clock::now() + hours(1)));
   }),
             1);
-  this->expect_free(lock);
+  expect_free(lock);
 }
 
 // --- What only some promise ---------------------------------------------------------------------
@@ -442,7 +501,7 @@ TEST(bravo_over_a_mutex, its_reader_locks_again_without_a_bias) {
   struct never : bravo_policy {
     using bias = readmost::drawn_bias<~0U>;
   };
-  bravo<std::mutex, never> lock;
+  lock_of<bravo<std::mutex, never>> lock;
   helper_thread reader;
   helper_thread other;
   EXPECT_EQ(reader.call([&] {
@@ -456,38 +515,19 @@ TEST(bravo_over_a_mutex, its_reader_locks_again_without_a_bias) {
             1);
   EXPECT_FALSE(lock.is_biased());
   EXPECT_EQ(other.call([&] { return lock.try_lock_shared() ? 1 : 0; }), 0);
-  EXPECT_EQ(reader.call([&] {
-    lock.unlock_shared();
-    return 1;
-  }),
-            1);
-  EXPECT_EQ(other.call([&] {
-    if (!lock.try_lock()) return 0;
-    lock.unlock();
-    return 1;
-  }),
-            1);
+  EXPECT_EQ(reader.call([&] { lock.unlock_shared(); }), 0);
+  EXPECT_EQ(other.call([&] { return lock.try_to_write(); }), 1);
 }
 
 TEST(bravo_with_a_writers_queue, readers_enter_while_a_writer_revokes) {
-  bravo<std::shared_mutex, eager<queue_policy>> lock;
-  lock.lock_shared();
-  lock.unlock_shared();
+  lock_of<bravo<std::shared_mutex, eager<queue_policy>>> lock;
+  lock.read();
   lock.lock_shared();
   helper_thread writer;
-  writer.begin([&] {
-    lock.lock();
-    lock.unlock();
-    return 1;
-  });
+  writer.begin([&] { return lock.write(); });
   ASSERT_TRUE(wait_until([&] { return !lock.is_biased(); }));
   helper_thread reader;
-  EXPECT_EQ(reader.call([&] {
-    lock.lock_shared();
-    lock.unlock_shared();
-    return 1;
-  }),
-            1);
+  EXPECT_EQ(reader.call([&] { return lock.read(); }), 1);
   EXPECT_TRUE(writer.in_call());
   lock.unlock_shared();
   EXPECT_EQ(writer.end(), 1);
@@ -513,16 +553,19 @@ TEST(bravo_size, is_that_of_the_lock_and_sixteen_bytes) {
 
 // --- Around threads -----------------------------------------------------------------------------
 
-using either = testing::Types<bravo<std::shared_mutex, eager<bravo_policy>>,
-                              bravo<std::shared_mutex, eager<bravo_consensus_policy>>>;
-template <class Lock>
-class bravo_thread : public bravo_lock<Lock> {};
-TYPED_TEST_SUITE(bravo_thread, either);
+class bravo_thread : public bravo_lock {};
+
+INSTANTIATE_TEST_SUITE_P(over, bravo_thread,
+                         testing::ValuesIn(std::to_array<kind_of_lock>({
+                             {"shared_mutex", make_eager<std::shared_mutex, bravo_policy>},
+                             {"shared_mutex_with_consensus",
+                              make_eager<std::shared_mutex, bravo_consensus_policy>},
+                         })),
+                         name_of);
 
 #if !defined(READMOST_THREAD_SANITIZER)  // which has given the thread up by then
 
 // A destructor of thread-specific data that runs in every round, also after the library's own.
-template <class Lock>
 struct late_user {
   static void use(void* user) {
     auto* const me = static_cast<late_user*>(user);
@@ -531,36 +574,34 @@ struct late_user {
     me->lock.unlock_shared();
     pthread_setspecific(me->key, me);
   }
-  Lock lock;
+  any_lock& lock;
   pthread_key_t key{};
   int times = 0;
 };
 
-TYPED_TEST(bravo_thread, that_has_almost_exited_reads_as_well) {
-  late_user<TypeParam> user;
-  ASSERT_EQ(pthread_key_create(&user.key, late_user<TypeParam>::use), 0);
+TEST_P(bravo_thread, that_has_almost_exited_reads_as_well) {
+  late_user user{lock};
+  ASSERT_EQ(pthread_key_create(&user.key, late_user::use), 0);
   std::thread([&] {
-    this->make_biased(user.lock);
-    late_user<TypeParam>::use(&user);
+    make_biased(lock);
+    late_user::use(&user);
   }).join();
   EXPECT_GT(user.times, 2);
-  this->expect_free(user.lock);
+  expect_free(lock);
   pthread_key_delete(user.key);
 }
 
 #endif
 
-TYPED_TEST(bravo_thread, that_is_no_more_after_a_fork_holds_nothing) {
-  TypeParam lock;
+TEST_P(bravo_thread, that_is_no_more_after_a_fork_holds_nothing) {
   helper_thread reader;
   ASSERT_EQ(reader.call([&] {
-    this->make_biased(lock);
+    make_biased(lock);
     lock.lock_shared();
-    return 1;
   }),
-            1);
+            0);
   lock.lock_shared();
-  const contract::child_process child([&] {
+  const test::child_process child([&] {
     EXPECT_FALSE(lock.try_lock());  // the forking thread's own hold
     lock.unlock_shared();
     EXPECT_TRUE(lock.try_lock());
@@ -568,29 +609,29 @@ TYPED_TEST(bravo_thread, that_is_no_more_after_a_fork_holds_nothing) {
   });
   lock.unlock_shared();
   EXPECT_FALSE(lock.try_lock());
-  reader.call([&] {
-    lock.unlock_shared();
-    return 1;
-  });
-  this->expect_free(lock);
+  reader.call([&] { lock.unlock_shared(); });
+  expect_free(lock);
 }
 
-// For the handler.
-std::atomic<void (*)()> in_handler{nullptr};
+// What a signal handler reads, and how often it or the reader saw a write in progress.
+twins* interrupted = nullptr;
+std::atomic<std::uint64_t> torn{0};
 
-TYPED_TEST(bravo_thread, is_interrupted_by_a_handler_that_reads_too) {
-  static twins<TypeParam> shared;
-  static std::atomic<std::uint64_t> torn;
-  in_handler = [] {
-    const int before = errno;
-    if (shared.lock.try_lock_shared()) {
-      if (!shared.are_alike()) ++torn;
-      shared.lock.unlock_shared();
-    }
-    errno = before;
-  };
+void read_in_handler(int) {
+  const int before = errno;
+  if (interrupted->lock.try_lock_shared()) {
+    if (!interrupted->are_alike()) ++torn;
+    interrupted->lock.unlock_shared();
+  }
+  errno = before;
+}
+
+TEST_P(bravo_thread, is_interrupted_by_a_handler_that_reads_too) {
+  twins shared{lock};
+  interrupted = &shared;
+  torn = 0;
   struct sigaction handles{};
-  handles.sa_handler = [](int) { in_handler.load()(); };
+  handles.sa_handler = read_in_handler;
   handles.sa_flags = SA_RESTART;
   struct sigaction before{};
   ASSERT_EQ(sigaction(SIGUSR1, &handles, &before), 0);
@@ -621,7 +662,7 @@ TYPED_TEST(bravo_thread, is_interrupted_by_a_handler_that_reads_too) {
   }
   sigaction(SIGUSR1, &before, nullptr);
   EXPECT_EQ(torn, 0U);
-  this->expect_free(shared.lock);
+  expect_free(lock);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The domain: who takes part in rounds, what they report, and how writers wait.
+// The domain: which threads take part in rounds, what they report, and how writers wait.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -11,35 +11,27 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "statistics/statistics.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using readmost::detail::collect_statistics;
-using readmost::detail::default_domain;
-using readmost::detail::enlist;
-using readmost::detail::my_record;
-using readmost::detail::participation;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
-using readmost::detail::statistics;
-using readmost::detail::thread_record;
+using namespace readmost::detail;
+using test::helper_thread;
 
-// Far more rounds than an idle record stays in the index.
+// Far more rounds than it takes to drop an idle record from the index.
 constexpr int many_rounds = 64;
 
 participation mode_of(const thread_record& record) {
-  return readmost::detail::participation_of(record.mode.load());
+  return participation_of(record.mode.load());
 }
 
 bool is_present(const thread_record& record) {
   return (record.home->present.load() >> record.number & 1) != 0;
 }
 
-// Rounds wait for it no more.
+// Rounds no longer wait for this thread.
 bool is_at_rest(const thread_record& record) {
   return mode_of(record) == participation::dormant || mode_of(record) == participation::offline;
 }
@@ -48,32 +40,23 @@ bool is_at_rest(const thread_record& record) {
 class member {
  public:
   member() {
-    thread_.call([this] {
-      record_ = enlist();
-      return 0;
-    });
+    thread_.call([this] { record_ = enlist(); });
   }
 
   const thread_record& record() const { return *record_; }
   helper_thread& thread() { return thread_; }
 
   void come_online() {
-    thread_.call([] {
-      readmost::online();
-      return 0;
-    });
+    thread_.call([] { readmost::online(); });
   }
   void go_offline() {
-    thread_.call([] {
-      readmost::offline();
-      return 0;
-    });
+    thread_.call([] { readmost::offline(); });
   }
   bool lock_shared(rwlock& lock) {
-    return thread_.call([&] { return unit::lock_shared(lock); }) == unit::acquired;
+    return thread_.call([&] { return test::lock_shared(lock); }) == test::acquired;
   }
   bool unlock_shared(rwlock& lock) {
-    return thread_.call([&] { return unit::unlock_shared(lock); }) == 1;
+    return thread_.call([&] { return test::unlock_shared(lock); }) == 1;
   }
 
  private:
@@ -81,13 +64,13 @@ class member {
   helper_thread thread_;
 };
 
-// A round by the calling thread which some online thread gives reason for.
+// Runs a round in the calling thread; another thread is online, so the round has to wait for it.
 std::uint64_t round_for(member& silent) {
   silent.come_online();
-  return readmost::detail::reach_consensus(default_domain, enlist()).version;
+  return reach_consensus(default_domain, enlist()).version;
 }
 
-// A record may come from an exited thread, dormant still: makes all those offline.
+// A record may come from an exited thread and still be dormant: takes all such records offline.
 void retire_all_idle() {
   member busy;
   for (int i = 0; i < many_rounds; ++i) round_for(busy);
@@ -99,7 +82,7 @@ TEST(consensus, passive_locking_is_possible_where_the_tests_run) {
 
 TEST(consensus, a_thread_takes_part_from_its_first_passive_read_until_it_says_otherwise) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member m;
   retire_all_idle();
   EXPECT_EQ(mode_of(m.record()), participation::offline);
@@ -118,8 +101,7 @@ TEST(consensus, a_thread_takes_part_from_its_first_passive_read_until_it_says_ot
   ASSERT_TRUE(m.lock_shared(lock));
   ASSERT_TRUE(m.unlock_shared(lock));
   EXPECT_EQ(mode_of(m.record()), participation::online);
-  EXPECT_NE(m.record().mode.load() / readmost::detail::participation_period,
-            before / readmost::detail::participation_period)
+  EXPECT_NE(m.record().mode.load() / participation_period, before / participation_period)
       << "one period online must not be mistaken for another";
 }
 
@@ -129,8 +111,8 @@ TEST(consensus, active_reads_do_not_make_a_thread_take_part) {
   member m;
   retire_all_idle();
   m.thread().call([&] {
-    unit::read(lock, 1000);
-    unit::write(lock);
+    test::read(lock, 1000);
+    test::write(lock);
     return 0;
   });
   EXPECT_EQ(mode_of(m.record()), participation::offline);
@@ -148,33 +130,33 @@ TEST(consensus, the_hint_offline_does_not_register_a_thread) {
   bool registered = true;
   std::thread([&] {
     readmost::offline();
-    registered = &my_record() != &readmost::detail::unregistered;
+    registered = &my_record() != &unregistered;
   }).join();
   EXPECT_FALSE(registered);
 }
 
 TEST(consensus, the_hint_offline_keeps_what_the_thread_holds) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member m;
   ASSERT_TRUE(m.lock_shared(lock));
   m.go_offline();
-  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
   ASSERT_TRUE(m.unlock_shared(lock));
-  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
-  unit::unlock(lock);
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
 }
 
 TEST(consensus, needs_no_round_when_nobody_else_takes_part) {
   member m;
   const std::uint64_t version = default_domain.version.load();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U);
   m.come_online();
   m.go_offline();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U);
   EXPECT_EQ(default_domain.version.load(), version);
   m.come_online();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, version + 2);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, version + 2);
 }
 
 TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
@@ -185,11 +167,10 @@ TEST(consensus, puts_a_thread_to_rest_that_does_not_report) {
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier + 1);
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports);
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U)
-      << "no second membarrier for it";
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U) << "no second membarrier for it";
 }
 
-// The report is made by hand and beforehand, so that no scheduler can delay it.
+// The test writes the report itself, beforehand, so that no scheduling delay affects it.
 TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) {
   member m;
   m.come_online();
@@ -199,7 +180,7 @@ TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) 
     return 0;
   });
   const statistics before = collect_statistics();
-  EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, next);
+  EXPECT_EQ(reach_consensus(default_domain, enlist()).version, next);
   const statistics after = collect_statistics();
   EXPECT_EQ(after.rounds_by_reports, before.rounds_by_reports + 1);
   EXPECT_EQ(after.rounds_by_membarrier, before.rounds_by_membarrier);
@@ -208,7 +189,7 @@ TEST(consensus, is_reached_without_a_membarrier_when_every_thread_has_reported) 
 
 TEST(consensus, drops_an_idle_thread_from_the_index_and_takes_it_back) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member idle, busy;
   idle.come_online();
   idle.go_offline();
@@ -219,10 +200,10 @@ TEST(consensus, drops_an_idle_thread_from_the_index_and_takes_it_back) {
   ASSERT_TRUE(idle.lock_shared(lock));
   EXPECT_EQ(mode_of(idle.record()), participation::online);
   EXPECT_TRUE(is_present(idle.record()));
-  EXPECT_EQ(unit::try_lock(lock), unit::busy) << "its hold must be seen again";
+  EXPECT_EQ(test::try_lock(lock), test::busy) << "its hold must be seen again";
   ASSERT_TRUE(idle.unlock_shared(lock));
-  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
-  unit::unlock(lock);
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
 }
 
 TEST(consensus, drops_idle_threads_from_the_index_also_where_no_round_is_needed) {
@@ -230,41 +211,41 @@ TEST(consensus, drops_idle_threads_from_the_index_also_where_no_round_is_needed)
   idle.come_online();
   idle.go_offline();
   for (int i = 0; i < many_rounds; ++i) {
-    EXPECT_EQ(readmost::detail::reach_consensus(default_domain, enlist()).version, 0U);
+    EXPECT_EQ(reach_consensus(default_domain, enlist()).version, 0U);
   }
   EXPECT_EQ(mode_of(idle.record()), participation::offline);
 }
 
 TEST(consensus, keeps_an_idle_thread_in_the_index_while_it_holds_a_lock) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member idle, busy;
   ASSERT_TRUE(idle.lock_shared(lock));
   idle.go_offline();
   for (int i = 0; i < many_rounds; ++i) round_for(busy);
   EXPECT_TRUE(is_present(idle.record()));
-  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
   ASSERT_TRUE(idle.unlock_shared(lock));
 }
 
 TEST(consensus, a_report_tells_whether_the_thread_holds_anything_passively) {
   rwlock biased, active;
   active.traits.store(rwlock::never_biased);
-  ASSERT_TRUE(unit::earn_bias(biased));
+  ASSERT_TRUE(test::earn_bias(biased));
   member m, other;
-  const auto report = [&] {
+  const auto version_reported = [&] {
     m.thread().call([] {
-      readmost::detail::report(my_record());
+      report(my_record());
       return 0;
     });
     return m.record().seen.load();
   };
   const std::uint64_t version = round_for(other);
-  EXPECT_EQ(report(), version);
+  EXPECT_EQ(version_reported(), version);
   ASSERT_TRUE(m.lock_shared(active));
-  EXPECT_EQ(report(), version) << "the lock itself counts that hold";
+  EXPECT_EQ(version_reported(), version) << "the lock itself counts that hold";
   ASSERT_TRUE(m.lock_shared(biased));
-  EXPECT_EQ(report(), version + 1);
+  EXPECT_EQ(version_reported(), version + 1);
   ASSERT_TRUE(m.unlock_shared(biased));
   EXPECT_EQ(m.record().seen.load(), version) << "an unlock after a busy report reports again";
   ASSERT_TRUE(m.unlock_shared(active));
@@ -272,7 +253,7 @@ TEST(consensus, a_report_tells_whether_the_thread_holds_anything_passively) {
 
 TEST(consensus, an_unlock_reports_a_new_version) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member m, other;
   ASSERT_TRUE(m.lock_shared(lock));
   const std::uint64_t version = round_for(other);
@@ -285,10 +266,10 @@ TEST(consensus, keeps_the_version_even) {
   rwlock lock;
   member m;
   for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(unit::earn_bias(lock));
+    ASSERT_TRUE(test::earn_bias(lock));
     ASSERT_TRUE(m.lock_shared(lock));
-    m.thread().begin([&] { return unit::unlock_shared(lock); });
-    unit::write(lock);
+    m.thread().begin([&] { return test::unlock_shared(lock); });
+    test::write(lock);
     EXPECT_EQ(m.thread().end(), 1);
     EXPECT_EQ(default_domain.version.load() % 2, 0U);
   }
@@ -297,10 +278,10 @@ TEST(consensus, keeps_the_version_even) {
 
 TEST(consensus, statistics_count_every_operation) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   lock.balance.store(20'000);
   statistics before = collect_statistics();
-  unit::read(lock, 1000);
+  test::read(lock, 1000);
   statistics after = collect_statistics();
   EXPECT_EQ(after.passive_reads, before.passive_reads + 1000);
   EXPECT_EQ(after.active_reads, before.active_reads);
@@ -309,14 +290,14 @@ TEST(consensus, statistics_count_every_operation) {
   rwlock active;
   active.traits.store(rwlock::never_biased);
   before = after;
-  unit::read(active, 1000);
+  test::read(active, 1000);
   after = collect_statistics();
   EXPECT_EQ(after.active_reads, before.active_reads + 1000);
   EXPECT_EQ(after.passive_reads, before.passive_reads);
   EXPECT_EQ(after.locks, before.locks + 1);
 
   before = after;
-  for (int i = 0; i < 10; ++i) unit::write(active);
+  for (int i = 0; i < 10; ++i) test::write(active);
   after = collect_statistics();
   EXPECT_EQ(after.writes, before.writes + 10);
   EXPECT_EQ(after.revocations, before.revocations);
@@ -324,7 +305,7 @@ TEST(consensus, statistics_count_every_operation) {
   member m;
   m.come_online();
   before = after;
-  unit::write(lock);
+  test::write(lock);
   after = collect_statistics();
   EXPECT_EQ(after.writes, before.writes + 1);
   EXPECT_EQ(after.revocations, before.revocations + 1);
@@ -334,24 +315,20 @@ TEST(consensus, statistics_count_every_operation) {
 TEST(consensus, statistics_keep_what_exited_threads_did) {
   rwlock active;
   active.traits.store(rwlock::never_biased);
-  unit::write(active);
+  test::write(active);
   const statistics before = collect_statistics();
-  std::thread([&] { unit::read(active, 100); }).join();
+  std::thread([&] { test::read(active, 100); }).join();
   EXPECT_EQ(collect_statistics().active_reads, before.active_reads + 100);
 }
 
 TEST(consensus, a_writer_does_not_wait_for_a_thread_that_sleeps_without_a_hold) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member sleeper;
   helper_thread writer;
   ASSERT_TRUE(sleeper.lock_shared(lock));
   ASSERT_TRUE(sleeper.unlock_shared(lock));
-  EXPECT_EQ(writer.call([&] {
-    unit::write(lock);
-    return 1;
-  }),
-            1);
+  EXPECT_EQ(writer.call([&] { test::write(lock); }), 0);
   EXPECT_TRUE(is_at_rest(sleeper.record()));
 }
 
@@ -360,50 +337,44 @@ TEST(consensus, a_writer_sleeps_until_a_reader_that_sleeps_inside_has_left) {
     rules how;
     how.prefers = prefers;
     rwlock lock;
-    ASSERT_TRUE(unit::earn_bias(lock));
+    ASSERT_TRUE(test::earn_bias(lock));
     member reader;
     helper_thread writer;
     ASSERT_TRUE(reader.lock_shared(lock));
-    writer.begin([&] {
-      unit::write(lock, how);
-      return 1;
-    });
+    writer.begin([&] { test::write(lock, how); });
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_EQ(default_domain.drain_sleepers.load(), 1U);
     ASSERT_TRUE(reader.unlock_shared(lock));
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
     EXPECT_EQ(default_domain.drain_sleepers.load(), 0U);
   }
 }
 
 TEST(consensus, a_writer_is_woken_by_another_thread_that_pays_the_reader_s_hold_back) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member reader;
   helper_thread writer;
   ASSERT_TRUE(reader.lock_shared(lock));
-  writer.begin([&] {
-    unit::write(lock);
-    return 1;
-  });
+  writer.begin([&] { test::write(lock); });
   EXPECT_TRUE(writer.falls_asleep());
-  EXPECT_TRUE(unit::unlock_shared(lock));
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_TRUE(test::unlock_shared(lock));
+  EXPECT_EQ(writer.end(), 0);
 }
 
 TEST(consensus, a_writer_that_gives_up_lets_readers_and_writers_in_again) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   member reader;
   ASSERT_TRUE(reader.lock_shared(lock));
-  EXPECT_EQ(unit::lock(lock, unit::hasty_rules({}, 1'000'000)),
-            static_cast<int>(readmost::detail::outcome::timed_out));
+  EXPECT_EQ(test::lock(lock, test::hasty_rules({}, 1'000'000)),
+            static_cast<int>(outcome::timed_out));
   EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, 0U);
-  EXPECT_EQ(unit::try_lock_shared(lock), unit::acquired);
-  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_EQ(test::try_lock_shared(lock), test::acquired);
+  EXPECT_TRUE(test::unlock_shared(lock));
   ASSERT_TRUE(reader.unlock_shared(lock));
-  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
-  unit::unlock(lock);
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
 }
 
 TEST(consensus, is_reached_by_several_threads_at_once_on_different_locks) {
@@ -422,15 +393,15 @@ TEST(consensus, is_reached_by_several_threads_at_once_on_different_locks) {
     crowd.emplace_back([&, t] {
       for (int i = 0; i < turns; ++i) {
         locks[t].balance.store(20'000);  // so that each write has a bias to take
-        unit::read(locks[t], 20);
-        unit::lock(locks[t]);
+        test::read(locks[t], 20);
+        test::lock(locks[t]);
         ++values[t][0];
         ++values[t][1];
-        unit::unlock(locks[t]);
+        test::unlock(locks[t]);
         const std::size_t other = (t + static_cast<std::size_t>(i)) % threads;
-        unit::lock_shared(locks[other]);
+        test::lock_shared(locks[other]);
         if (values[other][0] != values[other][1]) ++errors;
-        unit::unlock_shared(locks[other]);
+        test::unlock_shared(locks[other]);
       }
     });
   }
@@ -442,48 +413,48 @@ TEST(consensus, is_reached_by_several_threads_at_once_on_different_locks) {
 
 TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   constexpr std::ptrdiff_t threads = 200;
-  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(readmost::detail::chunk::capacity));
+  static_assert(threads > 3 * static_cast<std::ptrdiff_t>(chunk::capacity));
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   std::latch all_hold(threads + 1), leave(1), all_left(threads + 1), end(1);
   std::vector<thread_record*> records(threads);
   std::vector<std::thread> crowd;
   for (std::size_t t = 0; t < threads; ++t) {
     crowd.emplace_back([&, t] {
-      unit::lock_shared(lock);
+      test::lock_shared(lock);
       records[t] = &my_record();
       all_hold.arrive_and_wait();
       leave.wait();
-      unit::unlock_shared(lock);
+      test::unlock_shared(lock);
       all_left.arrive_and_wait();
       end.wait();
     });
   }
   all_hold.arrive_and_wait();
   std::set<const thread_record*> distinct;
-  std::set<const readmost::detail::chunk*> chunks;
+  std::set<const chunk*> chunks;
   for (const thread_record* record : records) {
     distinct.insert(record);
     chunks.insert(record->home);
   }
   EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
-  EXPECT_EQ(distinct.count(&readmost::detail::unregistered), 0U);
+  EXPECT_EQ(distinct.count(&unregistered), 0U);
   EXPECT_GE(chunks.size(), 4U);
-  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, &my_record(), 0), threads);
-  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  EXPECT_EQ(passive_holds(default_domain, &lock, &my_record(), 0), threads);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
 
-  // They are silent, and one round puts at most 64 threads to rest.
-  for (int i = 0; i < 4; ++i) readmost::detail::reach_consensus(default_domain, enlist());
+  // They do not report, and one round makes at most 64 threads dormant.
+  for (int i = 0; i < 4; ++i) reach_consensus(default_domain, enlist());
   for (const thread_record* record : records) {
     EXPECT_EQ(mode_of(*record), participation::dormant);
   }
-  EXPECT_EQ(unit::try_lock(lock), unit::busy);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
 
   leave.count_down();
   all_left.arrive_and_wait();
-  EXPECT_EQ(readmost::detail::passive_holds(default_domain, &lock, &my_record(), 0), 0);
-  EXPECT_EQ(unit::try_lock(lock), unit::acquired);
-  unit::unlock(lock);
+  EXPECT_EQ(passive_holds(default_domain, &lock, &my_record(), 0), 0);
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
   end.count_down();
   for (std::thread& thread : crowd) thread.join();
 }
@@ -491,10 +462,10 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
 TEST(consensus, reuses_the_record_of_an_exited_thread) {
   std::set<const thread_record*> records;
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   for (int i = 0; i < 100; ++i) {
     std::thread([&] {
-      unit::read(lock, 1);
+      test::read(lock, 1);
       records.insert(&my_record());
     }).join();
   }
@@ -507,9 +478,9 @@ rwlock* lock_of_late_reads = nullptr;
 bool late_reads_on_record = false;
 
 void read_late(void*) {
-  unit::lock_shared(*lock_of_late_reads);
-  late_reads_on_record = late_reads_on_record && &my_record() != &readmost::detail::unregistered;
-  unit::unlock_shared(*lock_of_late_reads);
+  test::lock_shared(*lock_of_late_reads);
+  late_reads_on_record = late_reads_on_record && &my_record() != &unregistered;
+  test::unlock_shared(*lock_of_late_reads);
 }
 
 struct late_reader {
@@ -520,7 +491,7 @@ thread_local late_reader reads_in_its_destructor;
 
 TEST(consensus, keeps_a_thread_s_record_until_its_last_destructors_have_run) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  ASSERT_TRUE(test::earn_bias(lock));
   lock_of_late_reads = &lock;
   late_reads_on_record = true;
   pthread_key_t key;
@@ -530,7 +501,7 @@ TEST(consensus, keeps_a_thread_s_record_until_its_last_destructors_have_run) {
   std::thread([&] {
     reads_in_its_destructor.used = true;
     pthread_setspecific(key, &lock);
-    unit::read(lock, 1);
+    test::read(lock, 1);
     record = &my_record();
   }).join();
   EXPECT_TRUE(late_reads_on_record);

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <stdexcept>
 
-namespace unit {
+namespace test {
 
 struct counted {
   explicit counted(int initial = 0) noexcept : value(initial) { ++alive; }
@@ -27,4 +27,4 @@ struct counted {
   static inline bool copies_fail = false;
 };
 
-}  // namespace unit
+}  // namespace test

@@ -14,19 +14,19 @@
 #include <type_traits>
 #include <vector>
 
-#include "fork_stress.hpp"
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/fork_stress.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
+using namespace readmost::detail;
 using readmost::hazard_pointer;
 using readmost::hazard_pointer_clean_up;
 using readmost::hazard_pointer_obj_base;
 using readmost::make_hazard_pointer;
-using readmost::detail::my_record;
+using test::helper_thread;
+using test::in_a_child;
 
 // --- Shape ---------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ static_assert(!std::is_constructible_v<hazard_pointer_obj_base<incomplete>>);
 
 // --- Objects -------------------------------------------------------------------------------------
 
-// Counts itself; says whether it is alive for as long as its memory is not reused.
+// Counts its instances; the canary is valid until the memory is reused.
 struct counted : hazard_pointer_obj_base<counted> {
   static constexpr std::uint64_t living = 0x1111'2222'3333'4444;
   static inline std::atomic<int> alive{0};
@@ -88,7 +88,7 @@ struct counted : hazard_pointer_obj_base<counted> {
   int value;
 };
 
-// For tests that look at an object that may have been reclaimed: it is only marked.
+// A deleter for tests that look at reclaimed objects: marks the object and keeps its memory.
 struct marked;
 struct mark_only {
   void operator()(marked* object) const;
@@ -100,7 +100,8 @@ void mark_only::operator()(marked* object) const {
   ++object->reclaimed;
 }
 
-// More than wait for one thread, with all slots that threads of other tests may have kept.
+// More objects than a thread retires before it scans, counting slots kept by threads of other
+// tests.
 constexpr int most_that_wait = 500;
 
 class hazard_pointers : public testing::Test {
@@ -246,10 +247,7 @@ TEST_F(hazard_pointers, protect_as_well_without_a_report_and_without_being_onlin
     object->retire();
     hazard_pointer_clean_up();
     EXPECT_EQ(object->reclaimed, 0);
-    reader.call([&] {
-      hazard = hazard_pointer();
-      return 0;
-    });
+    reader.call([&] { hazard = hazard_pointer(); });
     hazard_pointer_clean_up();
     EXPECT_EQ(object->reclaimed, 1);
   }
@@ -261,7 +259,7 @@ TEST_F(hazard_pointers, make_their_thread_answer_rounds_of_others) {
   helper_thread writer;
   hazard_pointer hazard = make_hazard_pointer();
   hazard.protect(source);
-  const std::uint64_t asked = readmost::detail::default_domain.version.fetch_add(2) + 2;
+  const std::uint64_t asked = default_domain.version.fetch_add(2) + 2;
   ASSERT_NE(my_record().seen.load(), asked);
   hazard.protect(source);
   EXPECT_EQ(my_record().seen.load() & ~std::uint64_t{1}, asked);
@@ -373,11 +371,11 @@ TEST_F(hazard_pointers, are_as_many_as_are_wanted) {
 TEST_F(hazard_pointers, use_few_slots_again_and_again) {
   std::vector<const void*> slots;
   for (int i = 0; i < 1000; ++i) {
-    readmost::detail::hazard_slot* const slot = readmost::detail::take_hazard_slot();
+    hazard_slot* const slot = take_hazard_slot();
     ASSERT_NE(slot, nullptr);
     EXPECT_EQ(slot->object.load(), nullptr);
     slots.push_back(slot);
-    readmost::detail::give_back_hazard_slot(*slot);
+    give_back_hazard_slot(*slot);
   }
   std::sort(slots.begin(), slots.end());
   EXPECT_EQ(std::unique(slots.begin(), slots.end()) - slots.begin(), 1);
@@ -414,7 +412,7 @@ TEST_F(hazard_pointers, of_a_signal_handler_are_its_own) {
   sigaction(SIGUSR1, &before, nullptr);
   EXPECT_EQ(failures.load(), 0);
   EXPECT_FALSE(my_record().hazards.in_use);
-  // No slot is kept twice.
+  // The cache holds no slot twice.
   std::vector<hazard_pointer> all(20);
   for (hazard_pointer& each : all) each = make_hazard_pointer();
   std::array<marked, 20> objects;
@@ -543,7 +541,7 @@ TEST_F(hazard_pointers, reclaim_what_exited_threads_have_retired) {
 }
 
 TEST_F(hazard_pointers, take_over_what_exited_threads_have_retired_with_the_next_scan) {
-  // In another record than the one that scans.
+  // In the record of a thread other than the one that scans.
   make_hazard_pointer();
   std::thread([] {
     for (int i = 0; i < 10; ++i) (new counted)->retire();
@@ -566,7 +564,6 @@ TEST_F(hazard_pointers, reclaim_what_other_threads_have_retired) {
   helper_thread other;
   other.call([] {
     for (int i = 0; i < 10; ++i) (new counted)->retire();
-    return 0;
   });
   hazard_pointer_clean_up();
   EXPECT_EQ(counted::alive.load(), 0);
@@ -586,7 +583,7 @@ TEST_F(hazard_pointers, serve_a_thread_past_its_exit) {
       pthread_setspecific(key, value);
       return;
     }
-    without_record = &my_record() == &readmost::detail::unregistered;
+    without_record = &my_record() == &unregistered;
     auto* const object = new counted(3);
     std::atomic<counted*> source{object};
     hazard_pointer hazard = make_hazard_pointer();
@@ -618,7 +615,6 @@ TEST_F(hazard_pointers, in_a_child_reclaim_what_all_threads_had_retired) {
   helper_thread other;
   other.call([] {
     for (int i = 0; i < 10; ++i) (new counted)->retire();
-    return 0;
   });
   (new counted)->retire();
   in_a_child([] {
@@ -640,7 +636,6 @@ TEST_F(hazard_pointers, in_a_child_go_on_protecting) {
   other.call([&] {
     theirs = make_hazard_pointer();
     theirs.reset_protection(&of_other);
-    return 0;
   });
   object.retire();
   of_other.retire();
@@ -660,7 +655,7 @@ TEST_F(hazard_pointers, in_a_child_go_on_protecting) {
 }
 
 TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
-  // A deleter that stays until the fork is over, the first of several to be called.
+  // The first of several deleters; it returns only after the fork.
   static std::atomic<bool> inside{false};
   static std::atomic<bool> forked{false};
   inside = forked = false;
@@ -677,9 +672,8 @@ TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
     for (int i = 0; i < 5; ++i) (new counted)->retire();
     slow.retire();
     hazard_pointer_clean_up();
-    return 0;
   });
-  ASSERT_TRUE(contract::wait_until([] { return inside.load(); }));
+  ASSERT_TRUE(test::wait_until([] { return inside.load(); }));
   in_a_child([] {
     hazard_pointer_clean_up();
     EXPECT_EQ(counted::alive.load(), 0);
@@ -690,10 +684,10 @@ TEST_F(hazard_pointers, in_a_child_find_what_another_thread_was_scanning) {
 }
 
 TEST_F(hazard_pointers, in_a_child_lack_at_most_what_a_thread_had_in_hand) {
-  // The more there are, the longer are the lists, and the more of them is moved in a fork.
+  // More objects make longer lists, and thus a fork in the middle of moving them more likely.
   std::vector<hazard_pointer> many(4096);
   for (hazard_pointer& each : many) each = make_hazard_pointer();
-  unit::fork_stress<hazard_pointer_obj_base>::run(300, [] { hazard_pointer_clean_up(); });
+  test::fork_stress<hazard_pointer_obj_base>::run(300, [] { hazard_pointer_clean_up(); });
 }
 
 // --- All at once ---------------------------------------------------------------------------------
@@ -754,7 +748,7 @@ TEST_F(hazard_pointers, make_a_stack_whose_nodes_are_reclaimed) {
     do {
       found = hazard.protect(top);
       if (found == nullptr) return false;
-      // Without protection `found` could be reused, and be on top again with another `next`.
+      // Unprotected, `found` could be reused and be on top again with another `next` (ABA).
     } while (!top.compare_exchange_strong(found, found->next, std::memory_order_acquire,
                                           std::memory_order_relaxed));
     value = found->value;

@@ -1,4 +1,4 @@
-// Domains of one's own: what they separate, what they share, and their threads' holds.
+// Separate lock domains: what they isolate, what they share, and the holds of their threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,27 +10,25 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
+using namespace readmost::detail;
 using readmost::domain_shared_mutex;
 using readmost::lock_domain;
-using readmost::detail::domains;
-using readmost::detail::my_record;
-using readmost::detail::rwlock;
+using test::helper_thread;
+using test::in_a_child;
 
 static_assert(sizeof(domain_shared_mutex) == 16);
 static_assert(!std::is_copy_constructible_v<lock_domain>);
 static_assert(!std::is_copy_assignable_v<lock_domain>);
 static_assert(std::is_nothrow_default_constructible_v<lock_domain>);
 
-// How many locks of their own domain can be had while nobody has any.
-constexpr unsigned separate_at_most = readmost::detail::max_domains - 1;
+// The number of separate domains that can exist at once.
+constexpr unsigned separate_at_most = max_domains - 1;
 
 class lock_in : public rwlock {
  public:
@@ -39,12 +37,12 @@ class lock_in : public rwlock {
 };
 
 bool can_write(rwlock& lock) {
-  if (unit::try_lock(lock) != unit::acquired) return false;
-  unit::unlock(lock);
+  if (test::try_lock(lock) != test::acquired) return false;
+  test::unlock(lock);
   return true;
 }
 
-// What a round changes, and what it makes threads change.
+// The state that a round changes, in the domain and in the threads that report.
 struct footprint {
   std::uint64_t version;
   std::uint64_t by_reports;
@@ -55,8 +53,8 @@ struct footprint {
   bool operator==(const footprint&) const = default;
 };
 
-footprint footprint_of(unsigned domain, const readmost::detail::thread_record& member) {
-  const readmost::detail::domain& d = domains[domain];
+footprint footprint_of(unsigned number, const thread_record& member) {
+  const domain& d = domains[number];
   return {d.version, d.rounds_by_reports, d.rounds_by_membarrier, member.seen, member.mode};
 }
 
@@ -66,7 +64,7 @@ TEST(lock_domain, has_a_number_of_its_own) {
   EXPECT_TRUE(two.is_separate());
   EXPECT_NE(one.number(), two.number());
   EXPECT_NE(one.number(), 0U);
-  EXPECT_LT(one.number(), readmost::detail::max_domains);
+  EXPECT_LT(one.number(), max_domains);
 }
 
 TEST(lock_domain, works_with_the_guards_of_the_standard_library) {
@@ -92,18 +90,18 @@ TEST(lock_domain, works_with_the_guards_of_the_standard_library) {
   mutex.unlock();
 }
 
-// The purpose of it all.
+// The purpose of domains: rounds of one leave readers of another alone.
 TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
   lock_domain busy_domain, quiet_domain;
   lock_in busy(busy_domain), quiet(quiet_domain);
   rwlock common;
   helper_thread reader;
-  readmost::detail::thread_record* members[3] = {};
+  thread_record* members[3] = {};
   const unsigned numbers[] = {busy_domain.number(), quiet_domain.number(), 0};
   ASSERT_EQ(reader.call([&] {
-    const bool warm = unit::earn_bias(busy) && unit::earn_bias(quiet) && unit::earn_bias(common);
+    const bool warm = test::earn_bias(busy) && test::earn_bias(quiet) && test::earn_bias(common);
     for (rwlock* lock : {static_cast<rwlock*>(&busy), static_cast<rwlock*>(&quiet), &common}) {
-      unit::read(*lock, 1);
+      test::read(*lock, 1);
     }
     for (std::size_t i = 0; i < std::size(numbers); ++i) members[i] = &my_record(numbers[i]);
     return static_cast<int>(warm);
@@ -116,12 +114,9 @@ TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
   constexpr int rounds = 10;
   for (int i = 0; i < rounds; ++i) {
     busy.balance.store(20'000);  // so that it stays biased
-    unit::write(busy);
-    ASSERT_TRUE(unit::is_biased(busy));
-    reader.call([&] {
-      unit::read(busy, 1);
-      return 0;
-    });
+    test::write(busy);
+    ASSERT_TRUE(test::is_biased(busy));
+    reader.call([&] { test::read(busy, 1); });
   }
 
   const footprint busy_after = footprint_of(numbers[0], *members[0]);
@@ -130,8 +125,7 @@ TEST(lock_domain, rounds_of_one_do_not_disturb_the_threads_of_another) {
             busy_before.by_reports + busy_before.by_membarrier + rounds);
   EXPECT_EQ(footprint_of(numbers[1], *members[1]), quiet_before);
   EXPECT_EQ(footprint_of(numbers[2], *members[2]), common_before);
-  EXPECT_EQ(readmost::detail::participation_of(quiet_before.mode),
-            readmost::detail::participation::online);
+  EXPECT_EQ(participation_of(quiet_before.mode), participation::online);
 }
 
 TEST(lock_domain, a_writer_sees_the_readers_of_its_lock_in_whichever_domain_they_are) {
@@ -140,18 +134,15 @@ TEST(lock_domain, a_writer_sees_the_readers_of_its_lock_in_whichever_domain_they
   for (const lock_domain& d : all) {
     lock_in lock(d);
     ASSERT_EQ(reader.call([&] {
-      return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired &&
-             unit::holds_passively(lock);
+      return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired &&
+             test::holds_passively(lock);
     }),
               1);
     EXPECT_FALSE(can_write(lock));
-    writer.begin([&] {
-      unit::write(lock);
-      return 1;
-    });
+    writer.begin([&] { test::write(lock); });
     EXPECT_TRUE(writer.falls_asleep());
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
+    EXPECT_EQ(writer.end(), 0);
     EXPECT_TRUE(can_write(lock));
   }
 }
@@ -160,7 +151,7 @@ TEST(lock_domain, locks_of_different_domains_are_held_at_once_and_released_in_an
   constexpr std::size_t many = 4;
   std::array<lock_domain, many> all;
   std::vector<std::unique_ptr<lock_in>> locks;
-  // Two of each domain and two of the process's.
+  // Two locks of each domain and two of the process's default domain.
   for (std::size_t i = 0; i < 2 * many; ++i) {
     locks.push_back(std::make_unique<lock_in>(all[i % many]));
   }
@@ -172,16 +163,16 @@ TEST(lock_domain, locks_of_different_domains_are_held_at_once_and_released_in_an
   helper_thread reader;
   ASSERT_EQ(reader.call([&] {
     for (rwlock* lock : every) {
-      if (!unit::earn_bias(*lock)) return 0;
+      if (!test::earn_bias(*lock)) return 0;
     }
-    for (rwlock* lock : every) unit::lock_shared(*lock);
+    for (rwlock* lock : every) test::lock_shared(*lock);
     return 1;
   }),
             1);
   std::vector<bool> held(every.size(), true);
   for (std::size_t i = 0; i < every.size(); ++i) {
     const std::size_t next = i * 3 % every.size();
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(*every[next]); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(*every[next]); }), 1);
     held[next] = false;
     for (std::size_t k = 0; k < every.size(); ++k) {
       EXPECT_EQ(can_write(*every[k]), !held[k]) << "lock " << k << " after lock " << next;
@@ -203,14 +194,14 @@ TEST(lock_domain, beyond_the_last_they_share_the_one_of_the_process) {
   for (const auto& d : all) {
     lock_in lock(*d);
     ASSERT_EQ(reader.call([&] {
-      return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired;
+      return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired;
     }),
               1);
     EXPECT_FALSE(can_write(lock));
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     EXPECT_TRUE(can_write(lock));
   }
-  // One that shares gives nothing back when it ends.
+  // A domain that has to share the default one frees no number at its end.
   all.pop_back();
   const lock_domain another;
   EXPECT_FALSE(another.is_separate());
@@ -220,12 +211,12 @@ TEST(lock_domain, leaves_its_number_to_the_next_and_threads_take_part_again) {
   helper_thread member;
   std::optional<lock_domain> first(std::in_place);
   const unsigned number = first->number();
-  const readmost::detail::thread_record* record = nullptr;
+  const thread_record* record = nullptr;
   {
     lock_in lock(*first);
     ASSERT_EQ(member.call([&] {
-      const bool warm = unit::earn_bias(lock);
-      unit::read(lock, 1);
+      const bool warm = test::earn_bias(lock);
+      test::read(lock, 1);
       record = &my_record(number);
       return static_cast<int>(warm);
     }),
@@ -237,12 +228,12 @@ TEST(lock_domain, leaves_its_number_to_the_next_and_threads_take_part_again) {
   EXPECT_EQ(second.number(), number);
   lock_in lock(second);
   ASSERT_EQ(member.call([&] {
-    return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired &&
-           unit::holds_passively(lock) && &my_record(number) == record;
+    return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired &&
+           test::holds_passively(lock) && &my_record(number) == record;
   }),
             1);
   EXPECT_FALSE(can_write(lock));
-  EXPECT_EQ(member.call([&] { return unit::unlock_shared(lock); }), 1);
+  EXPECT_EQ(member.call([&] { return test::unlock_shared(lock); }), 1);
   EXPECT_TRUE(can_write(lock));
 }
 
@@ -251,47 +242,45 @@ TEST(lock_domain, a_hold_outlives_its_thread) {
   lock_in lock(domain);
   int passive = 0;
   std::thread([&] {
-    passive = unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired &&
-              unit::holds_passively(lock);
+    passive = test::earn_bias(lock) && test::lock_shared(lock) == test::acquired &&
+              test::holds_passively(lock);
   }).join();
   ASSERT_EQ(passive, 1);
   EXPECT_FALSE(can_write(lock));
-  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_TRUE(test::unlock_shared(lock));
   EXPECT_TRUE(can_write(lock));
 }
 
 TEST(lock_domain, threads_leave_all_their_domains_when_they_exit) {
   std::array<lock_domain, 3> all;
-  std::vector<const readmost::detail::thread_record*> records;
+  std::vector<const thread_record*> records;
   std::thread([&] {
     for (lock_domain& d : all) {
       d.online();
       records.push_back(&my_record(d.number()));
     }
   }).join();
-  for (const readmost::detail::thread_record* record : records) {
+  for (const thread_record* record : records) {
     EXPECT_EQ(record->home->used.load() >> record->number & 1, 0U);
-    EXPECT_NE(readmost::detail::participation_of(record->mode),
-              readmost::detail::participation::online);
+    EXPECT_NE(participation_of(record->mode), participation::online);
   }
 }
 
 TEST(lock_domain, hints_concern_its_own_members_only) {
   lock_domain one, other;
   const auto mode_in = [](const lock_domain& d) {
-    return readmost::detail::participation_of(my_record(d.number()).mode);
+    return participation_of(my_record(d.number()).mode);
   };
   one.online();
   other.online();
-  EXPECT_EQ(mode_in(one), readmost::detail::participation::online);
+  EXPECT_EQ(mode_in(one), participation::online);
   one.offline();
-  EXPECT_EQ(mode_in(one), readmost::detail::participation::dormant);
-  EXPECT_EQ(mode_in(other), readmost::detail::participation::online);
+  EXPECT_EQ(mode_in(one), participation::dormant);
+  EXPECT_EQ(mode_in(other), participation::online);
   other.offline();
   std::thread([&] {
     one.offline();
-    EXPECT_EQ(&my_record(one.number()), &readmost::detail::unregistered)
-        << "offline() registers nobody";
+    EXPECT_EQ(&my_record(one.number()), &unregistered) << "offline() registers nobody";
   }).join();
 }
 
@@ -300,25 +289,25 @@ TEST(lock_domain, holds_of_all_threads_count_in_the_child_of_a_fork) {
   lock_in lock(domain);
   helper_thread other;
   ASSERT_EQ(other.call(
-                [&] { return unit::earn_bias(lock) && unit::lock_shared(lock) == unit::acquired; }),
+                [&] { return test::earn_bias(lock) && test::lock_shared(lock) == test::acquired; }),
             1);
-  ASSERT_EQ(unit::lock_shared(lock), unit::acquired);
+  ASSERT_EQ(test::lock_shared(lock), test::acquired);
   in_a_child([&] {
     EXPECT_FALSE(can_write(lock));
-    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_FALSE(can_write(lock)) << "the hold of a thread that is no more";
-    EXPECT_TRUE(unit::unlock_shared(lock));
+    EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_TRUE(can_write(lock));
-    EXPECT_TRUE(unit::earn_bias(lock));
+    EXPECT_TRUE(test::earn_bias(lock));
     const lock_domain another;
     EXPECT_NE(another.number(), domain.number());
     lock_in fresh(another);
-    EXPECT_TRUE(unit::earn_bias(fresh));
+    EXPECT_TRUE(test::earn_bias(fresh));
     EXPECT_TRUE(can_write(fresh));
   });
-  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_TRUE(test::unlock_shared(lock));
   EXPECT_FALSE(can_write(lock));
-  EXPECT_EQ(other.call([&] { return unit::unlock_shared(lock); }), 1);
+  EXPECT_EQ(other.call([&] { return test::unlock_shared(lock); }), 1);
   EXPECT_TRUE(can_write(lock));
 }
 

@@ -10,37 +10,31 @@
 #include <new>
 #include <vector>
 
-#include "helper_thread.hpp"
 #include "platform/address_space.hpp"
-#include "processes.hpp"
 #include "statistics/statistics.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
-using readmost::detail::address_space;
-using readmost::detail::lock_figures;
-using readmost::detail::lock_survey;
-using readmost::detail::place;
-using readmost::detail::rwlock;
-using readmost::detail::wait_counts;
-using readmost::detail::wait_histogram;
+using namespace readmost::detail;
+using test::helper_thread;
+using test::in_a_child;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 template <class Body>
 void with_statistics(Body body) {
   in_a_child([&] {
-    readmost::detail::enable_lock_statistics(false);
+    enable_lock_statistics(false);
     body();
   });
 }
 
 lock_survey survey() {
   lock_survey all;
-  EXPECT_TRUE(readmost::detail::survey_locks(all));
+  EXPECT_TRUE(survey_locks(all));
   return all;
 }
 
@@ -52,12 +46,11 @@ lock_figures figures_of(const rwlock& lock) {
   return {};
 }
 
-// Locks whose home slot is that of the first.
+// Locks that have the same home slot as the first.
 std::vector<rwlock*> sharing_a_slot(std::vector<rwlock>& pool, std::size_t count) {
   std::vector<rwlock*> locks;
   for (rwlock& lock : pool) {
-    if (readmost::detail::home_slot(&lock) == readmost::detail::home_slot(&pool.front()) &&
-        locks.size() < count) {
+    if (home_slot(&lock) == home_slot(&pool.front()) && locks.size() < count) {
       locks.push_back(&lock);
     }
   }
@@ -86,19 +79,19 @@ TEST(lock_statistics, percentiles_are_ends_of_steps_but_not_above_the_longest) {
   counts.waits[wait_histogram::step_of(1'000)] = 98;
   counts.waits[wait_histogram::step_of(50'000)] = 2;
   counts.longest = 50'001;
-  const readmost::detail::wait_figures figures = readmost::detail::figures_of(counts);
+  const wait_figures figures = figures_of(counts);
   EXPECT_EQ(figures.count, 100U);
   EXPECT_GE(figures.p50, 1'000U);
   EXPECT_LE(figures.p50, 1'250U);
   EXPECT_EQ(figures.p99, 50'001U);
-  EXPECT_EQ(readmost::detail::figures_of(wait_counts{}).p99, 0U);
+  EXPECT_EQ(figures_of(wait_counts{}).p99, 0U);
 }
 
 TEST(lock_statistics, are_nothing_until_they_are_asked_for) {
   rwlock lock;
-  unit::read(lock, 100);
+  test::read(lock, 100);
   lock_survey all;
-  EXPECT_FALSE(readmost::detail::survey_locks(all));
+  EXPECT_FALSE(survey_locks(all));
 }
 
 TEST(lock_statistics, count_locks_that_take_turns_in_a_slot) {
@@ -107,8 +100,8 @@ TEST(lock_statistics, count_locks_that_take_turns_in_a_slot) {
     const auto locks = sharing_a_slot(pool, 7);
     for (int round = 0; round < 10'000; ++round) {
       for (std::size_t i = 0; i < locks.size(); ++i) {
-        unit::read(*locks[i], 1 + static_cast<int>(i) % 2);
-        if (round % 100 == 0) unit::write(*locks[i]);
+        test::read(*locks[i], 1 + static_cast<int>(i) % 2);
+        if (round % 100 == 0) test::write(*locks[i]);
       }
     }
     for (std::size_t i = 0; i < locks.size(); ++i) {
@@ -123,21 +116,19 @@ TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
     std::vector<rwlock> pool(64);
     const auto locks = sharing_a_slot(pool, 2);
     for (rwlock* lock : locks) {
-      ASSERT_TRUE(unit::earn_bias(*lock));
-      unit::read(*lock, 1);  // comes online
+      ASSERT_TRUE(test::earn_bias(*lock));
+      test::read(*lock, 1);  // comes online
     }
     const std::uint64_t before[] = {figures_of(*locks[0]).reads(), figures_of(*locks[1]).reads()};
-    readmost::detail::thread_record& me = readmost::detail::my_record();
+    thread_record& me = my_record();
     constexpr int rounds = 1'000;
     for (int round = 0; round < rounds; ++round) {
       for (rwlock* lock : locks) {
-        EXPECT_FALSE(readmost::detail::try_lock_shared_passive(*lock, me))
-            << "the slot was the other's";
-        ASSERT_TRUE(readmost::detail::take_slot_if_free(me, readmost::detail::address(*lock)));
-        ASSERT_TRUE(readmost::detail::try_lock_shared_passive(*lock, me));
-        EXPECT_FALSE(readmost::detail::take_slot_if_free(me, readmost::detail::address(*locks[0])))
-            << "it is held";
-        ASSERT_TRUE(unit::unlock_shared(*lock));
+        EXPECT_FALSE(try_lock_shared_passive(*lock, me)) << "the slot was the other's";
+        ASSERT_TRUE(take_slot_if_free(me, address(*lock)));
+        ASSERT_TRUE(try_lock_shared_passive(*lock, me));
+        EXPECT_FALSE(take_slot_if_free(me, address(*locks[0]))) << "it is held";
+        ASSERT_TRUE(test::unlock_shared(*lock));
       }
     }
     EXPECT_EQ(figures_of(*locks[0]).reads(), before[0] + rounds);
@@ -150,10 +141,10 @@ TEST(lock_statistics, count_holds_that_are_not_in_their_home_slot) {
     std::vector<rwlock> pool(512);
     const auto locks = sharing_a_slot(pool, 12);
     for (int round = 0; round < 5'000; ++round) {
-      for (rwlock* lock : locks) ASSERT_EQ(unit::lock_shared(*lock), unit::acquired);
-      ASSERT_EQ(unit::lock_shared(*locks[3]), unit::acquired);
-      EXPECT_TRUE(unit::unlock_shared(*locks[3]));
-      for (rwlock* lock : locks) EXPECT_TRUE(unit::unlock_shared(*lock));
+      for (rwlock* lock : locks) ASSERT_EQ(test::lock_shared(*lock), test::acquired);
+      ASSERT_EQ(test::lock_shared(*locks[3]), test::acquired);
+      EXPECT_TRUE(test::unlock_shared(*locks[3]));
+      for (rwlock* lock : locks) EXPECT_TRUE(test::unlock_shared(*lock));
     }
     const lock_survey all = survey();
     std::uint64_t reads = all.others.reads();
@@ -171,8 +162,8 @@ TEST(lock_statistics, show_what_running_threads_did_and_keep_what_ended_ones_did
     rwlock lock;
     helper_thread running;
     const auto read = [&] {
-      unit::read(lock, 1'000);
-      unit::write(lock);
+      test::read(lock, 1'000);
+      test::write(lock);
       return 0;
     };
     running.call(read);
@@ -194,8 +185,8 @@ TEST(lock_statistics, are_exact_over_threads_that_use_the_same_locks_at_once) {
     const auto use_all = [&] {
       for (int round = 0; round < rounds; ++round) {
         for (rwlock& lock : pool) {
-          unit::read(lock, 3);
-          if (round % 30 == 0) unit::write(lock);
+          test::read(lock, 3);
+          if (round % 30 == 0) test::write(lock);
         }
       }
       return 0;
@@ -218,7 +209,7 @@ TEST(lock_statistics, are_exact_over_threads_that_use_the_same_locks_at_once) {
     }
     EXPECT_EQ(all.others.reads(), all.other_locks * 3 * 3 * rounds);
     EXPECT_EQ(all.others.incarnations, all.other_locks);
-    const readmost::detail::statistics totals = readmost::detail::collect_statistics();
+    const statistics totals = collect_statistics();
     std::uint64_t revocations = all.others.all_revocations();
     for (std::size_t i = 0; i < all.count; ++i) revocations += all.hottest[i].all_revocations();
     EXPECT_EQ(revocations, totals.revocations);
@@ -228,10 +219,10 @@ TEST(lock_statistics, are_exact_over_threads_that_use_the_same_locks_at_once) {
 TEST(lock_statistics, put_what_found_no_place_with_the_others) {
   with_statistics([] {
     constexpr std::size_t more = 100;
-    std::vector<rwlock> pool(readmost::detail::lock_table::capacity + more);
+    std::vector<rwlock> pool(lock_table::capacity + more);
     for (rwlock& lock : pool) {
-      unit::read(lock, 1);
-      unit::write(lock);
+      test::read(lock, 1);
+      test::write(lock);
     }
     const lock_survey all = survey();
     std::uint64_t reads = all.others.reads(), writes = all.others.writes;
@@ -249,7 +240,7 @@ TEST(lock_statistics, tell_locks_at_one_address_apart_by_number_only) {
     alignas(rwlock) unsigned char memory[sizeof(rwlock)];
     for (int i = 0; i < 3; ++i) {
       auto* lock = new (memory) rwlock;
-      unit::read(*lock, 10);
+      test::read(*lock, 10);
     }
     const lock_figures figures = figures_of(*reinterpret_cast<rwlock*>(memory));
     EXPECT_EQ(figures.incarnations, 3U);
@@ -261,22 +252,16 @@ TEST(lock_statistics, know_how_long_threads_waited) {
   with_statistics([] {
     rwlock lock;
     helper_thread reader, writer;
-    ASSERT_EQ(unit::lock(lock), unit::acquired);
-    reader.begin([&] {
-      unit::read(lock, 1);
-      return 0;
-    });
-    writer.begin([&] {
-      unit::write(lock);
-      return 0;
-    });
+    ASSERT_EQ(test::lock(lock), test::acquired);
+    reader.begin([&] { test::read(lock, 1); });
+    writer.begin([&] { test::write(lock); });
     ASSERT_TRUE(reader.falls_asleep());
     ASSERT_TRUE(writer.falls_asleep());
-    unit::unlock(lock);
+    test::unlock(lock);
     EXPECT_EQ(reader.end(), 0);
     EXPECT_EQ(writer.end(), 0);
     const lock_figures figures = figures_of(lock);
-    for (const readmost::detail::wait_figures& waits : {figures.read_waits, figures.write_waits}) {
+    for (const wait_figures& waits : {figures.read_waits, figures.write_waits}) {
       EXPECT_EQ(waits.count, 1U);
       EXPECT_GT(waits.total, 0U);
       EXPECT_EQ(waits.p99, waits.longest);
@@ -290,14 +275,11 @@ TEST(lock_statistics, know_what_revocations_cost_and_how_long_readers_were_insid
   with_statistics([] {
     rwlock lock;
     helper_thread reader, writer;
-    ASSERT_TRUE(unit::earn_bias(lock));
-    ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock); }), unit::acquired);
-    writer.begin([&] {
-      unit::write(lock);
-      return 0;
-    });
+    ASSERT_TRUE(test::earn_bias(lock));
+    ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
+    writer.begin([&] { test::write(lock); });
     ASSERT_TRUE(writer.falls_asleep());
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     EXPECT_EQ(writer.end(), 0);
     const lock_figures figures = figures_of(lock);
     EXPECT_GE(figures.all_revocations(), 1U);
@@ -314,19 +296,19 @@ TEST(lock_statistics, start_from_nothing_in_a_fork_s_child_and_are_exact_there) 
     helper_thread other;
     const auto read_both = [&] {
       for (int i = 0; i < 100; ++i) {
-        for (rwlock* lock : locks) unit::read(*lock, 2);
+        for (rwlock* lock : locks) test::read(*lock, 2);
       }
       return 0;
     };
     other.call(read_both);
     read_both();
-    ASSERT_EQ(unit::lock_shared(*locks[1]), unit::acquired);
+    ASSERT_EQ(test::lock_shared(*locks[1]), test::acquired);
     in_a_child([&] {
       EXPECT_EQ(survey().count, 0U);
       EXPECT_EQ(survey().other_locks, 0U);
-      EXPECT_TRUE(unit::unlock_shared(*locks[1]));
-      unit::read(*locks[1], 5);
-      unit::read(*locks[0], 7);
+      EXPECT_TRUE(test::unlock_shared(*locks[1]));
+      test::read(*locks[1], 5);
+      test::read(*locks[0], 7);
       read_both();
       EXPECT_EQ(figures_of(*locks[0]).reads(), 207U);
       EXPECT_EQ(figures_of(*locks[1]).reads(), 205U);
@@ -338,13 +320,12 @@ TEST(lock_statistics, start_from_nothing_in_a_fork_s_child_and_are_exact_there) 
 
 TEST(lock_statistics, remember_who_used_a_lock_first_when_asked) {
   in_a_child([] {
-    readmost::detail::enable_lock_statistics(true);
+    enable_lock_statistics(true);
     rwlock lock;
-    unit::read(lock, 10);
-    readmost::detail::lock_table* table = readmost::detail::lock_statistics.table.load();
+    test::read(lock, 10);
+    lock_table* table = lock_statistics.table.load();
     ASSERT_NE(table, nullptr);
-    const std::size_t number =
-        readmost::detail::entry_of(*table, reinterpret_cast<std::uintptr_t>(&lock));
+    const std::size_t number = entry_of(*table, reinterpret_cast<std::uintptr_t>(&lock));
     EXPECT_NE(table->origins[number].frames[0].load(), 0U);
     EXPECT_NE(table->origins[number].frames[2].load(), 0U);
   });
@@ -359,9 +340,7 @@ lock_figures used(std::uint64_t passive, std::uint64_t active, std::uint64_t wri
 }
 
 TEST(lock_statistics, are_put_into_a_sentence) {
-  const auto verdict = [](const lock_figures& f) {
-    return std::string(readmost::detail::verdict_on(f).text);
-  };
+  const auto verdict = [](const lock_figures& f) { return std::string(verdict_on(f).text); };
   EXPECT_EQ(verdict(used(9'980, 20, 10)), "read-mostly: biased 99.8% of the time");
   EXPECT_EQ(verdict(used(0, 5'000, 5'000)), "write-heavy: bias kept off");
   EXPECT_EQ(verdict(used(5'000, 5'000, 2'000)), "many writes: biased 50.0% of the time");
@@ -396,17 +375,17 @@ TEST(address_space, names_static_objects) {
   EXPECT_STREQ(inside.symbol, "somewhere::in_bss");
   EXPECT_EQ(inside.symbol_offset, 90'000U);
   char text[200];
-  readmost::detail::describe(inside, text, sizeof text);
+  describe(inside, text, sizeof text);
   EXPECT_STREQ(text, "somewhere::in_bss+0x15f90 (unit_test)");
 }
 
 TEST(address_space, names_the_mapping_of_what_has_no_symbol) {
   // Under a sanitizer the objects of a function may lie elsewhere.
   EXPECT_STREQ(place_of(reinterpret_cast<const void*>(getauxval(AT_EXECFN))).mapping, "[stack]");
-  EXPECT_STREQ(place_of(readmost::detail::platform::map_pages(4096)).symbol, "");
+  EXPECT_STREQ(place_of(platform::map_pages(4096)).symbol, "");
   EXPECT_STREQ(place_of(nullptr).mapping, "");
   char text[200];
-  readmost::detail::describe(place_of(nullptr), text, sizeof text);
+  describe(place_of(nullptr), text, sizeof text);
   EXPECT_STREQ(text, "not mapped any more");
 }
 
@@ -417,16 +396,15 @@ TEST(address_space, is_not_known_of_a_process_that_does_not_exist) {
 
 TEST(platform, content_of_a_file_is_all_of_it) {
   const auto ends_with = [](const char* path, const char* end) {
-    const readmost::detail::platform::file_content content =
-        readmost::detail::platform::content_of(path);
+    const platform::file_content content = platform::content_of(path);
     const std::string text(content.data, content.size);
-    readmost::detail::platform::give_back(content);
+    platform::give_back(content);
     return text.ends_with(end);
   };
   EXPECT_TRUE(ends_with("/proc/self/status", "\n"));
   EXPECT_TRUE(ends_with("/proc/self/maps", "\n"));
-  EXPECT_EQ(readmost::detail::platform::content_of("/no/such/file").data, nullptr);
-  EXPECT_EQ(readmost::detail::platform::content_of("/dev/null").data, nullptr);
+  EXPECT_EQ(platform::content_of("/no/such/file").data, nullptr);
+  EXPECT_EQ(platform::content_of("/dev/null").data, nullptr);
 }
 
 }  // namespace

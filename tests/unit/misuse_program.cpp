@@ -1,5 +1,5 @@
-// What misuse_test.cpp runs with various environments: each scenario is one way to use RCU, mostly
-// a wrong one. Ends with status 0 unless the library ends it, or something does not work.
+// The program that misuse_test.cpp runs in various environments: each scenario uses RCU in one way,
+// mostly a wrong one. Ends with status 0 unless the library ends it, or something does not work.
 #include <pthread.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using std::chrono::milliseconds;
+using test::helper_thread;
+using test::wait_until;
 
 struct object : readmost::rcu_obj_base<object> {
   explicit object(int v = 0) : value(v) {}
@@ -105,12 +105,11 @@ int hang(Wait wait) {
       name_this_thread("stuck");
       enter_the_section();
       wait();
-      return 0;
     });
     if (!wait_until([&] { return thread.falls_asleep(); })) return 1;
     if (!wait_until([&] { return readmost::rcu_statistics_of().waits_for != 0; })) return 2;
   }
-  // The second one waits for the first to lead on, or leads.
+  // The second thread waits for the first to lead its grace period, or leads one itself.
   _exit((*threads)[0].in_call() && (*threads)[1].in_call() ? 0 : 3);
 }
 
@@ -119,7 +118,7 @@ int synchronize_inside() {
 }
 
 int synchronize_since_inside() {
-  // One that the thread's own section keeps from ending.
+  // A grace period that the thread's own section keeps from ending.
   return hang([] { synchronize_since_here(readmost::rcu_ticket{UINT64_MAX / 16 * 8}); });
 }
 
@@ -150,7 +149,7 @@ int destroy_inside() {
   return 0;
 }
 
-// The section of another domain does not matter.
+// A section of another domain has no influence.
 int wait_inside_another() {
   readmost::separate_rcu_domain domain;
   const std::scoped_lock section(domain);
@@ -182,7 +181,7 @@ int unlock_without_lock() {
   return 0;
 }
 
-// A grace period that waits finds it.
+// The grace period that waits for the long section reports it.
 int long_section_waited_for() {
   std::atomic<bool> inside{false};
   std::thread reader([&] {
@@ -198,7 +197,7 @@ int long_section_waited_for() {
   return 0;
 }
 
-// The same though other readers wake the one who waits all the time.
+// The same while other readers keep waking the waiting thread.
 int long_section_among_short_ones() {
   std::atomic<bool> inside{false};
   std::atomic<bool> over{false};
@@ -220,7 +219,7 @@ int long_section_among_short_ones() {
   return 1;
 }
 
-// So does one that is polled.
+// A polled grace period reports it too.
 int long_section_polled() {
   std::atomic<bool> inside{false};
   std::thread reader([&] {
@@ -236,7 +235,7 @@ int long_section_polled() {
   return 1;
 }
 
-// Nobody waits: its end finds it.
+// Nothing waits for the section, so its end reports it.
 int long_section_alone() {
   name_this_thread("sleeper");
   for (int i = 0; i < 3; ++i) stay_for(milliseconds(30));
@@ -261,7 +260,7 @@ int retire_twice() {
   return figures.reclaimed == 1 && figures.waiting == 0 ? 0 : 1;
 }
 
-// Objects that their deleter keeps for another life.
+// Objects whose deleter puts them back for reuse.
 struct kept : readmost::rcu_obj_base<kept, void (*)(kept*)> {};
 
 int retire_again_after_the_deleter() {
@@ -285,7 +284,7 @@ int exit_inside() {
   return 0;
 }
 
-// Places of their own, all at once.
+// Misuses at distinct call sites, all at once.
 template <int N>
 [[gnu::noinline]] void misuse_number() {
   readmost::rcu_default_domain().unlock();

@@ -1,4 +1,4 @@
-// What is told of the misuse of RCU: see misuse_program.cpp for what is done.
+// The reports about misuse of RCU; misuse_program.cpp commits it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -74,7 +74,7 @@ void expect_nothing(const outcome& result, const char* what = "") {
   EXPECT_THAT(result.text, IsEmpty()) << what;
 }
 
-// Exactly one report, of that kind, with the function that did it in its place.
+// Expects exactly one report, of that kind, that names the function at fault.
 void expect_report(const std::string& text, const std::string& title, const std::string& function) {
   EXPECT_EQ(reports_in(text), 1U) << text;
   EXPECT_THAT(text, HasSubstr(head + title));
@@ -84,7 +84,7 @@ void expect_report(const std::string& text, const std::string& title, const std:
                                   ".*\\+0x[0-9a-f]+ \\(misuse_program\\+0x[0-9a-f]+\\)"));
 }
 
-// The same of a program that goes on to its end. Returns its text, of which more may be expected.
+// The same for a program that continues to its end. Returns the report for further expectations.
 std::string expect_report(const outcome& result, const std::string& title,
                           const std::string& function) {
   EXPECT_EQ(result.status, 0);
@@ -152,7 +152,7 @@ TEST(misuse, an_unlock_without_lock_is_reported_once_and_ignored) {
                 "a read section is closed that this thread did not open", "unlock_here");
 }
 
-// Of a section that is open for more milliseconds than `limit`. Returns the same.
+// Expects a report about a section open for more than `limit` milliseconds, and returns it.
 std::string expect_report_of_long_section(const std::string& scenario, const std::string& limit) {
   const std::string text =
       expect_report(run(scenario, with(on, "READMOST_RCU_SECTION_LIMIT", limit)),

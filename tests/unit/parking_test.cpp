@@ -7,14 +7,14 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
 namespace parking = readmost::detail::parking;
 namespace platform = readmost::detail::platform;
 
-// Puts the choice back that the machine asks for.
+// Restores the choice that suits the machine.
 class relay_chosen {
  public:
   explicit relay_chosen(bool on) : before_(parking::relays()) { parking::set_relay(on); }
@@ -25,7 +25,7 @@ class relay_chosen {
 };
 
 const auto long_enough =
-    static_cast<std::uint64_t>(std::chrono::nanoseconds(contract::generous).count());
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(test::generous).count());
 
 // Rounds in which `sleepers` threads go to sleep on a word that is then changed.
 void everybody_is_woken(int sleepers) {

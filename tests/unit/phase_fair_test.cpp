@@ -7,15 +7,14 @@
 #include <mutex>
 #include <string>
 
-#include "sorts.hpp"
+#include "support/sorts.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
+using namespace readmost::detail;
 using readmost::preference;
-using readmost::detail::rules;
-using readmost::detail::rwlock;
+using test::helper_thread;
+using test::wait_until;
 
 constexpr rules phase_fair{.prefers = preference::phase_fair};
 constexpr std::uint64_t millisecond = 1'000'000;
@@ -28,7 +27,7 @@ std::uint64_t writers_counted(const rwlock& lock) {
   return (lock.state.load() & rwlock::waiting_writers) / rwlock::one_writer;
 }
 
-// Who was inside, in the order of entering.
+// The names of those that entered, in order.
 class chronicle {
  public:
   void add(const char* who) {
@@ -61,17 +60,17 @@ class visitor {
     const std::uint64_t before = counted();
     thread_.begin([this] {
       if (what_ == reads) {
-        unit::lock_shared(lock_, phase_fair);
+        test::lock_shared(lock_, phase_fair);
       } else {
-        unit::lock(lock_, phase_fair);
+        test::lock(lock_, phase_fair);
       }
       all_.add(name_);
       inside_ = true;
       const bool told = wait_until([this] { return leaving_.load(); });
       if (what_ == reads) {
-        unit::unlock_shared(lock_);
+        test::unlock_shared(lock_);
       } else {
-        unit::unlock(lock_, phase_fair);
+        test::unlock(lock_, phase_fair);
       }
       return static_cast<int>(told);
     });
@@ -83,7 +82,7 @@ class visitor {
     return wait_until([this] { return inside_.load(); });
   }
   bool is_inside() const { return inside_; }
-  // After what may have woken it.
+  // To be called after an event that may have woken it.
   bool stays_out() { return thread_.falls_asleep() && !inside_; }
 
   void leave() {
@@ -107,17 +106,17 @@ TEST(phase_fair, a_reader_waits_for_the_writer_inside_and_for_none_of_those_that
   visitor r(lock, all, visitor::reads, "r");
   visitor w1(lock, all, visitor::writes, "w"), w2(lock, all, visitor::writes, "w"),
       w3(lock, all, visitor::writes, "w");
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   for (visitor* writer : {&w1, &w2}) writer->arrive();
   r.arrive();
   w3.arrive();
-  unit::unlock(lock, phase_fair);
+  test::unlock(lock, phase_fair);
   EXPECT_TRUE(r.enters());
   EXPECT_EQ(all.text(), "r");
   r.leave();
   for (visitor* writer : {&w1, &w2, &w3}) writer->leave();
   EXPECT_EQ(all.text(), "rwww");
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 TEST(phase_fair, a_writer_is_not_passed_by_a_second_phase_of_readers) {
@@ -125,10 +124,10 @@ TEST(phase_fair, a_writer_is_not_passed_by_a_second_phase_of_readers) {
   chronicle all;
   visitor r1(lock, all, visitor::reads, "r"), r2(lock, all, visitor::reads, "R");
   visitor w(lock, all, visitor::writes, "w"), next(lock, all, visitor::writes, "W");
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   w.arrive();
   r1.arrive();
-  unit::unlock(lock, phase_fair);
+  test::unlock(lock, phase_fair);
   ASSERT_TRUE(r1.enters());
   EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U) << "all that waited are in";
   r2.arrive();
@@ -140,7 +139,7 @@ TEST(phase_fair, a_writer_is_not_passed_by_a_second_phase_of_readers) {
   r2.leave();
   next.leave();
   EXPECT_EQ(all.text(), "rwRW");
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 TEST(phase_fair, all_readers_that_wait_get_in_together_between_two_writers) {
@@ -151,75 +150,75 @@ TEST(phase_fair, all_readers_that_wait_get_in_together_between_two_writers) {
                        {lock, all, visitor::reads, "r"},
                        {lock, all, visitor::reads, "r"}};
   visitor w(lock, all, visitor::writes, "w");
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   w.arrive();
   for (visitor& reader : readers) reader.arrive();
-  unit::unlock(lock, phase_fair);
+  test::unlock(lock, phase_fair);
   for (visitor& reader : readers) EXPECT_TRUE(reader.enters());
   EXPECT_FALSE(w.is_inside());
   for (visitor& reader : readers) reader.leave();
   w.leave();
   EXPECT_EQ(all.text(), "rrrrw");
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
-// The turn is held open by a reader that is counted but, being made by hand, never comes.
+// The test counts a waiting reader that does not exist, which keeps the readers' turn open.
 TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in) {
   rwlock lock;
   chronicle all;
   visitor w(lock, all, visitor::writes, "w");
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   lock.state.fetch_add(rwlock::one_waiting_reader);
   w.arrive();
-  unit::unlock(lock, phase_fair);
+  test::unlock(lock, phase_fair);
   EXPECT_NE(lock.state.load() & rwlock::readers_turn, 0U);
   EXPECT_TRUE(w.stays_out());
   helper_thread newcomer;
-  EXPECT_EQ(newcomer.call([&] { return unit::lock_shared(lock, phase_fair); }), unit::acquired)
+  EXPECT_EQ(newcomer.call([&] { return test::lock_shared(lock, phase_fair); }), test::acquired)
       << "the turn is for all readers";
   EXPECT_FALSE(w.is_inside());
   std::uint64_t state = lock.state.load();
-  while (!lock.state.compare_exchange_weak(
-      state, rwlock::without_waiter(state, readmost::detail::waits_as::reader))) {
+  while (
+      !lock.state.compare_exchange_weak(state, rwlock::without_waiter(state, waits_as::reader))) {
   }
   EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U);
-  EXPECT_EQ(newcomer.call([&] { return unit::unlock_shared(lock); }), 1);
+  EXPECT_EQ(newcomer.call([&] { return test::unlock_shared(lock); }), 1);
   w.leave();
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 // Only a claim keeps a reader out that is inside already. The claim it meets is made by hand, and
 // so is the writer that waits; the one whose end it hears of is real.
 TEST(phase_fair, a_reader_inside_that_meets_a_claim_goes_on_when_the_claim_is_undone) {
   rwlock lock;
-  unit::keep_without_bias(lock);
+  test::keep_without_bias(lock);
   helper_thread reader;
-  ASSERT_EQ(reader.call([&] { return unit::lock_shared(lock, phase_fair); }), unit::acquired);
+  ASSERT_EQ(reader.call([&] { return test::lock_shared(lock, phase_fair); }), test::acquired);
   lock.state.fetch_or(rwlock::writing);
-  reader.begin([&] { return unit::lock_shared(lock, phase_fair); });
+  reader.begin([&] { return test::lock_shared(lock, phase_fair); });
   ASSERT_TRUE(reader.falls_asleep());
   lock.state.fetch_add(rwlock::one_writer);
   lock.state.fetch_or(rwlock::draining);
   lock.state.fetch_and(~rwlock::writing);
-  EXPECT_EQ(unit::try_lock(lock, phase_fair), unit::busy);
-  ASSERT_EQ(reader.end(), unit::acquired);
+  EXPECT_EQ(test::try_lock(lock, phase_fair), test::busy);
+  ASSERT_EQ(reader.end(), test::acquired);
   lock.state.fetch_sub(rwlock::one_writer);
   for (int holds = 2; holds > 0; --holds) {
-    EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
   }
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 TEST(phase_fair, does_not_keep_a_writer_out_that_only_tries_or_a_reader_that_upgrades) {
   rwlock lock;
-  unit::keep_without_bias(lock);
-  unit::write(lock, phase_fair);
+  test::keep_without_bias(lock);
+  test::write(lock, phase_fair);
   lock.state.fetch_add(rwlock::one_waiting_reader | rwlock::readers_turn);
-  EXPECT_EQ(unit::try_lock(lock, phase_fair), unit::acquired);
-  unit::unlock(lock, phase_fair);
-  EXPECT_EQ(unit::lock_shared(lock, phase_fair), unit::acquired);
-  EXPECT_EQ(unit::upgrade(lock, phase_fair), unit::acquired);
-  unit::unlock(lock, phase_fair);
+  EXPECT_EQ(test::try_lock(lock, phase_fair), test::acquired);
+  test::unlock(lock, phase_fair);
+  EXPECT_EQ(test::lock_shared(lock, phase_fair), test::acquired);
+  EXPECT_EQ(test::upgrade(lock, phase_fair), test::acquired);
+  test::unlock(lock, phase_fair);
   EXPECT_EQ(lock.state.load(), rwlock::one_waiting_reader | rwlock::readers_turn);
 }
 
@@ -228,35 +227,35 @@ TEST(phase_fair, a_reader_that_gives_up_leaves_no_turn_behind) {
   chronicle all;
   visitor w(lock, all, visitor::writes, "w");
   helper_thread hasty;
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   hasty.begin(
-      [&] { return unit::lock_shared(lock, unit::hasty_rules(phase_fair, 500 * millisecond)); });
+      [&] { return test::lock_shared(lock, test::hasty_rules(phase_fair, 500 * millisecond)); });
   EXPECT_TRUE(wait_until([&] { return readers_counted(lock) == 1; }));
-  EXPECT_EQ(hasty.end(), unit::timed_out);
+  EXPECT_EQ(hasty.end(), test::timed_out);
   EXPECT_EQ(readers_counted(lock), 0U);
   w.arrive();
-  unit::unlock(lock, phase_fair);
+  test::unlock(lock, phase_fair);
   EXPECT_TRUE(w.enters());
   EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U);
   w.leave();
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 TEST(phase_fair, lets_readers_and_writers_in_when_a_writer_that_waited_gives_up) {
   rwlock lock;
-  unit::keep_without_bias(lock);
+  test::keep_without_bias(lock);
   chronicle all;
   visitor r(lock, all, visitor::reads, "r");
   helper_thread holder, hasty;
-  ASSERT_EQ(holder.call([&] { return unit::lock_shared(lock, phase_fair); }), unit::acquired);
-  hasty.begin([&] { return unit::lock(lock, unit::hasty_rules(phase_fair, 300 * millisecond)); });
+  ASSERT_EQ(holder.call([&] { return test::lock_shared(lock, phase_fair); }), test::acquired);
+  hasty.begin([&] { return test::lock(lock, test::hasty_rules(phase_fair, 300 * millisecond)); });
   ASSERT_TRUE(hasty.falls_asleep());
   r.arrive();
-  EXPECT_EQ(hasty.end(), unit::timed_out);
+  EXPECT_EQ(hasty.end(), test::timed_out);
   EXPECT_TRUE(r.enters());
   r.leave();
-  EXPECT_EQ(holder.call([&] { return unit::unlock_shared(lock); }), 1);
-  unit::expect_free(lock, phase_fair);
+  EXPECT_EQ(holder.call([&] { return test::unlock_shared(lock); }), 1);
+  test::expect_free(lock, phase_fair);
 }
 
 TEST(phase_fair, downgrade_gives_the_waiting_readers_their_turn) {
@@ -264,101 +263,95 @@ TEST(phase_fair, downgrade_gives_the_waiting_readers_their_turn) {
   chronicle all;
   visitor r(lock, all, visitor::reads, "r");
   visitor w(lock, all, visitor::writes, "w");
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   w.arrive();
   r.arrive();
-  readmost::detail::downgrade(lock, phase_fair);
+  downgrade(lock, phase_fair);
   EXPECT_TRUE(r.enters());
   EXPECT_FALSE(w.is_inside());
   r.leave();
   EXPECT_FALSE(w.is_inside());
-  EXPECT_TRUE(unit::unlock_shared(lock));
+  EXPECT_TRUE(test::unlock_shared(lock));
   w.leave();
   EXPECT_EQ(all.text(), "rw");
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 TEST(phase_fair, readers_that_got_their_turn_may_be_passive_again) {
   rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock, phase_fair));
+  ASSERT_TRUE(test::earn_bias(lock, phase_fair));
   chronicle all;
   visitor r(lock, all, visitor::reads, "r");
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   lock.balance.store(20'000);
   r.arrive();
-  unit::unlock(lock, phase_fair);
+  test::unlock(lock, phase_fair);
   EXPECT_TRUE(r.enters());
-  EXPECT_TRUE(unit::is_biased(lock));
+  EXPECT_TRUE(test::is_biased(lock));
   EXPECT_TRUE(wait_until([&] { return readers_counted(lock) == 0; }));
   EXPECT_EQ(lock.state.load(), rwlock::biased) << "the hold is a passive one";
   r.leave();
-  unit::expect_free(lock, phase_fair);
+  test::expect_free(lock, phase_fair);
 }
 
 // The counts have 16 bits; those beyond wait without being counted. Filled by hand.
 
 TEST(waiting_counts, a_reader_beyond_the_last_that_can_be_counted_waits_and_gets_in) {
   rwlock lock;
-  unit::keep_without_bias(lock);
+  test::keep_without_bias(lock);
   helper_thread reader;
-  ASSERT_EQ(unit::lock(lock, phase_fair), unit::acquired);
+  ASSERT_EQ(test::lock(lock, phase_fair), test::acquired);
   lock.state.fetch_or(rwlock::waiting_readers);
-  reader.begin([&] { return unit::lock_shared(lock, phase_fair); });
+  reader.begin([&] { return test::lock_shared(lock, phase_fair); });
   ASSERT_TRUE(reader.falls_asleep());
   EXPECT_EQ(lock.state.load() & ~rwlock::readers_parked, rwlock::writing | rwlock::waiting_readers);
-  unit::unlock(lock, phase_fair);
-  EXPECT_EQ(reader.end(), unit::acquired);
+  test::unlock(lock, phase_fair);
+  EXPECT_EQ(reader.end(), test::acquired);
   EXPECT_EQ(lock.state.load(), rwlock::one_reader | rwlock::waiting_readers | rwlock::readers_turn);
-  EXPECT_EQ(reader.call([&] { return unit::unlock_shared(lock); }), 1);
+  EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
 }
 
 TEST(waiting_counts, a_writer_beyond_the_last_that_can_be_counted_waits_and_gets_in) {
   for (const preference prefers : {preference::writer, preference::phase_fair}) {
-    SCOPED_TRACE(unit::name_of(prefers));
+    SCOPED_TRACE(test::name_of(prefers));
     const rules how{.prefers = prefers};
     rwlock lock;
-    unit::keep_without_bias(lock);
+    test::keep_without_bias(lock);
     helper_thread writer;
-    ASSERT_EQ(unit::lock_shared(lock, how), unit::acquired);
+    ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
     lock.state.fetch_or(rwlock::waiting_writers);
-    writer.begin([&] { return unit::lock(lock, how); });
+    writer.begin([&] { return test::lock(lock, how); });
     ASSERT_TRUE(writer.falls_asleep());
     EXPECT_EQ(lock.state.load() & ~rwlock::writers_parked,
               rwlock::one_reader | rwlock::waiting_writers);
-    EXPECT_TRUE(unit::unlock_shared(lock));
-    EXPECT_EQ(writer.end(), unit::acquired);
+    EXPECT_TRUE(test::unlock_shared(lock));
+    EXPECT_EQ(writer.end(), test::acquired);
     EXPECT_EQ(lock.state.load() & rwlock::waiting_writers, rwlock::waiting_writers);
     lock.state.fetch_and(~rwlock::waiting_writers);
-    writer.call([&] {
-      unit::unlock(lock, how);
-      return 1;
-    });
-    unit::expect_free(lock, how);
+    writer.call([&] { test::unlock(lock, how); });
+    test::expect_free(lock, how);
   }
 }
 
 TEST(waiting_counts, an_upgrade_needs_no_room) {
   for (const preference prefers : {preference::writer, preference::phase_fair}) {
-    SCOPED_TRACE(unit::name_of(prefers));
+    SCOPED_TRACE(test::name_of(prefers));
     const rules how{.prefers = prefers};
     rwlock lock;
     helper_thread first, second;
-    unit::share(lock, first, unit::hold::active, second, unit::hold::active, how);
+    test::share(lock, first, test::hold::active, second, test::hold::active, how);
     lock.state.fetch_or(rwlock::waiting_writers);
-    first.begin([&] { return unit::upgrade(lock, how); });
+    first.begin([&] { return test::upgrade(lock, how); });
     ASSERT_TRUE(first.falls_asleep());
     EXPECT_EQ(lock.state.load(), 2 * rwlock::one_reader | rwlock::waiting_writers |
                                      rwlock::upgrading | rwlock::upgrader_parked);
-    EXPECT_EQ(second.call([&] { return unit::upgrade(lock, how); }), unit::busy);
-    EXPECT_EQ(second.call([&] { return unit::unlock_shared(lock); }), 1);
-    EXPECT_EQ(first.end(), unit::acquired);
+    EXPECT_EQ(second.call([&] { return test::upgrade(lock, how); }), test::busy);
+    EXPECT_EQ(second.call([&] { return test::unlock_shared(lock); }), 1);
+    EXPECT_EQ(first.end(), test::acquired);
     EXPECT_EQ(lock.state.load(), rwlock::writing | rwlock::waiting_writers);
     lock.state.fetch_and(~rwlock::waiting_writers);
-    first.call([&] {
-      unit::unlock(lock, how);
-      return 1;
-    });
-    unit::expect_free(lock, how);
+    first.call([&] { test::unlock(lock, how); });
+    test::expect_free(lock, how);
   }
 }
 

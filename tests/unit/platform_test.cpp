@@ -15,13 +15,13 @@
 #include <string>
 #include <thread>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
+using test::helper_thread;
+using test::wait_until;
 namespace platform = readmost::detail::platform;
 using platform::deadline;
 using platform::mapping_kind;
@@ -32,7 +32,7 @@ constexpr std::uint32_t any = ~0U;
 
 int in_static_memory = 1;
 
-// A file that is gone when the test ends.
+// A file that is removed at the end of the test.
 class temporary_file {
  public:
   temporary_file() : file_(mkstemp(path_)) {}
@@ -267,7 +267,7 @@ struct says_when_destroyed {
 };
 thread_local says_when_destroyed local;
 
-// As a key's destructor that itself needs a second round.
+// Like the destructor of a key that needs a second round.
 void at_end_of_key(void* value) {
   happens(of_key);
   if (value == &order) pthread_setspecific(other_key, &other_key);
@@ -275,7 +275,7 @@ void at_end_of_key(void* value) {
 
 // In a child, because the library itself watches threads exit here.
 TEST(platform, calls_the_exit_watcher_after_thread_locals_and_other_keys) {
-  contract::in_a_child([] {
+  test::in_a_child([] {
     ASSERT_EQ(pthread_key_create(&other_key, at_end_of_key), 0);
     std::thread([] {
       platform::watch_thread_exit([] { happens(of_watcher); });

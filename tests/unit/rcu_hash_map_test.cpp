@@ -1,4 +1,4 @@
-// The concurrent hash map: what it does, and that it resizes under readers' feet unnoticed. Under
+// The concurrent hash map: its operations, and resizing that its readers do not notice. Under
 // load: rcu_hash_map_stress_test.cpp.
 #include <gtest/gtest.h>
 
@@ -15,18 +15,18 @@
 
 #include "allocation_limit.hpp"
 #include "counted.hpp"
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_hash_map;
 using readmost::rcu_reader;
 using readmost::separate_rcu_domain;
-using unit::counted;
+using test::counted;
+using test::helper_thread;
+using test::wait_until;
 
 using int_map = rcu_hash_map<int, int>;
 
@@ -208,7 +208,7 @@ struct text_hash {
   }
 };
 
-// A key that is expensive to make: in this test impossible.
+// A key that no std::string_view converts to: a lookup by one must not construct a key.
 struct name {
   explicit name(const char* text) : value(text) {}
   std::string value;
@@ -298,7 +298,7 @@ TEST(rcu_hash_map, is_unchanged_when_a_function_throws) {
 TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) {
   int_map map;
   {
-    const unit::allocation_limit elements_only(fewest * sizeof(void*));
+    const test::allocation_limit elements_only(fewest * sizeof(void*));
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(map.try_emplace(i, i));
     map.rehash(1'000);
     EXPECT_EQ(map.bucket_count(), fewest);
@@ -307,7 +307,7 @@ TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) 
   map.try_emplace(100, 100);
   EXPECT_GE(map.bucket_count(), 1'000U);
   {
-    const unit::allocation_limit elements_only(fewest * sizeof(void*));
+    const test::allocation_limit elements_only(fewest * sizeof(void*));
     const std::size_t large = map.bucket_count();
     map.rehash(0);
     EXPECT_EQ(map.bucket_count(), large);
@@ -334,7 +334,7 @@ TEST(rcu_hash_map, grows_and_shrinks_with_its_elements) {
     ASSERT_TRUE(map.contains(i / 2));
   }
   EXPECT_EQ(map.size(), static_cast<std::size_t>(many));
-  // It looks at one stripe before it looks at all, so it may be a little late.
+  // It checks its own stripe before it sums all of them, so it may grow a little late.
   EXPECT_LE(map.load_factor(), 1.25F);
   EXPECT_EQ(sorted_keys(map), up_to(many));
   for (int i = many; i-- > 10;) {
@@ -486,10 +486,7 @@ class rcu_hash_map_in_resize : public testing::Test {
   // Starts doubling the map; stays waiting for the readers of the small table, of which the caller
   // is one.
   bool starts_to_grow() {
-    resizer.begin([this] {
-      map.rehash(2 * fewest);
-      return 0;
-    });
+    resizer.begin([this] { map.rehash(2 * fewest); });
     return wait_until([this] { return map.bucket_count() == 2 * fewest; }) &&
            resizer.falls_asleep();
   }
@@ -579,7 +576,7 @@ TEST_F(rcu_hash_map_in_resize, unzipping_waits_for_readers_between_two_steps) {
       return static_cast<int>(map.contains(last));
     });
     ASSERT_TRUE(wait_until([&] { return stop.reached.load(); }));
-    // What is replaced keeps its link to b.
+    // The replaced element keeps its link to b.
     EXPECT_FALSE(map.insert_or_assign(first, 2));
   }
   // The readers of the old table are gone, and the first step is taken.

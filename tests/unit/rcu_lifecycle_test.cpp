@@ -18,16 +18,13 @@
 #include <thread>
 #include <vector>
 
-#include "fork_stress.hpp"
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/fork_stress.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
-using contract::shared_object;
-using contract::wait_until;
+using namespace readmost::detail;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
@@ -39,6 +36,10 @@ using readmost::rcu_synchronize;
 using readmost::separate_rcu_domain;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using test::helper_thread;
+using test::in_a_child;
+using test::shared_object;
+using test::wait_until;
 
 // ThreadSanitizer ends a child of several threads that starts one.
 #if defined(READMOST_THREAD_SANITIZER)
@@ -47,7 +48,7 @@ using std::chrono::steady_clock;
 #define SKIP_WHERE_CHILDREN_START_NO_THREADS()
 #endif
 
-// Nor is a thread anything to it any more when its last destructor runs.
+// RCU has already forgotten a thread when its last destructor runs.
 #if defined(READMOST_THREAD_SANITIZER)
 #define SKIP_WHERE_NOTHING_RUNS_BEHIND_THE_EXIT() GTEST_SKIP() << "ThreadSanitizer cannot"
 #else
@@ -96,12 +97,10 @@ TEST(rcu_thread_exit, ends_the_section_that_was_left_open) {
 
 TEST(rcu_thread_exit, ends_a_counted_section_that_was_left_open) {
   std::thread([] {
-    readmost::detail::enlist();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::unlisting));
+    enlist();
+    my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
     rcu_default_domain().lock();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::offline));
+    my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
   }).join();
   for (const auto& sections : rcu_default_domain().core().counted_sections) EXPECT_EQ(sections, 0U);
 }
@@ -113,7 +112,7 @@ class late_destructor {
   explicit late_destructor(void (*in_last_round)()) {
     in_last_round_ = in_last_round;
     rounds_ = 0;
-    readmost::detail::enlist();  // makes its key first
+    enlist();  // makes its key first
     pthread_key_create(&key_, [](void* self) {
       if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS) {
         pthread_setspecific(key_, self);
@@ -136,7 +135,7 @@ TEST(rcu_thread_exit, is_followed_by_sections_that_count) {
   static std::atomic<int> step;
   step = 0;
   late_destructor last([] {
-    const bool departed = &readmost::detail::my_record() == &readmost::detail::unregistered;
+    const bool departed = &my_record() == &unregistered;
     rcu_reader section;
     rcu_reader nested;
     step = departed ? 1 : -1;
@@ -181,7 +180,7 @@ TEST(rcu_fork, child_and_parent_each_reclaim_what_waited) {
   helper_thread reader;
   reader.call([] { return rcu_default_domain().lock(), 0; });
   for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
-  // By a thread that is not in the child.
+  // Led by a thread that does not exist in the child.
   std::thread([&] {
     for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
   }).join();
@@ -209,16 +208,15 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   reader.call([] { return rcu_default_domain().lock(), 0; });
   rcu_synchronize(*std::make_unique<separate_rcu_domain>());
   retire_counted(reclaimed);
-  EXPECT_TRUE(
-      wait_until([] { return readmost::detail::my_record().retired_latest.load() == nullptr; }));
+  EXPECT_TRUE(wait_until([] { return my_record().retired_latest.load() == nullptr; }));
   writer.call([&] { return retire_counted(reclaimed), 0; });
-  writer.call([&] { return readmost::detail::my_record().home->retiring.store(0), 0; });
+  writer.call([&] { return my_record().home->retiring.store(0), 0; });
   in_a_child([&] {
     rcu_barrier();
     EXPECT_EQ(*reclaimed.operator->(), 2);
   });
   writer.call([&] {
-    const readmost::detail::thread_record& me = readmost::detail::my_record();
+    const thread_record& me = my_record();
     return me.home->retiring.fetch_or(std::uint64_t{1} << me.number), 0;
   });
   reader.call([] { return rcu_default_domain().unlock(), 0; });
@@ -226,22 +224,21 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   EXPECT_EQ(*reclaimed.operator->(), 4);
 }
 
-// However the reclaimer was moving them.
+// Wherever the reclaimer was in moving them.
 TEST(rcu_fork, child_loses_at_most_what_a_thread_had_in_hand) {
-  unit::fork_stress<rcu_obj_base>::run(100, [] { rcu_barrier(); });
+  test::fork_stress<rcu_obj_base>::run(100, [] { rcu_barrier(); });
 }
 
 TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   helper_thread recorded, counted;
   recorded.call([] { return rcu_default_domain().lock(), 0; });
   counted.call([] {
-    readmost::detail::enlist();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::unlisting));
+    enlist();
+    my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
     return rcu_default_domain().lock(), 0;
   });
   in_a_child([] { rcu_synchronize(); });
-  // Nor for the one that leads a grace period there.
+  // The child does not wait for the leader of the parent's grace period either.
   helper_thread leader;
   leader.begin([] { return rcu_synchronize(), 1; });
   EXPECT_TRUE(leader.falls_asleep());
@@ -251,9 +248,7 @@ TEST(rcu_fork, child_does_not_wait_for_readers_of_the_parent) {
   EXPECT_TRUE(leader.falls_asleep());
   counted.call([] {
     rcu_default_domain().unlock();
-    readmost::detail::my_record().mode.store(
-        static_cast<std::uint32_t>(readmost::detail::participation::offline));
-    return 0;
+    my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
   });
   EXPECT_EQ(leader.end(), 1);
 }
@@ -313,12 +308,12 @@ TEST(rcu_fork, in_a_deleter_that_returns_leaves_a_reclaimer_at_work) {
     counter child;
     counter reclaimed;
     retire_with(rcu_default_domain(), [&] {
-      const pid_t id = contract::settled_fork();
+      const pid_t id = test::settled_fork();
       if (id != 0) {
         *child.operator->() = id;
         return;
       }
-      alarm(contract::child_deadline);
+      alarm(test::child_deadline);
       if (goes_on) {
         std::thread([&] {
           for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
@@ -347,14 +342,14 @@ TEST(rcu_fork, in_a_deleter_that_returns_leaves_a_reclaimer_at_work) {
 
 class rcu_process_exit : public testing::Test {
  protected:
-  // Runs it in a child, which ends by exit(); how long that took.
+  // Runs it in a child that ends by exit(), and returns the time that takes.
   template <class Body>
   std::chrono::duration<double> end_after(Body body) {
     const auto start = steady_clock::now();
     std::fflush(nullptr);
-    const pid_t id = contract::settled_fork();
+    const pid_t id = test::settled_fork();
     if (id == 0) {
-      alarm(contract::child_deadline);
+      alarm(test::child_deadline);
       body();
       std::exit(7);
     }
@@ -402,7 +397,7 @@ TEST_F(rcu_process_exit, does_not_wait_long_for_a_reader) {
       while (!inside) std::this_thread::yield();
       retire_counted(reclaimed);
     });
-    EXPECT_LT(took, contract::generous);
+    EXPECT_LT(took, test::generous);
   }
   EXPECT_EQ(*reclaimed.operator->(), 0) << "a reader was inside";
 }
@@ -412,7 +407,7 @@ TEST_F(rcu_process_exit, of_a_thread_that_is_inside_a_section_does_not_wait) {
     retire_counted(reclaimed);
     rcu_default_domain().lock();
   });
-  EXPECT_LT(took, contract::generous);
+  EXPECT_LT(took, test::generous);
 }
 
 TEST_F(rcu_process_exit, may_be_called_by_a_deleter) {
@@ -430,7 +425,7 @@ TEST_F(rcu_process_exit, does_not_wait_long_for_a_deleter) {
       for (;;) pause();
     });
   });
-  EXPECT_LT(took, contract::generous);
+  EXPECT_LT(took, test::generous);
 }
 
 TEST_F(rcu_process_exit, is_followed_by_destructors_that_may_use_it) {
@@ -508,7 +503,7 @@ TEST(rcu_without_membarrier, readers_and_grace_periods_are_right) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   in_a_child([] {
     if (!forbid_membarrier()) return;
-    ASSERT_FALSE(readmost::detail::platform::enable_heavy_fence());
+    ASSERT_FALSE(platform::enable_heavy_fence());
     EXPECT_EQ(errors_under_load(rcu_default_domain()), 0);
     helper_thread reader, writer;
     reader.call([] { return rcu_default_domain().lock(), 0; });

@@ -8,17 +8,17 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_list;
 using readmost::rcu_list_hook;
 using readmost::rcu_obj_base;
 using readmost::rcu_reader;
+using test::helper_thread;
+using test::wait_until;
 
 struct by_base : rcu_list_hook, rcu_obj_base<by_base> {
   explicit by_base(int n) : number(n) {}
@@ -36,7 +36,7 @@ struct by_member {
 static_assert(std::forward_iterator<rcu_list<by_base>::const_iterator>);
 static_assert(std::bidirectional_iterator<rcu_list<by_base>::iterator>);
 static_assert(!std::is_copy_constructible_v<rcu_list<by_base>>);
-// Readers get nothing that they could change.
+// Readers get const access only.
 static_assert(
     std::is_same_v<decltype(*std::declval<rcu_list<by_base>&>().begin()), const by_base&>);
 
@@ -48,7 +48,7 @@ std::vector<int> numbers(const List& list) {
   return all;
 }
 
-// What the links backwards say.
+// The elements by their backward links.
 template <class List>
 std::vector<int> numbers_backwards(List& list) {
   std::vector<int> all;
@@ -244,7 +244,7 @@ TEST(rcu_list, an_element_may_be_in_one_list_for_each_hook) {
   expect_numbers(down, {2, 1});
 }
 
-// A reader of the one list must not end up in the other, whose end it would never meet.
+// A reader of one list must not stray into the other, whose end it would not recognise.
 TEST(rcu_list, a_splice_waits_for_the_readers_of_the_list_that_it_empties) {
   rcu_list<by_base> from, to;
   by_base one(1), two(2), three(3);
@@ -255,10 +255,7 @@ TEST(rcu_list, a_splice_waits_for_the_readers_of_the_list_that_it_empties) {
   {
     const rcu_reader section;
     auto at = from.begin();
-    writer.begin([&] {
-      to.splice_front(from);
-      return 0;
-    });
+    writer.begin([&] { to.splice_front(from); });
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_EQ((++at)->number, 2);
     EXPECT_TRUE(++at == from.end());
@@ -299,7 +296,7 @@ TEST(rcu_list, readers_meet_what_stays_once_and_in_order_whatever_comes_and_goes
   }
   std::vector<by_base*> odd(staying, nullptr);
   std::uint32_t lots = 1;
-  // So long that readers have seen some of it on a busy machine too.
+  // Long enough for readers to observe changes on a busy machine too.
   for (int i = 0; i < 60'000 || (walks < 1'000 && i < 10'000'000); ++i) {
     lots = lots * 1664525 + 1013904223;
     const std::size_t place = (lots >> 8) % staying;

@@ -1,4 +1,4 @@
-// Pointers to what RCU's readers share, and the slot that owns.
+// Pointers that RCU readers follow, and the owning slot.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ using readmost::rcu_barrier;
 using readmost::rcu_obj_base;
 using readmost::rcu_pointer;
 using readmost::rcu_reader;
-using unit::counted;
+using test::counted;
 
 struct intrusive : counted, rcu_obj_base<intrusive> {
   using counted::counted;
@@ -122,7 +122,7 @@ TEST(rcu_pointer, keeps_the_old_object_when_there_is_no_memory_to_retire_it) {
   rcu_pointer<counted> slot(std::make_unique<counted>(1));
   auto fresh = std::make_unique<counted>(2);
   {
-    const unit::allocation_limit none(0);
+    const test::allocation_limit none(0);
     EXPECT_THROW(slot.assign(std::move(fresh)), std::bad_alloc);
     EXPECT_THROW(slot.reset(), std::bad_alloc);
   }
@@ -135,7 +135,7 @@ TEST(rcu_pointer, retires_without_memory_what_can_be_retired_by_itself) {
   rcu_pointer<intrusive> slot(std::make_unique<intrusive>(1));
   auto fresh = std::make_unique<intrusive>(2);
   {
-    const unit::allocation_limit none(0);
+    const test::allocation_limit none(0);
     slot.assign(std::move(fresh));
   }
   slot.reset();

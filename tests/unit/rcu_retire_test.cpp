@@ -1,4 +1,4 @@
-// RCU: what is retired, its deleters, barriers and the limit of the backlog.
+// RCU reclamation: retired objects, their deleters, barriers and the backlog limit.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,14 +17,14 @@
 #include <thread>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 thread_local bool memory_is_exhausted = false;
 }
 
-// Every allocation of the program's, so that one can fail.
+// Replaces all allocation, so that a test can make it fail.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const memory = memory_is_exhausted ? nullptr : std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
@@ -39,8 +39,6 @@ thread_local bool memory_is_exhausted = false;
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
@@ -54,8 +52,10 @@ using readmost::reclaiming;
 using readmost::separate_rcu_domain;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using test::helper_thread;
+using test::wait_until;
 
-// Counts those that live.
+// Counts its instances.
 class counted {
  public:
   counted() { ++living; }
@@ -66,7 +66,7 @@ class counted {
 };
 struct based : counted, rcu_obj_base<based> {};
 
-// Calls what it is given, with the object, and deletes that.
+// Calls a function with the object, then deletes the object.
 template <class Action>
 class and_delete {
  public:
@@ -86,7 +86,7 @@ void retire_with(rcu_domain& dom, Action action) {
   rcu_retire(new int, and_delete<Action>(std::move(action)), dom);
 }
 
-// A domain of its own for each test, by both ways of reclaiming.
+// Each test has a separate domain and runs under both ways of reclaiming.
 class rcu_reclamation : public testing::TestWithParam<reclaiming> {
  protected:
   rcu_reclamation() { rcu_reclaim_by(GetParam(), dom); }
@@ -364,7 +364,7 @@ TEST_P(rcu_reclamation, runs_deleters_that_call_barrier) {
       if (i % 50 == 10) {
         retire_with(dom, [&] { order.push_back(-1); });
         rcu_barrier(dom);
-        // All but itself: those behind it as well.
+        // All but itself, including those queued behind it.
         EXPECT_EQ(rcu_statistics_of(dom).waiting <= 200, true);
       }
       order.push_back(i);
@@ -469,16 +469,15 @@ TEST_P(rcu_reclamation, slows_a_flood_down_while_a_reader_stays) {
       (new based)->retire({}, dom);
       ++retired;
     }
-    return 1;
   });
   EXPECT_TRUE(wait_until([&] {
-    // So much the time allows: 64 objects in 0.1 s.
+    // The pace allows 64 objects in 0.1 s.
     const int count = retired;
     const auto slices = (steady_clock::now() - start) / milliseconds(100);
     EXPECT_LE(count, limit + 64 * (slices + 3));
     return count == flood || testing::Test::HasFailure();
   })) << "a reader that stays must not stop writers for good";
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(writer.end(), 0);
   EXPECT_EQ(counted::living, flood);
   reader.call([&] { return dom.unlock(), 0; });
   rcu_barrier(dom);
@@ -490,14 +489,13 @@ TEST_P(rcu_reclamation, lets_a_flood_go_on_when_the_reader_has_left) {
   helper_thread reader, writer;
   reader.call([&] { return dom.lock(), 0; });
   writer.begin([&] {
-    // With the reader inside it would take minutes.
+    // While the reader is inside this would take minutes.
     for (int i = 0; i < 100'000; ++i) (new based)->retire({}, dom);
-    return 1;
   });
   EXPECT_TRUE(wait_until([] { return counted::living > limit; }));
   EXPECT_TRUE(writer.in_call());
   reader.call([&] { return dom.unlock(), 0; });
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(writer.end(), 0);
   rcu_barrier(dom);
   EXPECT_EQ(counted::living, 0);
 }
@@ -511,12 +509,11 @@ TEST_P(rcu_reclamation, keeps_to_the_limit_of_bytes) {
   reader.call([&] { return dom.lock(), 0; });
   writer.begin([&] {
     for (int i = 0; i < 1000; ++i) (new large)->retire({}, dom);
-    return 1;
   });
   EXPECT_TRUE(writer.falls_asleep() || in_place());
   EXPECT_LT(counted::living, 100);
   reader.call([&] { return dom.unlock(), 0; });
-  EXPECT_EQ(writer.end(), 1);
+  EXPECT_EQ(writer.end(), 0);
   rcu_barrier(dom);
   EXPECT_EQ(counted::living, 0);
 }
@@ -529,14 +526,14 @@ TEST_P(rcu_reclamation, does_not_slow_down_who_is_inside_a_section_or_a_deleter)
     std::scoped_lock section(dom);
     for (int i = 0; i < flood; ++i) (new based)->retire({}, dom);
   }
-  EXPECT_LT(steady_clock::now() - start, contract::generous);
+  EXPECT_LT(steady_clock::now() - start, test::generous);
   retire_with(dom, [&] {
     for (int i = 0; i < flood; ++i) (new based)->retire({}, dom);
   });
   rcu_barrier(dom);
   rcu_barrier(dom);
   EXPECT_EQ(counted::living, 0);
-  EXPECT_LT(steady_clock::now() - start, 2 * contract::generous);
+  EXPECT_LT(steady_clock::now() - start, 2 * test::generous);
 }
 
 std::size_t resident_bytes() {
@@ -602,7 +599,7 @@ TEST(rcu_reclaimer, deletes_without_being_asked) {
 }
 
 TEST(rcu_reclaimer, is_not_started_against_the_environment) {
-  contract::in_a_child([] {
+  test::in_a_child([] {
     setenv("READMOST_RCU_THREAD", "0", 1);
     const auto mine = std::this_thread::get_id();
     int here = 0;

@@ -17,13 +17,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
+using namespace readmost::detail;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
 using readmost::rcu_obj_base;
@@ -35,8 +34,8 @@ using readmost::rcu_synchronize;
 using readmost::rcu_synchronize_expedited;
 using readmost::rcu_synchronize_since;
 using readmost::separate_rcu_domain;
-using readmost::detail::is_in_section;
-using readmost::detail::participation;
+using test::helper_thread;
+using test::wait_until;
 
 // --- The shape -----------------------------------------------------------------------------------
 
@@ -115,13 +114,13 @@ class far_reader {
 };
 
 unsigned number_of(const rcu_domain& dom) {
-  return readmost::detail::number_of(dom.core());
+  return number_of(dom.core());
 }
 bool inside(const rcu_domain& dom = rcu_default_domain()) {
   return is_in_section(number_of(dom));
 }
 
-// Of the three ways to wait for a grace period.
+// The three ways to wait for a grace period.
 class rcu_grace_period : public testing::TestWithParam<void (*)(rcu_domain&)> {};
 
 void synchronize(rcu_domain& dom) {
@@ -135,7 +134,7 @@ void synchronize_since_now(rcu_domain& dom) {
 }
 void poll(rcu_domain& dom) {
   const readmost::rcu_ticket ticket = rcu_start_poll(dom);
-  // Asleep meanwhile, as the others are, so that the tests can see it wait.
+  // Sleeps between polls, so that the tests can detect the wait as they do for the other ways.
   while (!rcu_poll(ticket, dom)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
@@ -188,7 +187,7 @@ TEST(rcu_section, is_over_with_the_outermost_unlock) {
 
 TEST(rcu_section, needs_no_registered_thread) {
   std::thread([] {
-    EXPECT_EQ(&readmost::detail::my_record(), &readmost::detail::unregistered);
+    EXPECT_EQ(&my_record(), &unregistered);
     rcu_reader section;
     EXPECT_TRUE(inside());
   }).join();
@@ -311,18 +310,18 @@ TEST_P(rcu_grace_period, is_shared_by_those_who_wait) {
   EXPECT_LE(rcu_statistics_of().grace_periods - before, 4U);
 }
 
-// The thread may report while it is inside: it must say that it is.
+// A report from inside a section must say that the thread is inside.
 TEST_P(rcu_grace_period, waits_for_a_section_in_which_a_lock_is_released) {
-  readmost::detail::rwlock lock;
-  ASSERT_TRUE(unit::earn_bias(lock));
+  rwlock lock;
+  ASSERT_TRUE(test::earn_bias(lock));
   far_reader reader;
   helper_thread writer;
   reader.enter();
   writer.begin([] { return GetParam()(rcu_default_domain()), 1; });
   EXPECT_TRUE(writer.falls_asleep());
   EXPECT_EQ(reader.thread().call([&] {
-    unit::read(lock, 3);
-    readmost::detail::report(readmost::detail::my_record());
+    test::read(lock, 3);
+    report(my_record());
     return 1;
   }),
             1);
@@ -361,7 +360,7 @@ TEST_P(rcu_grace_period, waits_for_a_reader_that_rounds_have_long_found_idle) {
   helper_thread writer;
   reader.enter();
   reader.leave();
-  // Each takes it a step further out of the index.
+  // Each round takes the record one step closer to leaving the index.
   for (int i = 0; i < 50; ++i) rcu_synchronize_expedited();
   reader.enter();
   writer.begin([] { return GetParam()(rcu_default_domain()), 1; });
@@ -371,7 +370,7 @@ TEST_P(rcu_grace_period, waits_for_a_reader_that_rounds_have_long_found_idle) {
   EXPECT_EQ(writer.end(), 1);
 }
 
-// Its record cannot be used for the time being, so the section is counted in the domain.
+// The thread's record is unusable at that moment, so the domain counts the section.
 TEST_P(rcu_grace_period, waits_for_a_section_that_is_counted_in_the_domain) {
   far_reader reader;
   helper_thread writer;
@@ -379,8 +378,8 @@ TEST_P(rcu_grace_period, waits_for_a_section_that_is_counted_in_the_domain) {
   reader.leave();
   for (int round = 0; round < 4; ++round) {
     ASSERT_EQ(reader.thread().call([] {
-      readmost::detail::go_offline();
-      readmost::detail::my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
+      go_offline();
+      my_record().mode.store(static_cast<std::uint32_t>(participation::unlisting));
       rcu_default_domain().lock();
       return 1;
     }),
@@ -390,7 +389,7 @@ TEST_P(rcu_grace_period, waits_for_a_section_that_is_counted_in_the_domain) {
     EXPECT_TRUE(writer.in_call());
     ASSERT_EQ(reader.thread().call([] {
       rcu_default_domain().unlock();
-      readmost::detail::my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
+      my_record().mode.store(static_cast<std::uint32_t>(participation::offline));
       return 1;
     }),
               1);
@@ -491,7 +490,7 @@ TEST(rcu_ticket, that_is_over_need_not_be_waited_for) {
 
 TEST(separate_rcu_domain, shares_the_default_one_when_there_are_too_many) {
   std::vector<std::unique_ptr<separate_rcu_domain>> all;
-  for (unsigned i = 0; i < readmost::detail::max_domains + 4; ++i)
+  for (unsigned i = 0; i < max_domains + 4; ++i)
     all.push_back(std::make_unique<separate_rcu_domain>());
   separate_rcu_domain& last = *all.back();
   EXPECT_FALSE(last.is_separate());
@@ -525,9 +524,9 @@ std::atomic<std::uint64_t> handled;
 std::atomic<std::uint64_t> unprotected;
 
 bool is_protected() {
-  readmost::detail::domain& d = rcu_default_domain().core();
-  const readmost::detail::thread_record& me = readmost::detail::my_record();
-  return (&me != &readmost::detail::unregistered && readmost::detail::is_noted(me.section)) ||
+  domain& d = rcu_default_domain().core();
+  const thread_record& me = my_record();
+  return (&me != &unregistered && is_noted(me.section)) ||
          d.counted_sections[0] + d.counted_sections[1] != 0;
 }
 
@@ -563,7 +562,7 @@ class handler_of_sections {
     });
     while (handled < times && std::chrono::steady_clock::now() < longest) {
       pthread_kill(victim.native_handle(), SIGUSR1);
-      for (int i = 0; i < 200; ++i) readmost::detail::platform::relax();
+      for (int i = 0; i < 200; ++i) platform::relax();
     }
     stop = true;
     victim.join();
@@ -586,9 +585,9 @@ TEST(rcu_section, in_signal_handlers_leaves_the_interrupted_one_as_it_was) {
     for (int i = 0; i < 100; ++i) {
       if (inside()) ++wrong;
       rcu_reader section;
-      if (readmost::detail::my_record().section != 1) ++wrong;
+      if (my_record().section != 1) ++wrong;
       rcu_reader nested;
-      if (readmost::detail::my_record().section != 2) ++wrong;
+      if (my_record().section != 2) ++wrong;
     }
   });
   EXPECT_EQ(wrong, 0);
@@ -605,7 +604,7 @@ TEST(rcu_section, in_signal_handlers_is_seen_by_grace_periods_while_the_thread_c
     {
       rcu_reader section;
     }
-    readmost::detail::go_offline();
+    go_offline();
   });
   stop = true;
   writer.join();
@@ -616,9 +615,9 @@ TEST(rcu_section, in_signal_handlers_is_seen_by_grace_periods_while_the_thread_c
 TEST(rcu_section, in_signal_handlers_is_counted_right_where_the_record_does_not_serve) {
   handler_of_sections handler;
   handler.interrupt(interruptions, [&] {
-    readmost::detail::enlist();
-    readmost::detail::go_offline();
-    readmost::detail::thread_record& me = readmost::detail::my_record();
+    enlist();
+    go_offline();
+    thread_record& me = my_record();
     me.mode.store(static_cast<std::uint32_t>(participation::unlisting));
     for (int i = 0; i < 100; ++i) {
       rcu_reader section;
@@ -642,7 +641,7 @@ TEST(rcu_section, in_signal_handlers_is_counted_right_in_threads_without_a_recor
         rcu_reader section;
       }
       while (!stop) {
-        readmost::detail::enlist();
+        enlist();
       }
     });
     while (handled < round) pthread_kill(victim.native_handle(), SIGUSR1);

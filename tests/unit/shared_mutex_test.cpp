@@ -1,4 +1,4 @@
-// readmost::shared_mutex: its shape, whom it excludes, and whom it prefers.
+// readmost::shared_mutex: its interface, exclusion and preference.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,16 +12,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "sorts.hpp"
+#include "support/helper_thread.hpp"
+#include "support/sorts.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::preference;
 using readmost::shared_mutex;
 using readmost::detail::rwlock;
+using test::helper_thread;
+using test::wait_until;
 
 static_assert(sizeof(shared_mutex) == 16);
 static_assert(alignof(shared_mutex) == 8);
@@ -54,13 +54,13 @@ const char* name_of(warmth w) {
 
 // Reads until the calling thread's reads are passive; false if they never are.
 bool warm_up(shared_mutex& mutex) {
-  for (int i = 0; i < unit::reads_that_earn_bias; ++i) {
+  for (int i = 0; i < test::reads_that_earn_bias; ++i) {
     mutex.lock_shared();
     mutex.unlock_shared();
-    const std::uint64_t before = unit::passive_reads_of_this_thread();
+    const std::uint64_t before = test::passive_reads_of_this_thread();
     mutex.lock_shared();
     mutex.unlock_shared();
-    if (unit::passive_reads_of_this_thread() != before) return true;
+    if (test::passive_reads_of_this_thread() != before) return true;
   }
   return false;
 }
@@ -71,11 +71,11 @@ void prepare(shared_mutex& mutex, warmth w) {
   }
 }
 
-// Locks for reading; says whether the hold is of the wanted sort.
+// Locks for reading; returns whether the hold is of the wanted sort.
 int lock_shared_as(shared_mutex& mutex, warmth w) {
-  const std::uint64_t before = unit::passive_reads_of_this_thread();
+  const std::uint64_t before = test::passive_reads_of_this_thread();
   mutex.lock_shared();
-  const bool passive = unit::passive_reads_of_this_thread() != before;
+  const bool passive = test::passive_reads_of_this_thread() != before;
   return passive == (w == warmth::warm);
 }
 
@@ -94,9 +94,9 @@ bool can_lock_shared(shared_mutex& mutex) {
 
 // Runs the body for locks of every preference, never read and hot.
 void for_all_sorts(const std::function<void(shared_mutex&, preference, warmth)>& body) {
-  for (const preference prefers : unit::preferences) {
+  for (const preference prefers : test::preferences) {
     for (const warmth w : warmths) {
-      SCOPED_TRACE(unit::name_of(prefers));
+      SCOPED_TRACE(test::name_of(prefers));
       SCOPED_TRACE(name_of(w));
       shared_mutex mutex(prefers);
       prepare(mutex, w);
@@ -168,10 +168,7 @@ TEST(shared_mutex, lets_only_readers_in_while_somebody_reads) {
     }
     EXPECT_EQ(reader.call([&] { return can_lock(mutex); }), 0) << "it reads itself";
     EXPECT_EQ(reader.call([&] { return can_lock_shared(mutex); }), 1);
-    reader.call([&] {
-      mutex.unlock_shared();
-      return 0;
-    });
+    reader.call([&] { mutex.unlock_shared(); });
     EXPECT_TRUE(can_lock(mutex));
   });
 }
@@ -179,16 +176,10 @@ TEST(shared_mutex, lets_only_readers_in_while_somebody_reads) {
 TEST(shared_mutex, lets_nobody_in_while_somebody_writes) {
   for_all_sorts([](shared_mutex& mutex, preference, warmth) {
     helper_thread writer;
-    writer.call([&] {
-      mutex.lock();
-      return 0;
-    });
+    writer.call([&] { mutex.lock(); });
     EXPECT_FALSE(can_lock(mutex));
     EXPECT_FALSE(can_lock_shared(mutex));
-    writer.call([&] {
-      mutex.unlock();
-      return 0;
-    });
+    writer.call([&] { mutex.unlock(); });
     EXPECT_TRUE(can_lock_shared(mutex));
     EXPECT_TRUE(can_lock(mutex));
   });
@@ -201,11 +192,10 @@ TEST(shared_mutex, makes_readers_wait_until_the_writer_has_left) {
     reader.begin([&] {
       mutex.lock_shared();
       mutex.unlock_shared();
-      return 1;
     });
     EXPECT_TRUE(reader.falls_asleep());
     mutex.unlock();
-    EXPECT_EQ(reader.end(), 1);
+    EXPECT_EQ(reader.end(), 0);
   });
 }
 
@@ -217,7 +207,6 @@ TEST(shared_mutex, makes_the_writer_wait_until_all_readers_have_left) {
     writer.begin([&] {
       mutex.lock();
       mutex.unlock();
-      return 1;
     });
     EXPECT_TRUE(writer.falls_asleep());
     const auto leave = [&] {
@@ -227,7 +216,7 @@ TEST(shared_mutex, makes_the_writer_wait_until_all_readers_have_left) {
     EXPECT_EQ(one.call(leave), 1);
     EXPECT_TRUE(writer.falls_asleep()) << "there is still a reader";
     EXPECT_EQ(two.call(leave), 1);
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
   });
 }
 
@@ -271,7 +260,6 @@ TEST(shared_mutex, may_be_read_locked_again_by_a_reader_while_a_writer_waits) {
     writer.begin([&] {
       mutex.lock();
       mutex.unlock();
-      return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
     constexpr int depth = 12;
@@ -282,15 +270,11 @@ TEST(shared_mutex, may_be_read_locked_again_by_a_reader_while_a_writer_waits) {
               1);
     EXPECT_EQ(reader.call([&] {
       for (int i = 0; i < depth; ++i) mutex.unlock_shared();
-      return 1;
     }),
-              1);
+              0);
     EXPECT_TRUE(writer.falls_asleep()) << "the first hold is left";
-    reader.call([&] {
-      mutex.unlock_shared();
-      return 1;
-    });
-    EXPECT_EQ(writer.end(), 1);
+    reader.call([&] { mutex.unlock_shared(); });
+    EXPECT_EQ(writer.end(), 0);
   });
 }
 
@@ -313,15 +297,12 @@ TEST(shared_mutex, may_be_held_along_with_many_others_and_released_in_any_order)
               1);
     for (shared_mutex& mutex : mutexes) EXPECT_FALSE(can_lock(mutex));
 
-    // Every third in turn: neither the order of locking nor its reverse.
+    // Releases every third lock in turn: neither the order of locking nor its reverse.
     std::array<bool, many> held;
     held.fill(true);
     for (std::size_t i = 0; i < many; ++i) {
       const std::size_t next = i * 3 % many;
-      reader.call([&] {
-        mutexes[next].unlock_shared();
-        return 0;
-      });
+      reader.call([&] { mutexes[next].unlock_shared(); });
       held[next] = false;
       for (std::size_t k = 0; k < many; ++k) {
         EXPECT_EQ(can_lock(mutexes[k]), !held[k]) << "lock " << k << " after lock " << next;
@@ -352,7 +333,6 @@ TEST(shared_mutex, keeps_new_readers_out_while_a_preferred_writer_waits) {
       mutex.lock();
       written = true;
       mutex.unlock();
-      return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
     EXPECT_FALSE(can_lock_shared(mutex));
@@ -363,11 +343,8 @@ TEST(shared_mutex, keeps_new_readers_out_while_a_preferred_writer_waits) {
       return after_the_writer;
     });
     EXPECT_TRUE(second.falls_asleep());
-    first.call([&] {
-      mutex.unlock_shared();
-      return 0;
-    });
-    EXPECT_EQ(writer.end(), 1);
+    first.call([&] { mutex.unlock_shared(); });
+    EXPECT_EQ(writer.end(), 0);
     EXPECT_EQ(second.end(), 1);
   });
 }
@@ -382,15 +359,10 @@ TEST(shared_mutex, lets_readers_in_while_a_writer_waits_that_is_not_preferred) {
     writer.begin([&] {
       mutex.lock();
       mutex.unlock();
-      return 1;
     });
     ASSERT_TRUE(writer.falls_asleep());
     EXPECT_TRUE(can_lock_shared(mutex));
-    EXPECT_EQ(second.call([&] {
-      mutex.lock_shared();
-      return 1;
-    }),
-              1);
+    EXPECT_EQ(second.call([&] { mutex.lock_shared(); }), 0);
     const auto leave = [&] {
       mutex.unlock_shared();
       return 0;
@@ -398,7 +370,7 @@ TEST(shared_mutex, lets_readers_in_while_a_writer_waits_that_is_not_preferred) {
     first.call(leave);
     EXPECT_TRUE(writer.falls_asleep());
     second.call(leave);
-    EXPECT_EQ(writer.end(), 1);
+    EXPECT_EQ(writer.end(), 0);
   }
 }
 
@@ -410,17 +382,17 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
   std::atomic<int> writers_passed{0};
   helper_thread writers[3];
   const auto write = [&] {
-    unit::lock(lock);
+    test::lock(lock);
     ++writers_passed;
     const bool seen =
         wait_until([&] { return reader_is_in || (lock.state & rwlock::readers_turn) != 0; });
-    unit::unlock(lock);
+    test::unlock(lock);
     return static_cast<int>(seen);
   };
 
-  unit::lock(lock);
+  test::lock(lock);
   reader.begin([&] {
-    unit::lock_shared(lock);
+    test::lock_shared(lock);
     reader_is_in = true;
     return writers_passed.load();
   });
@@ -428,13 +400,13 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
   for (helper_thread& writer : writers) writer.begin(write);
   EXPECT_TRUE(
       wait_until([&] { return (lock.state & rwlock::waiting_writers) == 3 * rwlock::one_writer; }));
-  unit::unlock(lock);
+  test::unlock(lock);
 
   const int passed = reader.end();
   EXPECT_NE(passed, helper_thread::still_running);
   EXPECT_LE(passed, 1);
   EXPECT_EQ(lock.state & rwlock::readers_turn, 0U) << "the next reader has to wait again";
-  reader.call([&] { return unit::unlock_shared(lock); });
+  reader.call([&] { return test::unlock_shared(lock); });
   for (helper_thread& writer : writers) EXPECT_EQ(writer.end(), 1);
   EXPECT_EQ(writers_passed, 3);
 }

@@ -1,4 +1,4 @@
-// readmost::shared_timed_mutex: its shape, its clocks and durations, and waiting for a condition.
+// readmost::shared_timed_mutex: its interface, clocks and durations, and condition variables.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,14 +14,14 @@
 #include <shared_mutex>
 #include <type_traits>
 
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::wait_until;
 using readmost::preference;
 using readmost::shared_timed_mutex;
+using test::helper_thread;
+using test::wait_until;
 using namespace std::chrono_literals;
 using std::chrono::duration;
 using std::chrono::steady_clock;
@@ -101,7 +101,7 @@ constinit shared_timed_mutex global;
 
 // --- Clocks of a program's own -------------------------------------------------------------------
 
-// Begins so far from now that points in time overflow when they are subtracted without care.
+// Its epoch is so far away that a naive difference between time points overflows.
 template <std::int64_t OffsetInSeconds>
 struct shifted_clock {
   using rep = std::int64_t;
@@ -117,7 +117,7 @@ struct shifted_clock {
 using ahead_clock = shifted_clock<200'000'000>;
 using behind_clock = shifted_clock<-4'000'000'000>;  // before its epoch
 
-// Goes at half the speed, so that a wait by the steady clock ends too early by this one.
+// Runs at half speed, so that a wait by the steady clock ends too early by this one.
 struct slow_clock {
   using rep = std::int64_t;
   using period = std::micro;
@@ -150,11 +150,11 @@ struct operation {
                     : mutex.try_lock_shared_until(end);
   }
 
-  // What the caller has to hold before.
+  // Acquires the hold that the operation requires.
   void prepare(shared_timed_mutex& mutex) const {
     if (upgrades) mutex.lock_shared();
   }
-  // Gives back what was taken, or what was held before in vain.
+  // Releases the lock: what the operation acquired, or the hold that it required.
   void give_back(shared_timed_mutex& mutex, bool taken) const {
     if (taken && writes) {
       mutex.unlock();
@@ -172,10 +172,7 @@ class obstacle {
  public:
   obstacle(shared_timed_mutex& mutex, const operation& what)
       : mutex_(mutex), reads_(what.upgrades) {
-    thread_.call([this] {
-      reads_ ? mutex_.lock_shared() : mutex_.lock();
-      return 0;
-    });
+    thread_.call([this] { reads_ ? mutex_.lock_shared() : mutex_.lock(); });
   }
   obstacle(const obstacle&) = delete;
   obstacle& operator=(const obstacle&) = delete;
@@ -184,10 +181,7 @@ class obstacle {
   void remove() {
     if (gone_) return;
     gone_ = true;
-    thread_.call([this] {
-      reads_ ? mutex_.unlock_shared() : mutex_.unlock();
-      return 0;
-    });
+    thread_.call([this] { reads_ ? mutex_.unlock_shared() : mutex_.unlock(); });
   }
 
  private:
@@ -236,10 +230,7 @@ void expect_success(shared_timed_mutex& mutex, const operation& what, Wait take)
 template <class Wait>
 void expect_success_after_a_wait(shared_timed_mutex& mutex, const operation& what, Wait take) {
   helper_thread waiter;
-  waiter.call([&] {
-    what.prepare(mutex);
-    return 0;
-  });
+  waiter.call([&] { what.prepare(mutex); });
   obstacle other(mutex, what);
   waiter.begin([&] {
     const bool taken = take();

@@ -12,38 +12,39 @@
 #include <utility>
 #include <vector>
 
-#include "helper_thread.hpp"
-#include "processes.hpp"
 #include "rcu/reclamation.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace {
 
-using contract::in_a_child;
+using namespace readmost::detail;
+using test::in_a_child;
 
 // A thread that forks while another comes to use a part of the library for the first time would
 // else have a child in which nobody put that part in order. Each of these is the first thing that
 // its process does. The first does not notice who alone calls watch_forks(): all parts do.
 
 TEST(early_fork, finds_the_domains_watched) {
-  auto& sleepers = readmost::detail::default_domain.drain_sleepers;
+  auto& sleepers = default_domain.drain_sleepers;
   sleepers = 1;
   in_a_child([&] { EXPECT_EQ(sleepers, 0U); });
   sleepers = 0;
 }
 
 TEST(early_fork, finds_what_has_been_retired_watched) {
-  auto& throttled = readmost::detail::all_reclamation[0].throttled;
+  auto& throttled = all_reclamation[0].throttled;
   throttled = 1;
   in_a_child([&] { EXPECT_EQ(throttled, 0U); });
   throttled = 0;
 }
 
 TEST(early_fork, finds_hazard_pointers_watched) {
-  contract::helper_thread other;
-  readmost::detail::thread_record* record = nullptr;
-  other.call([&] { return record = readmost::detail::enlist(), 0; });
+  test::helper_thread other;
+  thread_record* record = nullptr;
+  other.call([&] { return record = enlist(), 0; });
   auto& stopped_by = record->hazards.stopped_by;
   stopped_by = &stopped_by;
   in_a_child([&] { EXPECT_EQ(stopped_by, nullptr); });
@@ -51,8 +52,8 @@ TEST(early_fork, finds_hazard_pointers_watched) {
 }
 
 TEST(early_fork, finds_visible_readers_watched) {
-  auto& slot = readmost::detail::paper_slots[0];
-  slot = readmost::detail::highest_number << readmost::detail::number_shift;
+  auto& slot = paper_slots[0];
+  slot = highest_number << number_shift;
   in_a_child([&] { EXPECT_EQ(slot, 0U); });
   slot = 0;
 }
@@ -61,7 +62,7 @@ TEST(early_fork, finds_visible_readers_watched) {
 
 struct object : readmost::hazard_pointer_obj_base<object>, readmost::rcu_obj_base<object> {};
 
-// Not on the heap: see settled_fork.hpp.
+// Not on the heap: see support/processes.hpp.
 struct own_object;
 struct leave_alone {
   void operator()(own_object*) const {}
@@ -79,9 +80,9 @@ TEST(forks_at_once, leave_children_that_go_on) {
       for (std::size_t i = 0; i < rounds; ++i) {
         by_hazard_pointers[thread][i].hazard_pointer_obj_base::retire();
         by_rcu[thread][i].rcu_obj_base::retire();
-        const pid_t child = contract::settled_fork();
+        const pid_t child = test::settled_fork();
         if (child == 0) {
-          alarm(contract::child_deadline);
+          alarm(test::child_deadline);
           readmost::hazard_pointer_clean_up();
           readmost::rcu_barrier();
           _exit(0);
@@ -103,15 +104,14 @@ std::atomic<int> amid_forks{0};
 std::atomic<int> most_amid_forks{0};
 
 TEST(forks_at_once, come_one_after_the_other) {
-  static readmost::detail::part part{
-      .before_fork =
-          [] {
-            most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-          },
-      .in_parent = [] { --amid_forks; },
-      .in_child = [] { amid_forks = 0; }};
-  readmost::detail::add_part(part);
+  static part part{.before_fork =
+                       [] {
+                         most_amid_forks = std::max(++amid_forks, most_amid_forks.load());
+                         std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                       },
+                   .in_parent = [] { --amid_forks; },
+                   .in_child = [] { amid_forks = 0; }};
+  add_part(part);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([] {
@@ -123,8 +123,8 @@ TEST(forks_at_once, come_one_after_the_other) {
   EXPECT_EQ(amid_forks, 0);
 }
 
-// Where the library has its lists stand still for the fork.
-contract::helper_thread* ends_amid_fork;
+// Called where the library keeps its lists unchanged during the fork.
+test::helper_thread* ends_amid_fork;
 void end_it() {
   delete std::exchange(ends_amid_fork, nullptr);
 }
@@ -135,13 +135,13 @@ TEST(forks_at_once, leave_the_record_of_a_thread_that_ends_meanwhile_to_others) 
     readmost::hazard_pointer_clean_up();
     return 0;
   };
-  ends_amid_fork = new contract::helper_thread;
+  ends_amid_fork = new test::helper_thread;
   ASSERT_EQ(ends_amid_fork->call(retire_and_scan), 0);
-  static readmost::detail::part part{.before_fork = end_it};
-  readmost::detail::add_part(part);
+  static part part{.before_fork = end_it};
+  add_part(part);
   in_a_child([] {});
   EXPECT_EQ(ends_amid_fork, nullptr);
-  contract::helper_thread next;
+  test::helper_thread next;
   EXPECT_EQ(next.call(retire_and_scan), 0);
 }
 
@@ -152,24 +152,16 @@ TEST(forks_at_once, leave_what_another_thread_retired_to_its_scans) {
   };
   struct told : readmost::hazard_pointer_obj_base<told, tell> {};
   static told one;
-  ASSERT_NE(readmost::detail::enlist(),
+  ASSERT_NE(enlist(),
             nullptr);  // the forking thread has a record, and retires nothing
-  contract::helper_thread other;
-  ASSERT_EQ(other.call([] {
-    one.retire();
-    return 0;
-  }),
-            0);
+  test::helper_thread other;
+  ASSERT_EQ(other.call([] { one.retire(); }), 0);
   in_a_child([] {});
-  EXPECT_EQ(other.call([] {
-    readmost::hazard_pointer_clean_up();
-    return 0;
-  }),
-            0);
+  EXPECT_EQ(other.call([] { readmost::hazard_pointer_clean_up(); }), 0);
   EXPECT_TRUE(reclaimed);
 }
 
-// As one that a signal handler makes amid the calls of another.
+// Like a fork from a signal handler that interrupts another library call.
 std::atomic<int> forks_inside{0};
 void fork_inside() {
   if (forks_inside.fetch_add(1) != 0) return;
@@ -183,8 +175,8 @@ TEST(forks_at_once, may_be_one_inside_the_other) {
   (new object)->hazard_pointer_obj_base::retire();
   (new object)->rcu_obj_base::retire();
   forks_inside = 0;
-  static readmost::detail::part part{.before_fork = fork_inside};
-  readmost::detail::add_part(part);
+  static part part{.before_fork = fork_inside};
+  add_part(part);
   in_a_child([] {
     readmost::hazard_pointer_clean_up();
     readmost::rcu_barrier();

@@ -18,13 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EXPECT(expression, expected) expect(expression, expected, #expression, __LINE__)
-
-static void expect(long actual, long expected, const char* expression, int line) {
-  if (actual == expected) return;
-  fprintf(stderr, "line %d: %s is %ld instead of %ld\n", line, expression, actual, expected);
-  exit(1);
-}
+#include "support/expect.h"
 
 struct item {
   struct cds_list_head list;

@@ -13,15 +13,15 @@
 #include <string>
 
 #include "c_api/urcu_flavor.hpp"
-#include "helper_thread.hpp"
 #include "inline_sections.hpp"
-#include "processes.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
 
 namespace {
 
-using contract::helper_thread;
-using contract::in_a_child;
 using readmost::detail::urcu::flavor;
+using test::helper_thread;
+using test::in_a_child;
 
 // Of the headers that are installed, whichever version they are.
 #define EXPECT_SAME_PLACE(member) \
@@ -62,7 +62,6 @@ class section_elsewhere {
     thread_.call([] {
       urcu_readmost_flavor.register_thread();
       urcu_readmost_flavor.read_lock();
-      return 0;
     });
   }
   section_elsewhere(const section_elsewhere&) = delete;
@@ -71,7 +70,6 @@ class section_elsewhere {
     thread_.call([] {
       urcu_readmost_flavor.read_unlock();
       urcu_readmost_flavor.unregister_thread();
-      return 0;
     });
   }
 
@@ -131,7 +129,6 @@ TEST(flavor, thread_members_tell_whether_the_thread_is_online) {
     urcu_readmost_flavor.read_unlock();
     urcu_readmost_flavor.unregister_thread();
     EXPECT_FALSE(is_online());
-    return 0;
   });
 }
 
@@ -145,7 +142,6 @@ TEST(flavor, a_grace_period_waits_for_the_readers_of_other_threads) {
     writer.begin([&] {
       urcu_readmost_flavor.update_synchronize_rcu();
       done = true;
-      return 0;
     });
     EXPECT_TRUE(writer.falls_asleep());
     EXPECT_FALSE(done);
@@ -153,8 +149,7 @@ TEST(flavor, a_grace_period_waits_for_the_readers_of_other_threads) {
   }
   EXPECT_EQ(writer.end(), 0);
   EXPECT_TRUE(done);
-  EXPECT_TRUE(
-      contract::wait_until([&] { return urcu_readmost_poll_state_synchronize_rcu(state); }));
+  EXPECT_TRUE(test::wait_until([&] { return urcu_readmost_poll_state_synchronize_rcu(state); }));
 }
 
 TEST(flavor, the_last_members_are_those_of_current_versions) {
@@ -166,7 +161,7 @@ TEST(flavor, the_last_members_are_those_of_current_versions) {
       EXPECT_FALSE(whole_flavor.update_poll_state_synchronize_rcu(state));
   }
   EXPECT_TRUE(
-      contract::wait_until([&] { return whole_flavor.update_poll_state_synchronize_rcu(state); }));
+      test::wait_until([&] { return whole_flavor.update_poll_state_synchronize_rcu(state); }));
 }
 
 TEST(flavor, callbacks_wait_for_the_readers_and_the_barrier_for_callbacks) {

@@ -14,13 +14,7 @@
 #include <urcu/rculfhash.h>
 #include <urcu/uatomic.h>
 
-#define EXPECT(expression, expected) expect(expression, expected, #expression, __LINE__)
-
-static void expect(long actual, long expected, const char* expression, int line) {
-  if (actual == expected) return;
-  fprintf(stderr, "line %d: %s is %ld instead of %ld\n", line, expression, actual, expected);
-  exit(1);
-}
+#include "support/expect.h"
 
 enum {
   keys = 256,

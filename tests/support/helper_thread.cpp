@@ -1,4 +1,4 @@
-#include "helper_thread.hpp"
+#include "support/helper_thread.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace contract {
+namespace test {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -31,7 +31,8 @@ bool is_asleep(pid_t thread) {
 helper_thread::helper_thread() : thread_([this] { run(); }) {}
 
 helper_thread::~helper_thread() {
-  // After a failed expectation: its lock may be gone with the test, so nothing can go on.
+  // After a failed expectation the test's lock may be destroyed already, so the program cannot
+  // continue.
   if (in_call() && end() == still_running) {
     std::fprintf(stderr, "HANG: a thread still waits for a lock at the end of its test\n");
     std::fflush(nullptr);
@@ -45,7 +46,7 @@ helper_thread::~helper_thread() {
   thread_.join();
 }
 
-void helper_thread::begin(std::function<int()> what) {
+void helper_thread::start(std::function<int()> what) {
   {
     std::lock_guard guard(mutex_);
     what_ = std::move(what);
@@ -61,7 +62,7 @@ int helper_thread::end() {
 }
 
 bool helper_thread::falls_asleep() const {
-  // Twice in a row: a short nap inside an attempt is not yet the wait.
+  // Checks twice: a short sleep inside an attempt is not yet the wait.
   return wait_until([this] {
     if (state_ != running || !is_asleep(id_)) return false;
     std::this_thread::sleep_for(milliseconds(2));
@@ -85,4 +86,4 @@ void helper_thread::run() {
   }
 }
 
-}  // namespace contract
+}  // namespace test

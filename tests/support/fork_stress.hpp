@@ -7,11 +7,11 @@
 #include <atomic>
 #include <thread>
 
-#include "processes.hpp"
+#include "support/processes.hpp"
 
-namespace unit {
+namespace test {
 
-// Base: what objects derive from to be retired.
+// Base: the class that makes objects retirable.
 template <template <class, class> class Base>
 class fork_stress {
  public:
@@ -30,9 +30,9 @@ class fork_stress {
     });
     for (int i = 0; i < forks && !testing::Test::HasFailure(); ++i) {
       const int before = handed_in;
-      contract::in_a_child([&] {
+      in_a_child([&] {
         reclaim_all();
-        // One that the writer was about to retire, and one that a deleter was just called for.
+        // The writer may be about to retire one, and a deleter may be running for another.
         EXPECT_GE(handed_back, before - 2);
         EXPECT_LE(handed_back, handed_in);
       });
@@ -65,4 +65,4 @@ class fork_stress {
 template <template <class, class> class Base>
 typename fork_stress<Base>::pooled fork_stress<Base>::pool[32768];
 
-}  // namespace unit
+}  // namespace test

@@ -12,8 +12,9 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 
-namespace contract {
+namespace test {
 
 // Far longer than anything here takes: reaching it means that something hangs. Where that is what a
 // test is for, READMOST_TEST_PATIENCE says how many seconds it waits for it.
@@ -36,11 +37,24 @@ class helper_thread {
   helper_thread& operator=(const helper_thread&) = delete;
   ~helper_thread();
 
-  // begin() starts a call; end() waits for its result, or gives still_running when it hangs.
-  void begin(std::function<int()> what);
+  // begin() starts a call; end() waits for its result, or gives still_running when it hangs. The
+  // result of what returns nothing is `done`.
+  static constexpr int done = 0;
+  template <class Callable>
+  void begin(Callable what) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Callable>>) {
+      start([what] {
+        what();
+        return done;
+      });
+    } else {
+      start(what);
+    }
+  }
   int end();
-  int call(std::function<int()> what) {
-    begin(std::move(what));
+  template <class Callable>
+  int call(Callable what) {
+    begin(what);
     return end();
   }
 
@@ -55,6 +69,7 @@ class helper_thread {
  private:
   enum state { idle, ordered, running };
 
+  void start(std::function<int()> what);
   void run();
 
   std::atomic<state> state_{idle};
@@ -67,4 +82,4 @@ class helper_thread {
   std::thread thread_;
 };
 
-}  // namespace contract
+}  // namespace test

@@ -5,10 +5,10 @@
 
 #include <functional>
 
-#include "helper_thread.hpp"
-#include "surface.hpp"
+#include "support/helper_thread.hpp"
+#include "support/surface.hpp"
 
-namespace unit {
+namespace test {
 
 inline constexpr readmost::preference preferences[] = {
     readmost::preference::writer, readmost::preference::reader, readmost::preference::phase_fair};
@@ -25,7 +25,7 @@ inline const char* name_of(readmost::preference prefers) {
   return "";
 }
 
-// Where a read hold is noted: in its thread's slot alone, or counted in the lock.
+// Where a read hold is recorded: counted in the lock, or in its thread's slot alone.
 enum class hold { active, passive };
 inline constexpr hold holds[] = {hold::active, hold::passive};
 
@@ -33,18 +33,16 @@ inline const char* name_of(hold h) {
   return h == hold::active ? "held actively" : "held passively";
 }
 
-// Read-locks and says whether the hold is of the wanted sort, as helper_thread wants it.
-inline int lock_shared_as(readmost::detail::rwlock& lock, hold wanted,
-                          readmost::detail::rules how = {}) {
+// Locks for reading; returns 1 if the hold is of the wanted sort, else 0.
+inline int lock_shared_as(rwlock& lock, hold wanted, rules how = {}) {
   return lock_shared(lock, how) == acquired && holds_passively(lock) == (wanted == hold::passive);
 }
 
 // Has `first` and then `second` hold the lock, each in its own way. Once biased, a lock gives
 // passive holds, so the active ones come first.
-inline void share(readmost::detail::rwlock& lock, contract::helper_thread& first, hold of_first,
-                  contract::helper_thread& second, hold of_second,
-                  readmost::detail::rules how = {}) {
-  const auto enter = [&](contract::helper_thread& reader, hold wanted) {
+inline void share(rwlock& lock, helper_thread& first, hold of_first, helper_thread& second,
+                  hold of_second, rules how = {}) {
+  const auto enter = [&](helper_thread& reader, hold wanted) {
     ASSERT_EQ(reader.call([&, wanted] { return lock_shared_as(lock, wanted, how); }), 1)
         << name_of(wanted);
   };
@@ -58,11 +56,9 @@ inline void share(readmost::detail::rwlock& lock, contract::helper_thread& first
 
 // Expects that nobody is inside and that nobody is counted as waiting. What is only looked into by
 // the next writer, or costs a wake-up in vain, may stay.
-inline void expect_free(readmost::detail::rwlock& lock, readmost::detail::rules how = {}) {
-  constexpr std::uint64_t harmless =
-      readmost::detail::rwlock::biased | readmost::detail::rwlock::draining |
-      readmost::detail::rwlock::readers_parked | readmost::detail::rwlock::writers_parked |
-      readmost::detail::rwlock::upgrader_parked;
+inline void expect_free(rwlock& lock, rules how = {}) {
+  constexpr std::uint64_t harmless = rwlock::biased | rwlock::draining | rwlock::readers_parked |
+                                     rwlock::writers_parked | rwlock::upgrader_parked;
   EXPECT_EQ(lock.state.load() & ~harmless, 0U);
   EXPECT_EQ(try_lock(lock, how), acquired);
   unlock(lock, how);
@@ -70,4 +66,4 @@ inline void expect_free(readmost::detail::rwlock& lock, readmost::detail::rules 
   EXPECT_TRUE(unlock_shared(lock));
 }
 
-}  // namespace unit
+}  // namespace test

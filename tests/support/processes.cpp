@@ -1,15 +1,16 @@
-// fork(2) for tests. gcc's AddressSanitizer leaves its allocator locked in the child when another
-// thread was in it at the fork, as each is that starts: under it, threads get the time to do so,
-// and do not allocate beside forks later on.
-#pragma once
+#include "support/processes.hpp"
 
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
+
 #if defined(__SANITIZE_ADDRESS__)
-#include <sys/syscall.h>
 #include <time.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -18,12 +19,14 @@
 #include <thread>
 #endif
 
-namespace contract {
+namespace test {
 
 #if defined(__SANITIZE_ADDRESS__)
 
+namespace {
+
 // Whether a thread of this process sleeps, or is older than any thread that still starts.
-inline bool is_settled(const std::filesystem::path& task) {
+bool is_settled(const std::filesystem::path& task) {
   std::ifstream file(task / "stat");
   std::string line;
   std::getline(file, line);
@@ -43,8 +46,8 @@ inline bool is_settled(const std::filesystem::path& task) {
 }
 
 // Allocates, so it is for one thread at a time, and that forks before the next.
-inline void await_settled_threads() {
-  const std::string self = std::to_string(syscall(SYS_gettid));
+void await_settled_threads() {
+  const std::string self = std::to_string(gettid());
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     while (task.path().filename() != self && !is_settled(task.path())) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -52,7 +55,9 @@ inline void await_settled_threads() {
   }
 }
 
-inline pid_t settled_fork() {
+}  // namespace
+
+pid_t settled_fork() {
   static std::mutex one_by_one;
   static thread_local int depth = 0;  // a fork handler may fork
   if (depth++ == 0) one_by_one.lock();
@@ -64,10 +69,38 @@ inline pid_t settled_fork() {
 
 #else
 
-inline pid_t settled_fork() {
+pid_t settled_fork() {
   return fork();
 }
 
 #endif
 
-}  // namespace contract
+child_process::child_process(const std::function<void()>& body) {
+  std::fflush(nullptr);
+  id_ = settled_fork();
+  if (id_ != 0) return;
+  alarm(child_deadline);
+  body();
+  std::fflush(nullptr);
+  _exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+void child_process::wait() {
+  if (waited_) return;
+  waited_ = true;
+  ASSERT_GT(id_, 0) << "fork failed";
+  int status = 0;
+  ASSERT_EQ(waitpid(id_, &status, 0), id_);
+  EXPECT_TRUE(WIFEXITED(status)) << "the child was killed by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the child failed or hung";
+}
+
+void steps::await(int step) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+  while (step_.load() < step) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "step " << step << " never came";
+    sched_yield();
+  }
+}
+
+}  // namespace test

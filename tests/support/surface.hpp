@@ -1,0 +1,112 @@
+// Operations on a bare rwlock, composed as the public interfaces compose them.
+#pragma once
+
+#include <cstdint>
+#include <readmost/detail/lock/read_lock.hpp>
+
+namespace test {
+
+using namespace readmost::detail;
+
+// Far more reads than the poorest account needs to earn bias.
+inline constexpr int reads_that_earn_bias = 20'000;
+
+inline constexpr int acquired = static_cast<int>(outcome::acquired);
+inline constexpr int busy = static_cast<int>(outcome::busy);
+inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
+
+inline int lock_shared(rwlock& lock, rules how = {}) {
+  thread_record& me = my_record(lock.domain);
+  if (try_lock_shared_fast(lock, me, domains[lock.domain], how)) return acquired;
+  return static_cast<int>(lock_shared_slow(lock, how));
+}
+
+inline int try_lock_shared(rwlock& lock, rules how = {}) {
+  return lock_shared(lock, at_once(how));
+}
+
+inline bool unlock_shared(rwlock& lock) {
+  thread_record& me = my_record(lock.domain);
+  return try_unlock_shared_passive(lock, me, domains[lock.domain]) || unlock_shared_after(lock, me);
+}
+
+inline int lock(rwlock& lock, rules how = {}) {
+  return static_cast<int>(lock_exclusive(lock, how));
+}
+
+inline int try_lock(rwlock& l, rules how = {}) {
+  return lock(l, at_once(how));
+}
+
+inline void unlock(rwlock& lock, rules how = {}) {
+  unlock_exclusive(lock, how);
+}
+
+inline int upgrade(rwlock& lock, rules how = {}) {
+  return static_cast<int>(readmost::detail::upgrade(lock, how));
+}
+
+inline int try_upgrade(rwlock& lock, rules how = {}) {
+  return test::upgrade(lock, at_once(how));
+}
+
+// Rules with a deadline that many nanoseconds from now.
+class hasty_rules {
+ public:
+  hasty_rules(rules how, std::uint64_t nanoseconds)
+      : until_(platform::in(nanoseconds)), how_(before(how, until_)) {}
+  hasty_rules(const hasty_rules&) = delete;
+  hasty_rules& operator=(const hasty_rules&) = delete;
+
+  operator rules() const { return how_; }
+  bool is_over() const { return platform::time_left(until_) == 0; }
+
+ private:
+  platform::deadline until_;
+  rules how_;
+};
+
+inline void read(rwlock& lock, int times, rules how = {}) {
+  for (int i = 0; i < times; ++i) {
+    lock_shared(lock, how);
+    unlock_shared(lock);
+  }
+}
+
+inline void write(rwlock& l, rules how = {}) {
+  lock(l, how);
+  unlock(l, how);
+}
+
+inline bool is_biased(const rwlock& lock) {
+  return (lock.state.load() & rwlock::biased) != 0;
+}
+
+// Reads until the lock is biased; false if it never is.
+inline bool earn_bias(rwlock& lock, rules how = {}) {
+  for (int i = 0; i < reads_that_earn_bias && !is_biased(lock); ++i) read(lock, 1, how);
+  return is_biased(lock);
+}
+
+// Never biased: its read holds are active.
+inline void keep_without_bias(rwlock& lock) {
+  lock.traits.fetch_or(rwlock::never_biased);
+}
+
+// Whether the calling thread's record has a passive hold of the lock.
+inline bool holds_passively(const rwlock& lock) {
+  for (const auto& slot : my_record(lock.domain).held) {
+    if (slot.load() == held_passively(lock)) return true;
+  }
+  return false;
+}
+
+// The number of passive reads of the calling thread, over all locks.
+inline std::uint64_t passive_reads_of_this_thread() {
+  enlist();  // a record comes with the counts of its last owner
+  std::uint64_t sum = 0;
+  for (const auto& reads : my_record().reads) sum += reads.load();
+  return sum;
+}
+
+}  // namespace test
