@@ -34,6 +34,10 @@ struct named_scenario {
   // numbers): the scenario is a test of the checker itself.
   violation_kind defect = violation_kind::none;
   unsigned fails_under = 0;
+
+  bool fails_under_model(memory_model memory) const {
+    return (fails_under & (1U << static_cast<unsigned>(memory))) != 0;
+  }
 };
 
 // In the order of their names.

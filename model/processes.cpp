@@ -50,11 +50,11 @@ class task_counter {
   std::atomic<std::size_t>* next_;
 };
 
-enum class message : std::uint32_t { begun, ended, threw };
+enum class notice : std::uint32_t { begun, ended, threw };
 
 // What a child writes before the text.
 struct header {
-  message what;
+  notice what;
   std::uint32_t length;
   std::uint64_t task;
 };
@@ -70,7 +70,7 @@ void write_all(int to, const void* data, std::size_t size) {
   }
 }
 
-void tell(int to, message what, std::size_t task, const std::string& text) {
+void tell(int to, notice what, std::size_t task, const std::string& text) {
   const header before{what, static_cast<std::uint32_t>(text.size()), task};
   write_all(to, &before, sizeof before);
   write_all(to, text.data(), text.size());
@@ -79,11 +79,11 @@ void tell(int to, message what, std::size_t task, const std::string& text) {
 [[noreturn]] void work(int to, std::size_t tasks, task_counter& counter,
                        const std::function<std::string(std::size_t)>& task) {
   for (std::size_t i; (i = counter.take()) < tasks;) {
-    tell(to, message::begun, i, "");
+    tell(to, notice::begun, i, "");
     try {
-      tell(to, message::ended, i, task(i));
+      tell(to, notice::ended, i, task(i));
     } catch (const std::exception& problem) {
-      tell(to, message::threw, i, problem.what());
+      tell(to, notice::threw, i, problem.what());
     }
   }
   _exit(0);
@@ -175,9 +175,9 @@ void in_processes(unsigned processes, std::size_t tasks,
       const bool goes_on = ready.revents == 0 || from->read_some();
       while (const auto told = from->next()) {
         const auto& [what, text] = *told;
-        if (what.what == message::threw) throw std::runtime_error(text);
-        from->current = what.what == message::begun ? std::optional(what.task) : std::nullopt;
-        if (what.what == message::ended) early.emplace(what.task, text);
+        if (what.what == notice::threw) throw std::runtime_error(text);
+        from->current = what.what == notice::begun ? std::optional(what.task) : std::nullopt;
+        if (what.what == notice::ended) early.emplace(what.task, text);
       }
       if (!goes_on && from->current) {
         throw std::runtime_error(name(*from->current) + ": its process ended before it did");

@@ -40,8 +40,7 @@ void counting(scenario& s) {
 }  // namespace
 
 int measure_speed() {
-  for (const memory_model memory :
-       {memory_model::sequential, memory_model::tso, memory_model::release_acquire}) {
+  for (const memory_model memory : memory_models) {
     exploration how;
     how.memory = memory;
     how.search = search_kind::random;

@@ -23,9 +23,13 @@ struct exploration {
   std::vector<choice> schedule;  // replay
   limits bounds;
   std::chrono::milliseconds time{0};  // at most; 0: as long as it takes
-  bool shrinks = true;                // what it finds
+  bool shrinks = true;                // makes a failing schedule shorter
   // Called now and then.
   std::function<void(std::uint64_t executions, double seconds)> progress;
+
+  void limit_time(double seconds) {
+    time = std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+  }
 };
 
 struct finding {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/library.hpp"
+
 namespace readmost::model {
 
 // Simulated threads at a time.

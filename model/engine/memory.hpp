@@ -21,6 +21,8 @@ enum class memory_model : std::uint8_t {
   tso,              // x86: a store buffer per thread
   release_acquire,  // C++20 without load buffering; arm64
 };
+inline constexpr memory_model memory_models[] = {memory_model::sequential, memory_model::tso,
+                                                 memory_model::release_acquire};
 const char* name_of(memory_model model) noexcept;
 
 enum class relation : std::uint8_t {

@@ -8,9 +8,9 @@
 #include <source_location>
 #include <vector>
 
-namespace readmost::model {
+#include "engine/library.hpp"
 
-using namespace readmost::detail;
+namespace readmost::model {
 
 struct weakening {
   letter which;

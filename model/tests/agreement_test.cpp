@@ -11,9 +11,6 @@ namespace readmost::model {
 
 namespace {
 
-constexpr memory_model models[] = {memory_model::sequential, memory_model::tso,
-                                   memory_model::release_acquire};
-
 exploration with(memory_model memory, search_kind search, std::uint64_t runs = 0) {
   exploration how;
   how.memory = memory;
@@ -38,7 +35,7 @@ class agreement : public testing::TestWithParam<std::uint32_t> {
   void for_each_program(Check check) const {
     for (std::uint32_t seed = GetParam(); seed < GetParam() + seeds; ++seed) {
       const random_program program(seed);
-      for (const memory_model memory : models) {
+      for (const memory_model memory : memory_models) {
         SCOPED_TRACE("seed " + std::to_string(seed) + ", " + name_of(memory) + ", " +
                      program.text());
         const result exhaustive = explore(program, with(memory, search_kind::exhaustive));

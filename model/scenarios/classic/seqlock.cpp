@@ -1,6 +1,6 @@
 // A sequence lock as in Boehm, Can seqlocks get along with programming language memory models,
 // MSPC 2012: readers look at the number before and after the data.
-#include "broken/fences.hpp"
+#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
 
 namespace readmost::model {

@@ -2,7 +2,7 @@
 // the top; if others have popped both and pushed the first again, that is no longer true.
 #include <array>
 
-#include "broken/fences.hpp"
+#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
 
 namespace readmost::model {

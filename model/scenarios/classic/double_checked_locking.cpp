@@ -1,5 +1,5 @@
 // An object that the first who needs it makes, under a lock that later users pass by.
-#include "broken/fences.hpp"
+#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
 
 namespace readmost::model {

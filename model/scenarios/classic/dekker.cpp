@@ -1,5 +1,5 @@
 // Mutual exclusion by two flags (Dekker): each thread raises its own and looks at the other.
-#include "broken/fences.hpp"
+#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
 
 namespace readmost::model {

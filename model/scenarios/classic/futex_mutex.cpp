@@ -1,6 +1,6 @@
 // A mutex of one futex word (Drepper, Futexes are tricky): 0 free, 1 locked, 2 locked and somebody
 // may sleep.
-#include "broken/fences.hpp"
+#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
 
 namespace readmost::model {

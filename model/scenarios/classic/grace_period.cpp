@@ -4,7 +4,7 @@
 // right again by then: so each grace period changes it twice.
 #include <array>
 
-#include "broken/fences.hpp"
+#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
 
 namespace readmost::model {
