@@ -150,9 +150,7 @@ Lock& in_slot_of(scenario& s, const Lock& other, const char* name) {
 template <class Lock>
 Lock& make_lock(scenario& s) {
   s.turns(0);
-  // What the library finds out once is no part of a scenario.
-  passive_possible();
-  watch_forks();
+  find_out_once();
   return s.make<Lock>("lock");
 }
 
@@ -160,10 +158,7 @@ Lock& make_lock(scenario& s) {
 template <class Lock>
 auto& scene_of(scenario& s) {
   auto& lock = make_lock<Lock>(s);
-  s.finally([&lock] {
-    expect(lock.try_lock(), "nobody is inside and the lock is not to be had");
-    lock.unlock();
-  });
+  expect_free_at_the_end(s, lock);
   return scene_on(s, lock);
 }
 

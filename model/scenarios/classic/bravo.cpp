@@ -1,7 +1,7 @@
 // A biased lock's fast path as in BRAVO (Dice, Kogan, USENIX ATC 2019), with the reader's slot
 // published by a plain store: what takes the place of the fence in the compare-and-swap is missing.
-#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
+#include "scenarios/classic/fences.hpp"
 
 namespace readmost::model {
 

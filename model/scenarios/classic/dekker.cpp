@@ -1,6 +1,6 @@
 // Mutual exclusion by two flags (Dekker): each thread raises its own and looks at the other.
-#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
+#include "scenarios/classic/fences.hpp"
 
 namespace readmost::model {
 

@@ -1,6 +1,6 @@
 // An object that the first who needs it makes, under a lock that later users pass by.
-#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
+#include "scenarios/classic/fences.hpp"
 
 namespace readmost::model {
 

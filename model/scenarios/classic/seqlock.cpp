@@ -1,7 +1,7 @@
 // A sequence lock as in Boehm, Can seqlocks get along with programming language memory models,
 // MSPC 2012: readers look at the number before and after the data.
-#include "scenarios/classic/fences.hpp"
 #include "catalogue.hpp"
+#include "scenarios/classic/fences.hpp"
 
 namespace readmost::model {
 

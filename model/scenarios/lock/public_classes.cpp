@@ -1,106 +1,80 @@
-// The classes that programs use, with the standard library's guards.
+// The public classes, with the standard library's guards.
 #include <mutex>
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 #include <shared_mutex>
 
-#include "scenarios/situations.hpp"
-#include "threads/registry.hpp"
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
 namespace {
 
-// What a lock finds out once is no part of the scenario.
-void find_out_once() {
-  passive_possible();
-  watch_forks();
+template <class Mutex, class... Arguments>
+auto& scene_of(scenario& s, Arguments... of_mutex) {
+  s.turns(0);
+  find_out_once();
+  return scene_on(s, s.make<Mutex>("mutex", of_mutex...));
+}
+
+void reader_and_writer_by_guards(scenario& s, standard_scene<shared_mutex>& on) {
+  s.thread("reader", be_known, [&] {
+    const std::shared_lock inside(on.lock);
+    on.data.read();
+  });
+  s.thread("writer", be_known, [&] {
+    const std::unique_lock inside(on.lock);
+    on.data.write();
+  });
 }
 
 }  // namespace
 
-SCENARIO(class_shared_mutex, "readers and a writer of a shared_mutex are never inside at once",
+SCENARIO(class_shared_mutex, "a reader and a writer of a shared_mutex are never inside at once",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& mutex = s.make<shared_mutex>("mutex");
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_known, [&] {
-    const std::shared_lock inside(mutex);
-    data.read();
-  });
-  s.thread("writer", be_known, [&] {
-    const std::unique_lock inside(mutex);
-    data.write();
-  });
+  reader_and_writer_by_guards(s, scene_of<shared_mutex>(s));
 }
 
 SCENARIO(class_shared_mutex_in_turns,
-         "readers and a writer of a phase-fair shared_mutex are never inside at once",
+         "a reader and a writer of a phase-fair shared_mutex are never inside at once",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& mutex = s.make<shared_mutex>("mutex", preference::phase_fair);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_known, [&] {
-    const std::shared_lock inside(mutex);
-    data.read();
-  });
-  s.thread("writer", be_known, [&] {
-    const std::lock_guard inside(mutex);
-    data.write();
-  });
+  reader_and_writer_by_guards(s, scene_of<shared_mutex>(s, preference::phase_fair));
 }
 
-SCENARIO(class_shared_mutex_upgrade, "of two readers of a shared_mutex that upgrade one writes",
+SCENARIO(class_shared_mutex_upgrade, "one of two readers of a shared_mutex that upgrade writes",
          effort::small) {
-  s.turns(0);
-  find_out_once();
-  auto& mutex = s.make<shared_mutex>("mutex");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<shared_mutex>(s);
+  const auto hold = [&] {
+    be_known();
+    on.lock.lock_shared();
+  };
   for (const char* name : {"one", "another"}) {
-    s.thread(
-        name,
-        [&] {
-          be_known();
-          mutex.lock_shared();
-        },
-        [&] {
-          if (mutex.upgrade()) {
-            data.write();
-            mutex.downgrade();
-          }
-          data.read();
-          mutex.unlock_shared();
-        });
+    s.thread(name, hold, [&] {
+      if (on.lock.upgrade()) {
+        on.data.write();
+        on.lock.downgrade();
+      }
+      on.finish_reading();
+    });
   }
-  s.finally([&] {
-    expect(mutex.try_lock(), "nobody is inside and the lock is not to be had");
-    mutex.unlock();
-  });
+  expect_free_at_the_end(s, on.lock);
 }
 
 SCENARIO(class_shared_timed_mutex,
          "a reader and a writer of a shared_timed_mutex that give up leave it free",
          effort::small) {
-  s.turns(0);
   s.timeouts(1);
-  find_out_once();
-  auto& mutex = s.make<shared_timed_mutex>("mutex");
-  auto& data = s.make<guarded>("data");
+  auto& on = scene_of<shared_timed_mutex>(s);
   using std::chrono::hours;
   s.thread("reader", be_known, [&] {
-    const std::shared_lock inside(mutex, hours(1));
-    if (inside) data.read();
+    const std::shared_lock inside(on.lock, hours(1));
+    if (inside) on.data.read();
   });
   s.thread("writer", be_known, [&] {
-    const std::unique_lock inside(mutex, hours(1));
-    if (inside) data.write();
+    const std::unique_lock inside(on.lock, hours(1));
+    if (inside) on.data.write();
   });
-  s.finally([&] {
-    expect(mutex.try_lock(), "nobody is inside and the lock is not to be had");
-    mutex.unlock();
-  });
+  expect_free_at_the_end(s, on.lock);
 }
 
 }  // namespace readmost::model

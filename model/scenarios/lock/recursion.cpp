@@ -1,58 +1,48 @@
-// A thread read-locks again what it holds for reading, whoever waits.
-#include "scenarios/situations.hpp"
+// A thread read-locks again a lock that it holds for reading, although a writer waits.
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
 namespace {
 
-void lock_again_and_leave(rwlock& lock, rules how) {
-  unit::lock_shared(lock, how);
-  unit::unlock_shared(lock);
-  unit::unlock_shared(lock);
+void recursive_reader_and_writer(scenario& s, lock_scene& on, void (*hold)(rwlock&),
+                                 rules how = {}) {
+  on.thread("reader", hold, [how](rwlock& lock) {
+    unit::lock_shared(lock, how);
+    unit::unlock_shared(lock);
+    unit::unlock_shared(lock);
+  });
+  s.thread("writer", be_known, [&on, how] { unit::write(on.lock, how); });
 }
 
 }  // namespace
 
 SCENARIO(recursion_active, "an active reader locks again while a writer waits for it",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  s.thread("reader", [&] { hold_actively(lock); }, [&] { lock_again_and_leave(lock, {}); });
-  s.thread("writer", be_known, [&] { unit::write(lock); });
-  s.finally([&] { expect_all_given_back(lock); });
+  recursive_reader_and_writer(s, ordinary_scene(s), hold_actively);
 }
 
-SCENARIO(recursion_active_in_turns, "an active reader locks again whoever's turn it is",
+SCENARIO(recursion_active_in_turns,
+         "an active reader of a phase-fair lock locks again in a writer's turn too",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  s.thread("reader", [&] { hold_actively(lock); }, [&] { lock_again_and_leave(lock, in_turns); });
-  s.thread("writer", be_known, [&] { unit::write(lock, in_turns); });
-  s.finally([&] { expect_all_given_back(lock); });
+  recursive_reader_and_writer(s, ordinary_scene(s), hold_actively, in_turns);
 }
 
-SCENARIO(recursion_mixed, "a passive reader locks again, actively, while a writer sleeps over it",
+SCENARIO(recursion_mixed,
+         "a passive reader locks again, actively, while a writer sleeps until it leaves",
          effort::small) {
-  auto& lock = once_biased_lock(s);
-  s.thread("reader", [&] { hold_while_draining(lock); }, [&] { lock_again_and_leave(lock, {}); });
-  s.thread("writer", be_known, [&] { unit::write(lock); });
-  s.finally([&] { expect_all_given_back(lock); });
+  recursive_reader_and_writer(s, once_biased_scene(s), hold_while_draining);
 }
 
 SCENARIO(recursion_mixed_in_turns,
-         "a passive reader that meets a claim of its phase-fair lock hears that it is undone",
+         "a passive reader that meets a claim on its phase-fair lock is told when that is undone",
          effort::small) {
-  auto& lock = once_biased_lock(s);
-  s.thread(
-      "reader", [&] { hold_while_draining(lock); }, [&] { lock_again_and_leave(lock, in_turns); });
-  s.thread("writer", be_known, [&] { unit::write(lock, in_turns); });
-  s.finally([&] { expect_all_given_back(lock); });
+  recursive_reader_and_writer(s, once_biased_scene(s), hold_while_draining, in_turns);
 }
 
-SCENARIO(recursion_passive, "a passive reader locks again while a writer takes the bias away",
+SCENARIO(recursion_passive, "a passive reader locks again while a writer revokes the bias",
          effort::large) {
-  auto& lock = once_biased_lock(s);
-  s.thread("reader", [&] { hold_passively(lock); }, [&] { lock_again_and_leave(lock, {}); });
-  s.thread("writer", be_known, [&] { unit::write(lock); });
-  s.finally([&] { expect_all_given_back(lock); });
+  recursive_reader_and_writer(s, once_biased_scene(s), hold_passively);
 }
 
 }  // namespace readmost::model

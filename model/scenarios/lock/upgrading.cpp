@@ -1,93 +1,75 @@
-// A reader that becomes the writer, and a writer that becomes a reader.
+// A reader becomes the writer, or a writer becomes a reader.
 #include <array>
 
-#include "scenarios/situations.hpp"
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
 namespace {
 
-// What two of them must not do both, and nobody between a look and a change.
-class number {
- public:
-  std::uint32_t get() const { return value_.get(); }
-  void set(std::uint32_t value) { value_ = value; }
-
- private:
-  variable<std::uint32_t> value_{0};
-};
-
-// For a thread that holds the lock shared: adds one to what it reads, as the only one that may,
-// or leaves.
-bool add_one_by_upgrade(rwlock& lock, number& data, rules how = {}) {
-  const std::uint32_t seen = data.get();
-  if (unit::upgrade(lock, how) != unit::acquired) {
-    unit::unlock_shared(lock);
+// For a thread that holds the lock shared: adds one to what it has read if it gets the upgrade, and
+// leaves.
+bool add_one_by_upgrade(lock_scene& on, rules how = {}) {
+  const std::uint32_t seen = on.data.value();
+  if (unit::upgrade(on.lock, how) != unit::acquired) {
+    unit::unlock_shared(on.lock);
     return false;
   }
-  expect(data.get() == seen, "somebody wrote while a reader became the writer");
-  data.set(seen + 1);
-  unit::unlock(lock, how);
+  expect(on.data.value() == seen, "another thread wrote while a reader became the writer");
+  on.data.set(seen + 1);
+  unit::unlock(on.lock, how);
   return true;
 }
 
-// Holds the lock as `hold` leaves it, and has no rival.
-void add_upgrader(scenario& s, rwlock& lock, number& data, void (*hold)(rwlock&)) {
-  s.thread(
-      "upgrader", [&lock, hold] { hold(lock); },
-      [&] { expect(add_one_by_upgrade(lock, data), "an upgrade failed without a rival"); });
+void write(lock_scene& on, std::uint32_t value) {
+  unit::lock(on.lock);
+  on.data.set(value);
+  unit::unlock(on.lock);
+}
+
+// Begins inside by `hold`, and has no rival.
+lock_scene& add_upgrader(lock_scene& on, void (*hold)(rwlock&)) {
+  return on.thread("upgrader", hold, [](lock_scene& on) {
+    expect(add_one_by_upgrade(on), "an upgrade failed without a rival");
+  });
 }
 
 void two_upgraders(scenario& s, void (*hold)(rwlock&)) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  auto& done = s.make<std::array<number, 2>>("done");
-  for (std::size_t i = 0; i < 2; ++i) {
-    s.thread(
-        i == 0 ? "one" : "another", [&lock, hold] { hold(lock); },
-        [&, i] { done[i].set(add_one_by_upgrade(lock, data) ? 1 : 0); });
-  }
+  auto& on = ordinary_scene(s);
+  auto& done = s.make<std::array<bool, 2>>("done");
+  on.thread("one", hold, [&] { done[0] = add_one_by_upgrade(on); });
+  on.thread("another", hold, [&] { done[1] = add_one_by_upgrade(on); });
   s.finally([&] {
-    expect(data.get() == done[0].get() + done[1].get(), "a change is lost");
-    expect(data.get() >= 1, "no upgrade succeeded");
-    expect_all_given_back(lock);
+    expect(on.data.value() == unsigned{done[0]} + unsigned{done[1]}, "a change is lost");
+    expect(on.data.value() >= 1, "no upgrade succeeded");
+    expect_all_given_back(on.lock);
   });
 }
 
 void upgrader_and_leaving_reader(scenario& s, void (*hold)(rwlock&)) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  add_upgrader(s, lock, data, hold);
-  s.thread(
-      "reader", [&lock, hold] { hold(lock); },
-      [&] {
-        (void)data.get();
-        unit::unlock_shared(lock);
-      });
-  s.finally([&] { expect_all_given_back(lock); });
+  add_upgrader(ordinary_scene(s), hold).add_reader_inside("reader", hold);
 }
 
 void upgrader_and_writer(scenario& s, void (*hold)(rwlock&)) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  add_upgrader(s, lock, data, hold);
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    data.set(7);
-    unit::unlock(lock);
+  add_upgrader(ordinary_scene(s), hold).thread("writer", be_known, [](lock_scene& on) {
+    write(on, 7);
   });
-  s.finally([&] { expect_all_given_back(lock); });
+}
+
+void upgrade_alone(rwlock& lock) {
+  expect(unit::try_upgrade(lock) == unit::acquired, "the only reader did not upgrade at once");
+  unit::unlock(lock);
 }
 
 }  // namespace
 
-SCENARIO(upgrade_against_upgrade, "of two active readers that upgrade one becomes the writer",
+SCENARIO(upgrade_against_upgrade, "one of two active readers that upgrade becomes the writer",
          effort::small) {
   two_upgraders(s, hold_actively);
 }
 
 SCENARIO(upgrade_against_passive_upgrade,
-         "of two passive readers that upgrade one becomes the writer", effort::small) {
+         "one of two passive readers that upgrade becomes the writer", effort::small) {
   two_upgraders(s, hold_while_draining);
 }
 
@@ -102,187 +84,146 @@ SCENARIO(upgrade_over_leaving_passive_reader,
   upgrader_and_leaving_reader(s, hold_while_draining);
 }
 
-SCENARIO(upgrade_against_new_reader, "a reader that comes while another upgrades gets in, or waits",
+SCENARIO(upgrade_against_new_reader, "a reader that comes while another upgrades enters in the end",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  add_upgrader(s, lock, data, hold_actively);
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock);
-    (void)data.get();
-    unit::unlock_shared(lock);
-  });
-  s.finally([&] { expect_all_given_back(lock); });
+  add_upgrader(ordinary_scene(s), hold_actively).add_reader();
 }
 
-SCENARIO(upgrade_against_writer, "an upgrade goes before a writer that waits, and wakes it later",
-         effort::small) {
+SCENARIO(upgrade_against_writer,
+         "an upgrade goes before a writer that waits, and wakes it afterwards", effort::small) {
   upgrader_and_writer(s, hold_actively);
 }
 
 SCENARIO(upgrade_of_passive_against_writer,
-         "an upgrade of a passive hold goes before a writer that sleeps over it", effort::small) {
+         "an upgrade of a passive hold goes before a writer that waits for that hold",
+         effort::small) {
   upgrader_and_writer(s, hold_while_draining);
 }
 
 SCENARIO(upgrade_wakes_writer_of_its_passive_hold,
-         "an upgrade that counts its passive hold wakes the writer that sleeps over that",
+         "an upgrade that counts its passive hold wakes the writer that waits for that hold",
          effort::large) {
-  auto& lock = ordinary_lock(s);
-  s.thread("writer", be_known, [&] { unit::write(lock); });
-  s.thread(
-      "upgrader", [&] { hold_while_draining(lock); },
-      [&] {
-        expect(unit::upgrade(lock) == unit::acquired, "an upgrade failed without a rival");
-        unit::unlock(lock);
-      });
-  s.thread("reader", [&] { hold_actively(lock); }, [&] { unit::unlock_shared(lock); });
-  s.finally([&] { expect_all_given_back(lock); });
+  auto& on = ordinary_scene(s);
+  s.thread("writer", be_known, [&] { unit::write(on.lock); });
+  on.thread("upgrader", hold_while_draining, [&] {
+    expect(unit::upgrade(on.lock) == unit::acquired, "an upgrade failed without a rival");
+    unit::unlock(on.lock);
+  });
+  on.thread("reader", hold_actively, [&] { unit::unlock_shared(on.lock); });
 }
 
 SCENARIO(upgrade_is_never_missed,
          "a writer sees the hold of an upgrade that waits, before and after it is counted",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  s.thread("upgrader", [&] { hold_while_draining(lock); }, [&] { add_one_by_upgrade(lock, data); });
-  s.thread(
-      "writer", [&] { hold_while_draining(lock); },
-      [&] {
-        unit::unlock_shared(lock);
-        if (unit::try_lock(lock) != unit::acquired) return;
-        data.set(7);
-        unit::unlock(lock);
-      });
-  s.finally([&] { expect_all_given_back(lock); });
+  auto& on = ordinary_scene(s);
+  on.thread("upgrader", hold_while_draining, [&] { add_one_by_upgrade(on); });
+  on.thread("writer", hold_while_draining, [&] {
+    unit::unlock_shared(on.lock);
+    if (unit::try_lock(on.lock) != unit::acquired) return;
+    on.data.set(7);
+    unit::unlock(on.lock);
+  });
 }
 
 SCENARIO(upgrades_that_met_a_claim,
-         "of two upgrades that sleep while a claim is undecided both go on when it is undone",
+         "two upgrades that sleep while a claim is undecided both go on when it is undone",
          effort::large) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  const auto upgrade = [&] { add_one_by_upgrade(lock, data, readers_first); };
-  s.thread("one", [&] { hold_actively(lock); }, upgrade);
-  s.thread(
-      "another",
-      [&] {
-        hold_actively(lock);
-        lock.state.fetch_or(rwlock::draining, platform::relaxed);
-      },
-      upgrade);
+  const auto hold_with_drain = [](rwlock& lock) {
+    hold_actively(lock);
+    lock.state.fetch_or(rwlock::draining, platform::relaxed);
+  };
+  const auto upgrade = [](lock_scene& on) { add_one_by_upgrade(on, readers_first); };
+  auto& on = ordinary_scene(s)
+                 .thread("one", hold_actively, upgrade)
+                 .thread("another", hold_with_drain, upgrade);
   s.thread("writer", be_known, [&] {
-    if (unit::try_lock(lock, readers_first) == unit::acquired) unit::unlock(lock, readers_first);
+    if (unit::try_lock(on.lock, readers_first) == unit::acquired) {
+      unit::unlock(on.lock, readers_first);
+    }
   });
   s.finally([&] {
-    expect(data.get() >= 1, "no upgrade succeeded");
-    expect_all_given_back(lock);
+    expect(on.data.value() >= 1, "no upgrade succeeded");
+    expect_all_given_back(on.lock);
   });
 }
 
-SCENARIO(upgrade_tried_alone, "who is the only reader upgrades at the first try, whoever waits",
+SCENARIO(upgrade_tried_alone, "the only reader upgrades at its first try, although a writer waits",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  s.thread(
-      "reader", [&] { hold_while_draining(lock); },
-      [&] {
-        expect(unit::try_upgrade(lock) == unit::acquired,
-               "the only reader could not upgrade at once");
-        unit::unlock(lock);
-      });
+  auto& on = ordinary_scene(s).thread("reader", hold_while_draining, upgrade_alone);
   s.thread("writer", be_known, [&] {
-    if (unit::try_lock(lock) == unit::acquired) unit::unlock(lock);
+    if (unit::try_lock(on.lock) == unit::acquired) unit::unlock(on.lock);
   });
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 SCENARIO(upgrade_tried_among_others,
-         "who is not the only reader gets no upgrade by trying, and keeps its hold",
+         "a reader that tries to upgrade while another is inside is refused and keeps its hold",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  hold_while_draining(lock);
-  s.thread(
-      "reader", [&] { hold_while_draining(lock); },
-      [&] {
-        expect(unit::try_upgrade(lock) == unit::busy, "an upgrade passed over a reader");
-        unit::unlock_shared(lock);
-      });
-  s.thread("writer", be_known,
-           [&] { expect(unit::try_lock(lock) == unit::busy, "a writer passed over a reader"); });
-  release_at_the_end(s, lock);
+  auto& on = ordinary_scene(s);
+  hold_while_draining(on.lock);
+  on.thread("reader", hold_while_draining, [](rwlock& lock) {
+    expect(unit::try_upgrade(lock) == unit::busy, "an upgrade ignored a reader");
+    unit::unlock_shared(lock);
+  });
+  on.thread("writer", be_known, [](rwlock& lock) {
+    expect(unit::try_lock(lock) == unit::busy, "a writer ignored a reader");
+  });
+  release_at_the_end(s, on.lock);
 }
 
 SCENARIO(upgrade_over_in_time,
-         "an upgrade that gives up lets those in that it kept out, and keeps its hold",
+         "an upgrade that gives up lets in the readers that it kept out, and keeps its hold",
          effort::small) {
   s.timeouts(1);
-  auto& lock = ordinary_lock(s);
-  hold_actively(lock);
-  s.thread(
-      "upgrader", [&] { hold_actively(lock); },
-      [&] {
-        const unit::hasty_rules how(in_turns, 1000);
-        expect(unit::upgrade(lock, how) == unit::timed_out, "an upgrade passed over a reader");
-        unit::unlock_shared(lock);
-      });
-  s.thread("reader", be_known, [&] { unit::read(lock, 1, in_turns); });
-  release_at_the_end(s, lock);
+  auto& on = ordinary_scene(s);
+  hold_actively(on.lock);
+  on.thread("upgrader", hold_actively, [](rwlock& lock) {
+    const unit::hasty_rules how(in_turns, 1000);
+    expect(unit::upgrade(lock, how) == unit::timed_out, "an upgrade ignored a reader");
+    unit::unlock_shared(lock);
+  });
+  on.thread("reader", be_known, [](rwlock& lock) { unit::read(lock, 1, in_turns); });
+  release_at_the_end(s, on.lock);
 }
 
 SCENARIO(downgrade_keeps_writers_out,
-         "a writer that becomes a reader has nobody write before it leaves", effort::small) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
-  s.thread(
-      "downgrader", [&] { hold_alone(lock); },
-      [&] {
-        data.set(1);
-        downgrade(lock, {});
-        expect(data.get() == 1, "somebody wrote while a writer became a reader");
-        unit::unlock_shared(lock);
-      });
-  s.thread("writer", be_known, [&] {
-    unit::lock(lock);
-    data.set(2);
-    unit::unlock(lock);
+         "no writer writes before a writer that has become a reader leaves", effort::small) {
+  auto& on = ordinary_scene(s);
+  on.thread("downgrader", hold_alone, [&] {
+    on.data.set(1);
+    downgrade(on.lock, {});
+    expect(on.data.value() == 1, "another thread wrote while a writer became a reader");
+    unit::unlock_shared(on.lock);
   });
-  s.finally([&] { expect_all_given_back(lock); });
+  on.thread("writer", be_known, [&] { write(on, 2); });
 }
 
-SCENARIO(downgrade_wakes_readers, "a writer that becomes a reader lets in readers that wait",
+SCENARIO(downgrade_wakes_readers, "a writer that becomes a reader lets in the waiting readers",
          effort::small) {
-  auto& lock = ordinary_lock(s);
-  auto& data = s.make<number>("data");
+  auto& on = ordinary_scene(s);
   auto& here = s.make<signal>("here");
-  s.thread(
-      "downgrader", [&] { hold_alone(lock); },
-      [&] {
-        data.set(1);
-        downgrade(lock, {});
-        here.await();
-        unit::unlock_shared(lock);
-      });
-  s.thread("reader", be_known, [&] {
-    unit::lock_shared(lock);
-    expect(data.get() == 1, "a reader does not see what was written");
-    here.give();
-    unit::unlock_shared(lock);
+  on.thread("downgrader", hold_alone, [&] {
+    on.data.set(1);
+    downgrade(on.lock, {});
+    here.await();
+    unit::unlock_shared(on.lock);
   });
-  s.finally([&] { expect_all_given_back(lock); });
+  s.thread("reader", be_known, [&] {
+    unit::lock_shared(on.lock);
+    expect(on.data.value() == 1, "a reader does not see what was written");
+    here.give();
+    unit::unlock_shared(on.lock);
+  });
 }
 
 SCENARIO(downgrade_with_reader_and_writer_waiting,
-         "a writer that becomes a reader leaves nobody asleep for ever", effort::large) {
-  auto& lock = ordinary_lock(s);
-  s.thread("reader", be_known, [&] { unit::read(lock, 1); });
-  s.thread("writer", be_known, [&] { unit::write(lock); });
-  s.thread(
-      "downgrader", [&] { hold_alone(lock); },
-      [&] {
-        downgrade(lock, {});
-        unit::unlock_shared(lock);
-      });
-  s.finally([&] { expect_all_given_back(lock); });
+         "a writer that becomes a reader leaves no thread asleep for ever", effort::large) {
+  auto& on = ordinary_scene(s);
+  s.thread("reader", be_known, [&] { unit::read(on.lock, 1); });
+  s.thread("writer", be_known, [&] { unit::write(on.lock); });
+  on.thread("downgrader", hold_alone, [&] {
+    downgrade(on.lock, {});
+    unit::unlock_shared(on.lock);
+  });
 }
 
 }  // namespace readmost::model

@@ -1,15 +1,16 @@
-// Hazard pointers: who protects an object against who unlinks, retires and reclaims it.
+// Hazard pointers: threads that protect an object against threads that unlink, retire and reclaim
+// it.
 #include <array>
 #include <readmost/hazard_pointer.hpp>
 
-#include "scenarios/situations.hpp"
+#include "scenarios/lock_under_test.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::model {
 
 namespace {
 
-// Whoever reads one that has been reclaimed, or while it is being reclaimed, is found.
+// The checker finds a read of an element that is or has been reclaimed.
 struct element;
 struct end_of_element {
   void operator()(element* gone) const noexcept;
@@ -33,18 +34,18 @@ void read(const element& found) {
 
 using source = platform::atomic<element*>;
 
-// Empty: a thread makes it before the others start.
+// An empty one, which a thread fills before the others start.
 hazard_pointer& hazard(scenario& s, const char* name) {
   return s.make<hazard_pointer>(name);
 }
 
-// One look: succeeds or not.
+// Tries to protect the object once.
 void try_to_read(hazard_pointer& hazard, const source& from, element* expected) {
   element* found = expected;
   if (hazard.try_protect(found, from) && found != nullptr) read(*found);
 }
 
-// By a plain store, as a writer may that is alone: no read-modify-write orders anything.
+// By a plain store, as a single writer may: no read-modify-write orders anything.
 void unlink(source& from, element& what) {
   from.store(nullptr, platform::relaxed);
   what.retire();
@@ -55,7 +56,7 @@ void unlink_and_reclaim(source& from, element& what) {
   hazard_pointer_clean_up();
 }
 
-// What a thread is before the others start.
+// What a thread does before the others start.
 auto owner_of(hazard_pointer& mine, void (*before)() = be_online) {
   return [&mine, before] {
     before();
@@ -70,7 +71,7 @@ auto protector_of(const source& from, hazard_pointer& mine) {
   };
 }
 
-// An object that `current` points to, what takes its place, and threads in their usual parts.
+// An object that `current` points to, its successor, and threads in their usual roles.
 class cell {
  public:
   explicit cell(scenario& s)
@@ -79,12 +80,10 @@ class cell {
         current(s.make<source>("current", &first)),
         in_(s) {
     s.turns(0);
-    // What the library finds out once, at its first use.
-    passive_possible();
-    watch_forks();
+    find_out_once();
   }
 
-  // Has the hazard pointer that is returned, and looks once.
+  // Returns the hazard pointer with which the reader tries to protect the object once.
   hazard_pointer& add_reader(void (*before)() = be_online) {
     hazard_pointer& mine = hazard(in_, "hazard");
     in_.thread("reader", owner_of(mine, before),
@@ -109,7 +108,7 @@ void try_to_read_by_a_new_one(const cell& from) {
 }
 
 void expect_reclaimed(const element& gone) {
-  expect(gone.reclaimed.get(), "what nobody protects is not reclaimed");
+  expect(gone.reclaimed.get(), "an object that no thread protects is not reclaimed");
 }
 
 }  // namespace
@@ -134,10 +133,11 @@ SCENARIO(report_under_hazard,
   from.add_writer();
 }
 
-SCENARIO(hazard_after_a_round,
-         "a scan that trusts an earlier round misses no hazard pointer of a thread that this made "
-         "dormant",
-         effort::small) {
+SCENARIO(
+    hazard_after_a_round,
+    "a scan that relies on an earlier round misses no hazard pointer of a thread which that made "
+    "dormant",
+    effort::small) {
   auto& from = s.make<cell>("cell", s);
   from.add_reader();
   s.thread("writer", be_known, [&] {
@@ -155,7 +155,7 @@ SCENARIO(dormant_hazard_against_reclaimer,
 }
 
 SCENARIO(new_hazard_against_reclaimer,
-         "a hazard pointer that is made meanwhile keeps an object from being reclaimed",
+         "a hazard pointer made during the scan keeps an object from being reclaimed",
          effort::small) {
   auto& from = s.make<cell>("cell", s);
   s.thread("reader", [&] { try_to_read_by_a_new_one(from); });
@@ -163,7 +163,7 @@ SCENARIO(new_hazard_against_reclaimer,
 }
 
 SCENARIO(hazard_without_membarrier,
-         "where there is no membarrier a hazard pointer keeps an object from being reclaimed",
+         "without membarrier a hazard pointer keeps an object from being reclaimed",
          effort::small) {
   s.without_membarrier();
   auto& from = s.make<cell>("cell", s);
@@ -172,7 +172,7 @@ SCENARIO(hazard_without_membarrier,
 }
 
 SCENARIO(hazard_protects_on,
-         "what a hazard pointer protected before may be reclaimed, after its use", effort::small) {
+         "an object is reclaimed only after its hazard pointer protects another", effort::small) {
   auto& from = s.make<cell>("cell", s);
   auto& other = s.make<source>("other", &from.second);
   auto& mine = hazard(s, "hazard");
@@ -183,7 +183,7 @@ SCENARIO(hazard_protects_on,
   from.add_writer();
 }
 
-SCENARIO(hazard_let_go, "what a hazard pointer protected may be reclaimed once it is let go of",
+SCENARIO(hazard_let_go, "an object is reclaimed once its hazard pointer lets go of it",
          effort::small) {
   auto& from = s.make<cell>("cell", s);
   auto& mine = hazard(s, "hazard");
@@ -199,7 +199,7 @@ SCENARIO(hazard_let_go, "what a hazard pointer protected may be reclaimed once i
 }
 
 SCENARIO(hazard_moved_to_another_thread,
-         "a hazard pointer that moves to another thread goes on protecting", effort::small) {
+         "a hazard pointer that moves to another thread keeps protecting", effort::small) {
   auto& from = s.make<cell>("cell", s);
   auto& mine = hazard(s, "hazard");
   auto& moved = hazard(s, "moved");
@@ -220,7 +220,7 @@ SCENARIO(hazard_moved_to_another_thread,
 }
 
 SCENARIO(hazard_against_two_reclaimers,
-         "two scans at once reclaim each object once, and none that is protected", effort::large) {
+         "two scans at once reclaim each object once, and no protected one", effort::large) {
   auto& from = s.make<cell>("cell", s);
   auto& other = s.make<source>("other", &from.second);
   auto& mine = from.add_reader();
@@ -234,7 +234,7 @@ SCENARIO(hazard_against_two_reclaimers,
   });
 }
 
-SCENARIO(object_retired_during_a_scan, "a scan reclaims nothing that was retired after it began",
+SCENARIO(object_retired_during_a_scan, "a scan reclaims no object that was retired after it began",
          effort::small) {
   auto& from = s.make<cell>("cell", s);
   from.add_reader();
@@ -242,7 +242,7 @@ SCENARIO(object_retired_during_a_scan, "a scan reclaims nothing that was retired
   s.thread("scanner", be_known, hazard_pointer_clean_up);
 }
 
-SCENARIO(replaced_object_is_whole, "who protects an object finds it as it was published",
+SCENARIO(replaced_object_is_whole, "a thread that protects an object finds it as it was published",
          effort::small) {
   auto& from = s.make<cell>("cell", s);
   auto& mine = hazard(s, "hazard");
@@ -260,12 +260,12 @@ SCENARIO(replaced_object_is_whole, "who protects an object finds it as it was pu
 
 namespace {
 
-// The next slot that the calling thread gives back goes to everybody.
+// The next slot that the calling thread gives back goes to the slots of all threads.
 void leave_no_room_for_slots() {
   my_record().hazards.spares = hazard_store::most_spares;
 }
 
-// A reader that is done with its hazard pointer.
+// A reader that reads and gives its hazard pointer back.
 void add_giver_of_a_slot(scenario& s, const char* name, void (*before)(), cell& from) {
   auto& held = hazard(s, "held");
   s.thread(
@@ -285,7 +285,7 @@ void add_giver_of_a_slot(scenario& s, const char* name, void (*before)(), cell& 
 }  // namespace
 
 SCENARIO(hazard_slot_passes_on,
-         "a slot that another thread gave back protects for its next hazard pointer",
+         "a slot that another thread has given back protects for its next hazard pointer",
          effort::medium) {
   auto& from = s.make<cell>("cell", s);
   add_giver_of_a_slot(s, "last owner", be_known, from);
@@ -297,7 +297,7 @@ SCENARIO(hazard_slot_passes_on,
   from.add_writer();
 }
 
-SCENARIO(hazard_slot_given_back, "a scan that finds a slot free is behind its protection",
+SCENARIO(hazard_slot_given_back, "a scan that finds a slot free sees the end of its protection",
          effort::small) {
   auto& from = s.make<cell>("cell", s);
   add_giver_of_a_slot(s, "reader", be_online, from);
@@ -306,14 +306,14 @@ SCENARIO(hazard_slot_given_back, "a scan that finds a slot free is behind its pr
 
 namespace {
 
-// The first block of slots belongs to threads that are not simulated.
+// Has the first block of slots belong to threads that are not simulated.
 void take_all_slots(std::array<hazard_pointer, 64>& all) {
   for (hazard_pointer& each : all) each = make_hazard_pointer();
 }
 
 }  // namespace
 
-SCENARIO(appended_hazard_slots, "threads that find no slot free append what all can use",
+SCENARIO(appended_hazard_slots, "threads that find no free slot append slots that all can use",
          effort::large) {
   auto& from = s.make<cell>("cell", s);
   auto& slots = s.make<std::array<hazard_pointer, 64>>("slots");

@@ -6,6 +6,7 @@ namespace readmost::model {
 
 namespace {
 
+// As where the library looks for misuse.
 void be_checked() {
   be_online();
   my_record().section.store(section_checked, platform::relaxed);
@@ -17,111 +18,123 @@ void be_checked_inside() {
   go_offline(my_record());
 }
 
-// A reader, as it is when it begins and what it does, against an updater.
-void reader_against_updater(scenario& s, void (*reader_is)(), void (*reads)(const two_versions&)) {
-  begin_rcu(s);
-  const two_versions versions = publish(s);
-  s.thread("reader", reader_is, [versions, reads] { reads(versions); });
-  versions.add_updater("updater");
+void be_in_index_from_a_section() {
+  be_known();
+  enter();
+  leave();
 }
 
-// What one does that is inside already.
+// A reader, by what it is at the beginning and what it does, against an updater.
+void reader_against_updater(scenario& s, void (*reader_is)(), void (*reads)(const two_versions&)) {
+  begin_with_two_versions(s).thread("reader", reader_is, reads).add_updater();
+}
+
+// A reader that is inside already and nests.
 void nest_and_leave(const two_versions& versions) {
-  read_in_section(versions.current);
+  versions.read();
   read_and_leave(versions.first);
 }
 
-// One that enters and reads.
+// A reader that enters and reads.
 void reader_against_updater(scenario& s, void (*reader_is)()) {
-  reader_against_updater(s, reader_is,
-                         [](const two_versions& versions) { read_in_section(versions.current); });
+  begin_with_two_versions(s).add_reader("reader", reader_is).add_updater();
 }
 
-// One that is inside already, reads and leaves.
+// A reader that is inside already, reads and leaves.
 void leaving_reader_against_updater(scenario& s, void (*reader_is)()) {
-  reader_against_updater(s, reader_is,
-                         [](const two_versions& versions) { read_and_leave(versions.first); });
+  begin_with_two_versions(s).add_reader_inside("reader", reader_is).add_updater();
+}
+
+// A reader that exits inside its section.
+void exiting_reader_against_updater(scenario& s, void (*reader_is)()) {
+  begin_with_two_versions(s)
+      .thread("reader", reader_is, [](const two_versions& versions) { versions.first.read(); })
+      .exits_at_once()
+      .add_updater();
 }
 
 }  // namespace
 
 SCENARIO(section_against_grace_period,
-         "what a reader found is not touched before its section is over", effort::small) {
+         "no updater writes what a reader has found before the reader's section is over",
+         effort::small) {
   reader_against_updater(s, be_online);
 }
 
-SCENARIO(section_of_dormant_reader, "the same of a reader that is not online", effort::small) {
+SCENARIO(section_of_dormant_reader, "an updater waits for a reader that is not online",
+         effort::small) {
   reader_against_updater(s, be_dormant);
 }
 
-SCENARIO(section_of_new_reader, "the same of a reader that is not in the index", effort::small) {
+SCENARIO(section_of_new_reader, "an updater waits for a reader that is not in the index",
+         effort::small) {
   reader_against_updater(s, be_known);
 }
 
-SCENARIO(section_that_registers, "the same of a reader that has no record yet", effort::small) {
+SCENARIO(section_that_registers, "an updater waits for a reader that has no record yet",
+         effort::small) {
   reader_against_updater(s, [] {});
 }
 
-SCENARIO(section_without_a_record, "the same of a thread that is past its exit", effort::small) {
+SCENARIO(section_without_a_record, "an updater waits for a reader that is past its thread's exit",
+         effort::small) {
   reader_against_updater(s, be_departed);
 }
 
 SCENARIO(section_of_record_being_retired,
-         "the same of a reader whose record a round is just taking out of the index",
+         "an updater waits for a reader whose record a round is taking out of the index",
          effort::small) {
   reader_against_updater(s, be_being_retired);
 }
 
 SCENARIO(section_while_retired,
-         "a reader that enters while a round retires its record is waited for", effort::medium) {
+         "an updater waits for a reader that enters while a round retires its record",
+         effort::medium) {
   reader_against_updater(s, be_long_idle);
 }
 
-SCENARIO(section_without_membarrier, "without membarrier a reader is waited for all the same",
+SCENARIO(section_without_membarrier, "an updater waits for a reader where membarrier is missing",
          effort::small) {
   s.without_membarrier();
   reader_against_updater(s, be_known);
 }
 
 SCENARIO(section_without_membarrier_in_index,
-         "the same of a reader that is in the index from a section before", effort::small) {
+         "without membarrier, an updater waits for a reader that an earlier section put in the "
+         "index",
+         effort::small) {
   s.without_membarrier();
-  reader_against_updater(s, [] {
-    be_known();
-    enter();
-    leave();
-  });
+  reader_against_updater(s, be_in_index_from_a_section);
 }
 
-// As where misuse is looked for.
-SCENARIO(section_on_slow_paths, "the same of a reader that enters and leaves by the slow paths",
+SCENARIO(section_on_slow_paths, "an updater waits for a reader that takes the slow paths",
          effort::small) {
   reader_against_updater(s, be_checked);
 }
 
 SCENARIO(section_on_slow_paths_begun_before,
-         "a reader that leaves by the slow path is waited for, and wakes the updater",
+         "a reader that leaves by the slow path wakes the updater that waits for it",
          effort::small) {
   leaving_reader_against_updater(s, be_checked_inside);
 }
 
-SCENARIO(section_begun_before, "a reader that is inside is waited for, and wakes the updater",
+SCENARIO(section_begun_before, "a reader that leaves wakes the updater that waits for it",
          effort::small) {
   leaving_reader_against_updater(s, be_inside);
 }
 
 SCENARIO(section_of_dormant_reader_begun_before,
-         "a reader that went dormant inside is waited for, and wakes the updater", effort::small) {
+         "a reader that went dormant inside wakes the updater that waits for it", effort::small) {
   leaving_reader_against_updater(s, be_dormant_inside);
 }
 
 SCENARIO(counted_section_begun_before,
-         "a reader whose section is counted is waited for, and wakes the updater", effort::small) {
+         "a reader whose section is counted wakes the updater that waits for it", effort::small) {
   leaving_reader_against_updater(s, be_counted_inside);
 }
 
-SCENARIO(unrecorded_section_begun_before, "the same of a thread that is past its exit",
-         effort::small) {
+SCENARIO(unrecorded_section_begun_before,
+         "a reader past its thread's exit wakes the updater that waits for it", effort::small) {
   leaving_reader_against_updater(s, be_departed_inside);
 }
 
@@ -131,26 +144,24 @@ SCENARIO(nested_sections, "the end of an inner section does not end the outer on
     const guarded& found = versions.current.find();
     enter();
     leave();
-    found.read();
-    leave();
+    read_and_leave(found);
   });
 }
 
 SCENARIO(nested_in_an_older_section,
-         "a reader that nests while a round makes it dormant is waited for until it is out",
-         effort::small) {
+         "an updater waits for a reader that nests while a round makes it dormant", effort::small) {
   reader_against_updater(s, be_inside, nest_and_leave);
 }
 
 SCENARIO(nested_while_retired,
-         "a reader that nests while a round tries to retire its record is waited for",
+         "an updater waits for a reader that nests while a round tries to retire its record",
          effort::small) {
   reader_against_updater(s, be_long_idle_inside, nest_and_leave);
 }
 
-// A signal handler interrupts the entry of a section, before that has looked at its mode.
+// As if a signal handler interrupted the entry of a section before that had looked at its mode.
 SCENARIO(counted_inside_a_noted_section,
-         "a reader whose inner section is counted is waited for until the outer one is over",
+         "an updater waits for the outer section of a reader whose inner section is counted",
          effort::small) {
   const auto be_inside_while_retired = [] {
     be_being_retired();
@@ -164,132 +175,114 @@ SCENARIO(counted_inside_a_noted_section,
 }
 
 SCENARIO(two_sections_against_grace_period,
-         "a reader that leaves and enters again is not taken for one that has left",
-         effort::small) {
+         "an updater waits for a reader that leaves and enters again", effort::small) {
   reader_against_updater(s, be_online, [](const two_versions& versions) {
-    read_in_section(versions.current);
-    read_in_section(versions.current);
+    versions.read();
+    versions.read();
   });
 }
 
 SCENARIO(second_section_after_one_begun_before,
-         "a reader that reports when it leaves sees in its next section what is new",
+         "a reader that reports when it leaves finds the new version in its next section",
          effort::small) {
   reader_against_updater(s, be_inside, [](const two_versions& versions) {
     read_and_leave(versions.first);
-    read_in_section(versions.current);
+    versions.read();
   });
 }
 
-SCENARIO(report_inside_a_section, "a reader that reports while it is inside is waited for",
+SCENARIO(report_inside_a_section, "an updater waits for a reader that reports while it is inside",
          effort::small) {
   begin_rcu(s);
   auto& lock = biased_lock(s);
-  const two_versions versions = publish(s);
-  const auto be_inside_with_lock = [&lock] {
+  const auto be_inside_with_lock = [&] {
     be_inside();
     unit::lock_shared(lock);
   };
-  s.thread("reader", be_inside_with_lock, [versions, &lock] {
-    unit::unlock_shared(lock);
-    read_and_leave(versions.first);
-  });
-  versions.add_updater("updater");
+  publish(s)
+      .thread("reader", be_inside_with_lock,
+              [&](const two_versions& versions) {
+                unit::unlock_shared(lock);
+                read_and_leave(versions.first);
+              })
+      .add_updater();
 }
 
-SCENARIO(goes_offline_inside, "a reader that goes offline inside is waited for", effort::small) {
+SCENARIO(goes_offline_inside, "an updater waits for a reader that goes offline inside",
+         effort::small) {
   reader_against_updater(s, be_online, [](const two_versions& versions) {
     enter();
     const guarded& found = versions.current.find();
     go_offline();
-    found.read();
-    leave();
+    read_and_leave(found);
   });
 }
 
-SCENARIO(offline_and_back_inside, "a reader that goes offline and comes back inside is waited for",
-         effort::medium) {
+SCENARIO(offline_and_back_inside,
+         "an updater waits for a reader that goes offline and comes back inside", effort::medium) {
   reader_against_updater(s, be_online, [](const two_versions& versions) {
     enter();
     const guarded& found = versions.current.find();
     go_offline();
     come_online(my_record());
-    found.read();
-    leave();
+    read_and_leave(found);
   });
 }
 
 SCENARIO(section_left_open_at_exit,
          "an updater that waits for a thread that exits inside a section goes on", effort::small) {
-  begin_rcu(s);
-  const two_versions versions = publish(s);
-  s.thread("reader", be_inside, [versions] { versions.first.read(); });
-  s.exits_at_once();
-  versions.add_updater("updater");
+  exiting_reader_against_updater(s, be_inside);
 }
 
-SCENARIO(exit_after_a_section, "an updater is behind the sections of a thread that has exited",
-         effort::small) {
-  begin_rcu(s);
-  const two_versions versions = publish(s);
-  versions.add_reader_inside("reader", be_dormant_inside);
-  s.exits_at_once();
-  versions.add_updater("updater");
+SCENARIO(exit_after_a_section,
+         "an updater sees the end of the sections of a thread that has exited", effort::small) {
+  begin_with_two_versions(s)
+      .add_reader_inside("reader", be_dormant_inside)
+      .exits_at_once()
+      .add_updater();
 }
 
 SCENARIO(counted_section_left_open_at_exit,
-         "the same where the section is counted: nobody waits for it any more", effort::small) {
-  begin_rcu(s);
-  const two_versions versions = publish(s);
-  s.thread("reader", be_counted_inside, [versions] { versions.first.read(); });
-  s.exits_at_once();
-  versions.add_updater("updater");
+         "an updater that waits for a thread that exits inside a counted section goes on",
+         effort::small) {
+  exiting_reader_against_updater(s, be_counted_inside);
 }
 
 SCENARIO(record_retired_after_its_section,
-         "who does not find a record in the index is behind the sections of its thread",
+         "an updater that does not find a record in the index sees the end of its sections",
          effort::small) {
-  begin_rcu(s);
-  const two_versions versions = publish(s);
-  versions.add_updater("updater");
-  versions.add_reader_inside("reader", be_long_idle_inside);
+  begin_with_two_versions(s).add_updater().add_reader_inside("reader", be_long_idle_inside);
   s.thread("writer", be_known, run_round);
 }
 
 SCENARIO(section_without_membarrier_while_retired,
          "without membarrier no record is retired while its thread is inside", effort::large) {
   s.without_membarrier();
-  begin_rcu(s);
-  const two_versions versions = publish(s);
   const auto be_idle_in_index = [] {
-    be_known();
-    enter();
-    leave();
+    be_in_index_from_a_section();
     seem_long_idle();
   };
-  versions.add_updater("updater");
-  versions.add_reader("reader", be_idle_in_index);
+  begin_with_two_versions(s).add_updater().add_reader("reader", be_idle_in_index);
   s.thread("writer", be_known, run_round);
 }
 
-SCENARIO(section_and_lock, "a reader that holds a lock and is in a section keeps both waiting",
+SCENARIO(section_and_lock,
+         "an updater and a writer wait for a reader that holds a lock inside a section",
          effort::large) {
   begin_rcu(s);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  const two_versions versions = publish(s);
-  s.thread("reader", be_online, [versions, &lock, &data] {
+  auto& on = scene_on(s, biased_lock(s));
+  auto& versions = publish(s);
+  s.thread("reader", be_online, [&] {
     enter();
     const guarded& found = versions.current.find();
-    try_read_under(lock, data);
-    found.read();
-    leave();
+    on.try_read();
+    read_and_leave(found);
   });
-  versions.add_updater("updater");
-  s.thread("writer", be_known, [&lock, &data] { try_write_under(lock, data); });
-  s.finally([&lock] {
+  versions.add_updater();
+  on.add_trying_writer();
+  s.finally([&] {
     expect_no_sections_left();
-    expect_all_given_back(lock);
+    expect_all_given_back(on.lock);
   });
 }
 

@@ -1,8 +1,9 @@
-// What is retired, who reclaims it, and who waits for that.
+// Retired objects: which thread reclaims them, and which threads wait for that.
+#include "rcu/reclamation.hpp"
+
 #include <mutex>
 #include <readmost/rcu.hpp>
 
-#include "rcu/reclamation.hpp"
 #include "scenarios/rcu_under_test.hpp"
 #include "threads/registry.hpp"
 
@@ -15,7 +16,7 @@ void begin_in_place(scenario& s) {
   reclaim_by(default_domain, reclaiming::in_place);
 }
 
-// With a thread of the library's own, that ends when somebody has called end_reclaimer().
+// With a thread of the library's own, which ends after end_reclaimer().
 void begin_with_reclaimer(scenario& s) {
   begin_rcu(s);
   s.starts_thread("reclaimer");
@@ -35,7 +36,7 @@ void be_online_in(const rcu_domain& of) {
   come_online(*enlist(number_of(of.core())));
 }
 
-// The calling thread's next object is one that it tells the others of.
+// The calling thread publishes its count with the next object that it retires.
 void make_due() {
   my_record().uncounted_objects.store(63, platform::relaxed);
 }
@@ -44,12 +45,19 @@ void be_due() {
   make_due();
 }
 
-// With data of its own.
+// An object with data of its own.
 retiree& make_object(scenario& s, const char* name = "object", const char* name_of_data = "data") {
   return s.make<retiree>(name, s.make<guarded>(name_of_data));
 }
 
-// For `before`.
+retiree& make_other_object(scenario& s) {
+  return make_object(s, "other object", "other data");
+}
+retiree& make_next_object(scenario& s) {
+  return make_object(s, "next object", "next data");
+}
+
+// For a thread that has retired the object before the others start.
 auto having_retired(retiree& object) {
   return [&object] {
     be_known();
@@ -62,7 +70,7 @@ void wait_for_deleters() {
 }
 
 void expect_reclaimed(const retiree& object) {
-  expect(object.reclaimed == 1, "an object is not reclaimed when the barrier returns");
+  expect(object.reclaimed == 1, "an object is not yet reclaimed when the barrier returns");
 }
 
 void wait_for_deleter_of(const retiree& object) {
@@ -70,7 +78,7 @@ void wait_for_deleter_of(const retiree& object) {
   expect_reclaimed(object);
 }
 
-// By a last barrier, whoever has waited before.
+// A last barrier must reclaim them, whichever threads have waited before.
 template <class... Objects>
 void reclaimed_at_the_end(scenario& s, const Objects&... objects) {
   s.finally([&objects...] {
@@ -82,13 +90,13 @@ void reclaimed_at_the_end(scenario& s, const Objects&... objects) {
 
 }  // namespace
 
-SCENARIO(retired_while_read, "what a reader found is not reclaimed before its section is over",
+SCENARIO(retired_while_read, "no object is reclaimed before the section of its reader is over",
          effort::small) {
   begin_in_place(s);
-  const two_versions versions = publish(s);
+  auto& versions = publish(s);
   auto& object = s.make<retiree>("object", versions.first);
   versions.add_reader("reader", be_online);
-  s.thread("updater", be_known, [versions, &object] {
+  s.thread("updater", be_known, [&] {
     versions.current.replace(versions.second);
     retire(object);
     wait_for_deleter_of(object);
@@ -96,13 +104,14 @@ SCENARIO(retired_while_read, "what a reader found is not reclaimed before its se
 }
 
 SCENARIO(reclaimed_by_who_retires,
-         "who retires reclaims in place what a grace period has passed for", effort::medium) {
+         "a thread that retires reclaims in place the objects whose grace period is over",
+         effort::medium) {
   begin_in_place(s);
-  const two_versions versions = publish(s);
+  auto& versions = publish(s);
   auto& object = s.make<retiree>("object", versions.first);
-  auto& other = make_object(s, "other object", "other data");
+  auto& other = make_other_object(s);
   versions.add_reader("reader", be_online);
-  s.thread("updater", be_due, [versions, &object, &other] {
+  s.thread("updater", be_due, [&] {
     versions.current.replace(versions.second);
     retire(object);
     make_due();
@@ -110,15 +119,20 @@ SCENARIO(reclaimed_by_who_retires,
   });
 }
 
-SCENARIO(barrier_waits_for_what_another_retired,
-         "a barrier waits for what another thread has retired before", effort::small) {
-  begin_in_place(s);
-  auto& object = make_object(s);
+namespace {
+
+// A thread that retires the object and says so.
+signal& add_retirer(scenario& s, const char* name, retiree& object) {
   auto& retired_it = s.make<signal>("retired");
-  s.thread("retires", be_known, [&] {
+  s.thread(name, be_known, [&object, &retired_it] {
     retire(object);
     retired_it.give();
   });
+  return retired_it;
+}
+
+// A thread whose barrier must wait for the object if that was retired before.
+void add_waiter(scenario& s, const signal& retired_it, const retiree& object) {
   s.thread("waits", be_known, [&] {
     const bool before = retired_it.given();
     wait_for_deleters();
@@ -126,11 +140,20 @@ SCENARIO(barrier_waits_for_what_another_retired,
   });
 }
 
-SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads have retired",
-         effort::small) {
+}  // namespace
+
+SCENARIO(barrier_waits_for_what_another_retired,
+         "a barrier waits for an object that another thread has retired before", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& other = make_object(s, "other object", "other data");
+  add_waiter(s, add_retirer(s, "retires", object), object);
+}
+
+SCENARIO(two_retirers_and_barrier,
+         "a barrier waits for objects that two other threads have retired", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& other = make_other_object(s);
   s.thread("first", having_retired(object), [] {});
   s.thread("second", having_retired(other), [] {});
   s.thread("waits", be_known, [&] {
@@ -139,7 +162,7 @@ SCENARIO(two_retirers_and_barrier, "a barrier waits for what two other threads h
   });
 }
 
-SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its object reclaimed",
+SCENARIO(two_retire_at_once, "two threads that retire and wait both find their object reclaimed",
          effort::small) {
   begin_in_place(s);
   const auto retire_and_wait = [](retiree& object) {
@@ -150,10 +173,10 @@ SCENARIO(two_retire_at_once, "of two threads that retire and wait each finds its
     };
   };
   s.thread("first", be_known, retire_and_wait(make_object(s)));
-  s.thread("second", be_known, retire_and_wait(make_object(s, "other object", "other data")));
+  s.thread("second", be_known, retire_and_wait(make_other_object(s)));
 }
 
-SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters", effort::small) {
+SCENARIO(two_barriers, "two barriers at once both return after the deleters", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   const auto wait = [&] { wait_for_deleter_of(object); };
@@ -162,41 +185,38 @@ SCENARIO(two_barriers, "of two barriers at once each returns behind the deleters
 }
 
 SCENARIO(barrier_served_by_another,
-         "a barrier that another thread serves waits for what a third has retired before",
+         "a barrier that another thread serves waits for an object that a third has retired before",
          effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& retired_it = s.make<signal>("retired");
   s.thread("serves", be_known, wait_for_deleters);
-  s.thread("retires", be_known, [&] {
-    retire(object);
-    retired_it.give();
-  });
+  auto& retired_it = add_retirer(s, "retires", object);
   s.thread("waits", be_known, [&] {
     if (retired_it.given()) wait_for_deleter_of(object);
   });
 }
 
-SCENARIO(retire_in_a_deleter, "what a deleter retires is reclaimed by the next barrier",
+SCENARIO(retire_in_a_deleter, "the next barrier waits for an object that a deleter has retired",
          effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& next = make_object(s, "next object", "next data");
+  auto& next = make_next_object(s);
   object.then = s.keep([&next] { retire(next); });
   s.thread("retires", be_known, [&] {
     retire(object);
     wait_for_deleters();
     wait_for_deleters();
-    expect(next.reclaimed == 1, "an object that a deleter retired is not reclaimed");
+    expect(next.reclaimed == 1, "an object that a deleter has retired is not yet reclaimed");
   });
   s.thread("waits", be_known, wait_for_deleters);
 }
 
-SCENARIO(barrier_in_a_deleter, "a barrier in a deleter waits for all but what is being reclaimed",
+SCENARIO(barrier_in_a_deleter,
+         "a barrier in a deleter waits for all objects but those that are being reclaimed",
          effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& next = make_object(s, "next object", "next data");
+  auto& next = make_next_object(s);
   object.then = s.keep([&next] {
     retire(next);
     wait_for_deleters();
@@ -221,29 +241,21 @@ SCENARIO(barrier_against_a_deleters_barrier,
   });
 }
 
-SCENARIO(exit_with_queued_objects, "what a thread has retired that exits is reclaimed",
-         effort::small) {
+SCENARIO(exit_with_queued_objects,
+         "an object is reclaimed although the thread that retired it exits", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& retired_it = s.make<signal>("retired");
-  s.thread("exits", be_known, [&] {
-    retire(object);
-    retired_it.give();
-  });
+  auto& retired_it = add_retirer(s, "exits", object);
   s.exits_at_once();
-  s.thread("waits", be_known, [&] {
-    const bool before = retired_it.given();
-    wait_for_deleters();
-    if (before) expect_reclaimed(object);
-  });
+  add_waiter(s, retired_it, object);
   reclaimed_at_the_end(s, object);
 }
 
 SCENARIO(queue_passes_to_new_thread,
-         "what two threads have retired that had the same record is reclaimed", effort::small) {
+         "objects are reclaimed that two owners of the same record have retired", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& other = make_object(s, "other object", "other data");
+  auto& other = make_other_object(s);
   s.thread("exits", be_known, [&] { retire(object); });
   s.exits_at_once();
   s.thread("new", [&] { retire(other); });
@@ -251,17 +263,18 @@ SCENARIO(queue_passes_to_new_thread,
   reclaimed_at_the_end(s, object, other);
 }
 
-SCENARIO(retired_past_its_exit, "what a thread without a record retires is reclaimed",
+SCENARIO(retired_past_its_exit, "an object is reclaimed that a thread without a record has retired",
          effort::medium) {
   begin_in_place(s);
   auto& object = make_object(s);
-  auto& other = make_object(s, "other object", "other data");
+  auto& other = make_other_object(s);
   s.thread("first", be_departed, [&] { retire(object); });
   s.thread("second", be_departed, [&] { retire(other); });
   reclaimed_at_the_end(s, object, other);
 }
 
-SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed behind the reader",
+SCENARIO(class_rcu,
+         "the classes: an object in a domain of its own is reclaimed after its reader has left",
          effort::small) {
   begin_in_place(s);
   struct object : rcu_obj_base<object, deleter_of<object>> {
@@ -295,7 +308,8 @@ SCENARIO(class_rcu, "the classes: an object of a domain of its own is reclaimed 
 
 // --- With a thread of the library's own
 
-SCENARIO(reclaimer_falls_asleep, "what is retired while the reclaimer falls asleep is reclaimed",
+SCENARIO(reclaimer_falls_asleep,
+         "an object that is retired while the reclaimer falls asleep is reclaimed",
          effort::medium) {
   begin_with_reclaimer(s);
   auto& object = make_object(s);
@@ -309,7 +323,8 @@ SCENARIO(reclaimer_falls_asleep, "what is retired while the reclaimer falls asle
 }
 
 SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
-         "the same of a thread that retires twice in a row", effort::large) {
+         "two objects that a thread retires while the reclaimer falls asleep are reclaimed",
+         effort::large) {
   begin_with_reclaimer(s);
   auto& object = make_object(s);
   auto& other = s.make<retiree>("other object", object.data);
@@ -329,8 +344,8 @@ SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer 
   s.thread("waits", be_known, end_reclaimer);
 }
 
-SCENARIO(barrier_behind_the_reclaimer,
-         "a barrier returns behind the deleters that the reclaimer has run", effort::large) {
+SCENARIO(barrier_behind_the_reclaimer, "a barrier returns after the reclaimer has run the deleters",
+         effort::large) {
   begin_with_reclaimer(s);
   auto& object = make_object(s);
   s.thread("retires", be_known, [&] {
@@ -341,8 +356,7 @@ SCENARIO(barrier_behind_the_reclaimer,
 }
 
 SCENARIO(two_barriers_behind_the_reclaimer,
-         "barriers of two threads return behind the deleters that the reclaimer has run",
-         effort::large) {
+         "barriers of two threads return after the reclaimer has run the deleters", effort::large) {
   begin_with_reclaimer(s);
   auto& object = make_object(s);
   auto& done = s.make<signal>("done");
@@ -358,7 +372,7 @@ SCENARIO(two_barriers_behind_the_reclaimer,
 }
 
 SCENARIO(throttled_until_reclaimed,
-         "a thread that waits for a smaller backlog is woken when it has become smaller",
+         "a thread that waits for the backlog to shrink is woken when it has shrunk",
          effort::large) {
   begin_with_reclaimer(s);
   limit_backlog(default_domain, {.objects = 1'000, .bytes = sizeof(retiree) - 1});

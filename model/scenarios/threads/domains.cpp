@@ -1,95 +1,92 @@
-// Domains of one's own.
+// Locks in domains of their own.
 #include <readmost/lock_domain.hpp>
 
-#include "scenarios/situations.hpp"
+#include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::model {
 
 namespace {
 
-rwlock& biased_lock_of(scenario& s, const lock_domain& domain) {
+// A biased lock in a domain of its own.
+lock_scene& scene_in(scenario& s, const lock_domain& own) {
+  s.turns(0);
   rwlock& lock = biased_lock(s);
-  lock.domain = static_cast<std::uint8_t>(domain.number());
-  return lock;
+  lock.domain = static_cast<std::uint8_t>(own.number());
+  return scene_on(s, lock);
+}
+
+void be_known_in_its_domain(rwlock& lock) {
+  enlist(lock.domain);
+}
+
+void be_online_in_its_domain(rwlock& lock) {
+  come_online(*enlist(lock.domain));
+}
+
+void try_write(lock_scene& on) {
+  on.try_write();
 }
 
 }  // namespace
 
 SCENARIO(own_domain_reader_against_writer, "a writer asks the threads of its lock's domain",
          effort::small) {
-  s.turns(0);
-  auto& own = s.make<lock_domain>("own domain");
-  auto& lock = biased_lock_of(s, own);
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader", [&] { come_online(*enlist(own.number())); },
-      [&] {
-        if (try_lock_shared_passive(lock, my_record(own.number()))) finish_reading(lock, data);
-      });
-  s.thread("writer", [&] { enlist(own.number()); }, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+  scene_in(s, s.make<lock_domain>("own domain"))
+      .thread("reader", be_online_in_its_domain, [](lock_scene& on) { on.try_read_passively(); })
+      .thread("writer", be_known_in_its_domain, try_write);
 }
 
-SCENARIO(own_domain_asks_no_others, "a writer does not ask threads of another domain",
+SCENARIO(own_domain_asks_no_others, "a writer does not ask the threads of another domain",
          effort::small) {
-  s.turns(0);
-  auto& own = s.make<lock_domain>("own domain");
-  auto& lock = biased_lock_of(s, own);
+  auto& on = scene_in(s, s.make<lock_domain>("own domain"));
   auto& other = biased_lock(s, "other");
-  auto& data = s.make<guarded>("data");
   s.thread("reader", [&] { hold_passively(other); }, [&] { unit::unlock_shared(other); });
-  s.thread(
-      "writer", [&] { enlist(own.number()); },
-      [&] {
-        write_under(lock, data);
-        expect(default_domain.version.load(platform::relaxed) == 0,
-               "a round of one domain has been one of another");
-      });
-  s.finally([&] { expect_all_given_back(lock); });
+  on.thread("writer", be_known_in_its_domain, [&] {
+    on.write();
+    expect(default_domain.version.load(platform::relaxed) == 0,
+           "a round of one domain has been a round of another");
+  });
 }
 
-SCENARIO(holds_in_two_domains, "a reader with holds in two domains is waited for in each",
+SCENARIO(holds_in_two_domains, "writers of either domain wait for a reader with holds in both",
          effort::small) {
-  s.turns(0);
-  auto& own = s.make<lock_domain>("own domain");
-  auto& lock = biased_lock_of(s, own);
+  auto& on = scene_in(s, s.make<lock_domain>("own domain"));
   auto& other = biased_lock(s, "other");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader",
-      [&] {
-        be_online();
-        come_online(*enlist(own.number()));
-        unit::lock_shared(other);
-        unit::lock_shared(lock);
-      },
-      [&] {
-        unit::unlock_shared(other);
-        finish_reading(lock, data);
-      });
-  s.thread("writer", [&] { enlist(own.number()); }, [&] { try_write_under(lock, data); });
+  const auto hold_both = [&](rwlock& lock) {
+    be_online();
+    be_online_in_its_domain(lock);
+    unit::lock_shared(other);
+    unit::lock_shared(lock);
+  };
+  on.thread("reader", hold_both, [&] {
+    unit::unlock_shared(other);
+    on.finish_reading();
+  });
+  on.thread("writer", be_known_in_its_domain, try_write);
   s.finally([&] {
-    expect_all_given_back(lock);
+    expect_all_given_back(on.lock);
     expect_all_given_back(other);
   });
 }
 
 SCENARIO(number_of_a_domain_passes_on,
-         "who gets the number of a domain that is over finds the records of it", effort::small) {
-  auto& seen_first = s.make<variable<chunk*>>("chunk seen by the first");
-  auto& seen_second = s.make<variable<chunk*>>("chunk seen by the second");
-  auto& number_of_first = s.make<variable<unsigned>>("number of the first");
-  auto& number_of_second = s.make<variable<unsigned>>("number of the second");
-  const auto use = [](variable<unsigned>& number, variable<chunk*>& seen) {
-    const lock_domain own;
-    number = own.number();
-    seen = enlist(own.number())->home.get();
+         "a domain that gets the number of one that is over finds its records", effort::small) {
+  struct use {
+    variable<chunk*> records;
+    variable<unsigned> number;
   };
-  s.thread("first", [&, use] { use(number_of_first, seen_first); });
-  s.thread("second", [&, use] { use(number_of_second, seen_second); });
+  auto& first = s.make<use>("first use");
+  auto& second = s.make<use>("second use");
+  const auto use_domain = [](use& of) {
+    const lock_domain own;
+    of.number = own.number();
+    of.records = enlist(own.number())->home.get();
+  };
+  s.thread("first", [&, use_domain] { use_domain(first); });
+  s.thread("second", [&, use_domain] { use_domain(second); });
   s.finally([&] {
-    expect(number_of_first.get() != number_of_second.get() || seen_first.get() == seen_second.get(),
+    expect(first.number.get() != second.number.get() || first.records.get() == second.records.get(),
            "the records of a domain are lost");
   });
 }

@@ -1,5 +1,5 @@
 // Readers that come online or go offline while a writer reaches consensus.
-#include "scenarios/situations.hpp"
+#include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::model {
@@ -7,68 +7,43 @@ namespace readmost::model {
 SCENARIO(dormant_reader_comes_online,
          "a reader that comes online sees the lock closed, or the writer sees the reader",
          effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_dormant, [&] { try_read_under(lock, data); });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+  biased_scene(s).add_trying_reader("reader", be_dormant).add_trying_writer();
 }
 
 SCENARIO(new_reader_comes_online,
-         "the same of a reader that is not in the index of threads to be looked at",
+         "the same for a reader whose record is not yet in the index that writers look at",
          effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_known, [&] { try_read_under(lock, data); });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+  biased_scene(s).add_trying_reader("reader", be_known).add_trying_writer();
 }
 
 SCENARIO(reader_goes_offline_holding,
-         "what a reader holds that goes offline is seen by a writer that does not wait for it",
-         effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_online, [&] {
-    if (!try_lock_shared_passive(lock, my_record())) return;
+         "a writer that does not wait for an offline reader sees its hold", effort::small) {
+  const auto read_offline = [](lock_scene& on) {
+    if (!try_lock_shared_passive(on.lock, my_record())) return;
     go_offline();
-    finish_reading(lock, data);
-  });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+    on.finish_reading();
+  };
+  biased_scene(s).thread("reader", be_online, read_offline).add_trying_writer();
 }
 
 SCENARIO(reader_goes_offline_after_its_section,
-         "a writer is behind the sections of a reader that has gone offline", effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader", [&] { hold_passively(lock); },
-      [&] {
-        finish_reading(lock, data);
-        go_offline();
-      });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+         "a writer sees the end of the sections of a reader that has gone offline", effort::small) {
+  const auto leave_and_go_offline = [](lock_scene& on) {
+    on.finish_reading();
+    go_offline();
+  };
+  biased_scene(s).thread("reader", hold_passively, leave_and_go_offline).add_trying_writer();
 }
 
 SCENARIO(reader_offline_and_back,
-         "a reader that goes offline and comes back meanwhile is not taken for dormant",
+         "a reader that goes offline and comes back during a round is not taken for dormant",
          effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_online, [&] {
+  const auto come_back_and_read = [](lock_scene& on) {
     go_offline();
     come_online(my_record());
-    try_read_passively(lock, data);
-  });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+    on.try_read_passively();
+  };
+  biased_scene(s).thread("reader", be_online, come_back_and_read).add_trying_writer();
 }
 
 }  // namespace readmost::model

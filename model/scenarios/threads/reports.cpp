@@ -1,103 +1,76 @@
-// Reports of readers, against writers that wait for them or run a membarrier instead.
-#include "scenarios/situations.hpp"
+// Readers that report, against writers that wait for the reports or run a membarrier instead.
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
-SCENARIO(report_while_holding_another,
-         "a reader that reports while it holds the lock is waited for all the same",
-         effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& other = biased_lock(s, "other");
-  auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
+namespace {
+
+// A reader that holds two locks, or one lock twice, and releases the second hold first.
+void two_holds_against_writer(lock_scene& on, rwlock& second) {
+  const auto hold_both = [&second](rwlock& lock) {
     hold_passively(lock);
-    unit::lock_shared(other);
+    unit::lock_shared(second);
   };
-  s.thread("reader", enter, [&] {
-    unit::unlock_shared(other);
-    finish_reading(lock, data);
+  on.thread("reader", hold_both, [&second](lock_scene& on) {
+    unit::unlock_shared(second);
+    on.finish_reading();
   });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+  on.add_trying_writer();
+}
+
+// A reader inside tries for a second hold, and leaves.
+lock_scene& add_reader_that_tries(lock_scene& on, rwlock& second) {
+  return on.thread("reader", hold_passively, [&second](lock_scene& on) {
+    if (unit::try_lock_shared(second) == unit::acquired) unit::unlock_shared(second);
+    on.finish_reading();
+  });
+}
+
+}  // namespace
+
+SCENARIO(report_while_holding_another,
+         "a writer waits for a reader that reports while it holds the lock", effort::small) {
+  auto& on = biased_scene(s);
+  two_holds_against_writer(on, biased_lock(s, "other"));
 }
 
 SCENARIO(same_lock_held_twice, "a writer waits for both holds of a reader that has two",
          effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  const auto enter = [&] {
-    hold_passively(lock);
-    unit::lock_shared(lock);
-  };
-  s.thread("reader", enter, [&] {
-    unit::unlock_shared(lock);
-    finish_reading(lock, data);
-  });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+  auto& on = biased_scene(s);
+  two_holds_against_writer(on, on.lock);
 }
 
 SCENARIO(same_lock_taken_twice,
-         "a reader that takes the lock twice and a writer are never inside "
-         "at once",
+         "a reader that takes the lock twice and a writer are never inside at once",
          effort::small) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader", [&] { hold_passively(lock); },
-      [&] {
-        if (unit::try_lock_shared(lock) == unit::acquired) unit::unlock_shared(lock);
-        finish_reading(lock, data);
-      });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.finally([&] { expect_all_given_back(lock); });
+  auto& on = biased_scene(s);
+  add_reader_that_tries(on, on.lock).add_trying_writer();
 }
 
 SCENARIO(two_rounds_against_reader,
-         "a writer that relies on the membarrier of its round before misses no reader",
+         "a writer that relies on the membarrier of its earlier round misses no reader",
          effort::small) {
-  s.turns(0);
   auto& first = biased_lock(s, "first");
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
-  s.thread("writer", be_known, [&] {
+  biased_scene(s).add_passive_reader().thread("writer", be_known, [&](lock_scene& on) {
     unit::write(first);
-    try_write_under(lock, data);
+    on.try_write();
   });
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 SCENARIO(two_writers_against_reader,
          "a writer that relies on the membarrier of another one misses no reader", effort::large) {
-  s.turns(0);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
+  biased_scene(s).add_trying_writer().add_passive_reader();
   s.thread("first writer", be_known, run_round);
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 SCENARIO(reader_waits_and_reports,
-         "a reader that waits for one writer reports to another, and is missed by none",
+         "a reader that waits for one writer reports to another, and neither misses it",
          effort::large) {
+  auto& on = biased_scene(s);
   s.turns(1);
-  auto& lock = biased_lock(s);
   auto& other = unbiased_lock(s, "other");
-  auto& data = s.make<guarded>("data");
-  s.thread(
-      "reader", [&] { hold_passively(lock); },
-      [&] {
-        if (unit::try_lock_shared(other) == unit::acquired) unit::unlock_shared(other);
-        finish_reading(lock, data);
-      });
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
+  add_reader_that_tries(on, other).add_trying_writer();
   s.thread("other writer", be_known, [&] { unit::write(other); });
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 }  // namespace readmost::model

@@ -1,65 +1,59 @@
-// Several writers that share one membarrier.
-#include "scenarios/lock_under_test.hpp"
-#include "scenarios/situations.hpp"
+// Several writers share one membarrier.
+#include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
 
-SCENARIO(membarrier_shared_by_two_writers,
-         "a writer that relies on another's membarrier is behind it with all that it did before",
-         effort::large) {
+namespace {
+
+// Writers spin for two turns, so that they find each other's membarriers.
+lock_scene& spinning_scene(scenario& s) {
+  auto& on = biased_scene(s);
   s.turns(2);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
+  return on;
+}
+
+}  // namespace
+
+SCENARIO(membarrier_shared_by_two_writers,
+         "another's membarrier comes after all that a writer did before it relied on it",
+         effort::large) {
+  spinning_scene(s).add_trying_writer().add_passive_reader();
   s.thread("first writer", be_known, run_round);
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 SCENARIO(dormant_by_a_shared_membarrier,
-         "a writer that finds a reader dormant is behind the membarrier, whoever ran it",
+         "the membarrier comes before a writer finds a reader dormant, whichever thread ran it",
          effort::large) {
-  s.turns(2);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
+  auto& on = spinning_scene(s).add_trying_writer();
   s.thread("first writer", be_known, run_round);
-  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
+  on.add_passive_reader();
   s.thread("second writer", be_known, run_round);
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
-// A sleeper does not tell readers to leave, so nothing else keeps them out.
+// A sleeper does not ask readers to report, so that nothing else keeps them out.
 SCENARIO(membarrier_of_a_sleeper,
          "a writer does not rely on a membarrier that had begun before it asked for one",
          effort::medium) {
-  s.turns(2);
-  auto& lock = biased_lock(s);
-  auto& data = s.make<guarded>("data");
-  s.thread("writer", be_known, [&] { try_write_under(lock, data); });
-  s.thread("reader", be_online, [&] { try_read_passively(lock, data); });
+  spinning_scene(s).add_trying_writer().add_passive_reader();
   s.thread("sleeper", be_known, [] { const drain_sleep sleep(default_domain); });
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 SCENARIO(two_readers_and_two_writers,
          "writers of two locks and readers of both exclude one another", effort::large) {
   s.turns(2);
-  auto& first = biased_lock(s, "first");
-  auto& second = biased_lock(s, "second");
-  auto& first_data = s.make<guarded>("first data");
-  auto& second_data = s.make<guarded>("second data");
-  const auto read = [&] {
-    try_read_under(first, first_data);
-    try_read_under(second, second_data);
-  };
-  s.thread("reader", be_online, read);
-  s.thread("other reader", be_online, read);
-  s.thread("writer", be_known, [&] { write_under(first, first_data); });
-  s.thread("other writer", be_known, [&] { write_under(second, second_data); });
+  auto& first = scene_on(s, biased_lock(s, "first"));
+  auto& second = scene_on(s, biased_lock(s, "second"));
+  for (const char* name : {"reader", "other reader"}) {
+    s.thread(name, be_online, [&] {
+      first.try_read();
+      second.try_read();
+    });
+  }
+  first.add_writer();
+  second.add_writer("other writer");
   s.finally([&] {
-    expect_all_given_back(first);
-    expect_all_given_back(second);
+    expect_all_given_back(first.lock);
+    expect_all_given_back(second.lock);
   });
 }
 
@@ -67,15 +61,13 @@ SCENARIO(sleeper_relies_on_membarrier_of_a_writer,
          "a writer that sleeps behind another's membarrier is woken by the last reader",
          effort::large) {
   s.turns(2);
-  auto& lock = without_bias_to_come(biased_lock(s));
-  s.thread(
-      "reader",
-      [&] {
-        hold_passively(lock);
-        make_draining(lock);
-      },
-      [&] { unit::unlock_shared(lock); });
-  s.thread("sleeper", be_known, [&] {
+  auto& on = scene_on(s, without_bias_to_come(biased_lock(s)));
+  const auto hold_with_drain = [](rwlock& lock) {
+    hold_passively(lock);
+    make_draining(lock);
+  };
+  on.thread("reader", hold_with_drain, [](rwlock& lock) { unit::unlock_shared(lock); });
+  on.thread("sleeper", be_known, [](rwlock& lock) {
     const drain_sleep sleep(default_domain);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
@@ -84,7 +76,6 @@ SCENARIO(sleeper_relies_on_membarrier_of_a_writer,
     }
   });
   s.thread("writer", be_known, run_round);
-  s.finally([&] { expect_all_given_back(lock); });
 }
 
 }  // namespace readmost::model
