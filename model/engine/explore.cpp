@@ -11,21 +11,9 @@
 namespace readmost::model {
 
 const char* name_of(search_kind kind) noexcept {
-  switch (kind) {
-    case search_kind::exhaustive:
-      return "exhaustive";
-    case search_kind::bounded:
-      return "bounded";
-    case search_kind::plain:
-      return "plain";
-    case search_kind::random:
-      return "random";
-    case search_kind::pct:
-      return "pct";
-    case search_kind::replay:
-      return "replay";
-  }
-  return "?";
+  static constexpr const char* names[] = {"exhaustive", "bounded", "plain",
+                                          "random",     "pct",     "replay"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 namespace {

@@ -111,19 +111,24 @@ class standard_scene {
     lock.unlock();
   }
 
+  template <class Before, class Body>
+  standard_scene& thread(const char* name, Before before, Body body) {
+    in_.thread(name, std::move(before), std::move(body));
+    return *this;
+  }
   // A thread that enters the lock and leaves it.
   template <class Before>
-  void add_reader(const char* name, Before before) {
-    in_.thread(name, std::move(before), [this] { read(); });
+  standard_scene& add_reader(const char* name, Before before) {
+    return thread(name, std::move(before), [this] { read(); });
   }
   template <class Before = void (*)()>
-  void add_writer(const char* name, Before before = be_known) {
-    in_.thread(name, std::move(before), [this] { write(); });
+  standard_scene& add_writer(const char* name = "writer", Before before = be_known) {
+    return thread(name, std::move(before), [this] { write(); });
   }
   // One that has entered the lock in `before`, and leaves.
   template <class Before>
-  void add_reader_inside(const char* name, Before before) {
-    in_.thread(name, std::move(before), [this] { finish_reading(); });
+  standard_scene& add_reader_inside(const char* name, Before before) {
+    return thread(name, std::move(before), [this] { finish_reading(); });
   }
 
  private:

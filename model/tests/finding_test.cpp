@@ -175,13 +175,14 @@ TEST(finding, a_sleeper_with_a_deadline_that_needs_it) {
 }
 
 TEST(finding, a_loop_that_waits_for_what_nobody_does) {
-  expect_violation(violation_kind::livelock, "what nobody will do", [](scenario& s) {
-    auto& flag = s.make<atomic<bool>>("flag");
-    s.thread("waiter", [&] {
-      while (!flag.load(platform::acquire)) platform::yield();
-    });
-    s.thread("other", [&] { flag.store(false, platform::release); });
-  });
+  expect_violation(violation_kind::livelock, "waiting for a store that no thread will make",
+                   [](scenario& s) {
+                     auto& flag = s.make<atomic<bool>>("flag");
+                     s.thread("waiter", [&] {
+                       while (!flag.load(platform::acquire)) platform::yield();
+                     });
+                     s.thread("other", [&] { flag.store(false, platform::release); });
+                   });
 }
 
 TEST(finding, a_loop_without_end) {

@@ -1,5 +1,5 @@
-// Locks made of others by bravo: their table of visible readers, revocation, and what a policy
-// changes in either.
+// Locks that bravo makes of others: their table of visible readers, revocation, and what policies
+// change in either.
 #include <readmost/bravo.hpp>
 
 #include "scenarios/lock_scene.hpp"
@@ -9,9 +9,10 @@ namespace readmost::model {
 
 namespace {
 
-// --- What is underneath -------------------------------------------------------------------------
+// --- The locks underneath
+// -------------------------------------------------------------------------
 
-// The least that makes a reader-writer lock. A waiting writer does not keep readers out.
+// The smallest reader-writer lock. A waiting writer does not keep readers out.
 class small_lock {
  public:
   bool try_lock() noexcept { return change(0, written); }
@@ -49,9 +50,10 @@ class small_mutex {
   small_lock lock_;
 };
 
-// --- Policies: whoever may set the bias does, and few slots -------------------------------------
+// --- Policies with few slots, under which all that may set the bias do
+// ------------------------------------
 
-// Slow readers set it, writers never do.
+// Slow readers set the bias, writers never do.
 struct set_by_readers : eager_bias {
   static bool is_kept() noexcept { return false; }
 };
@@ -72,7 +74,7 @@ struct in_own_slots : small_policy {
   static constexpr bool by_consensus = true;
 };
 
-// One slot for all locks and threads, so that all collide.
+// One slot for all locks and threads, so that all of them collide.
 constinit visible_slot only_slot[1]{};
 constinit slot_array only_array{only_slot, 0U, nullptr};
 constinit growing_table table_of_one{only_array, 1};
@@ -106,23 +108,23 @@ void be_online_reader() {
   expect(introduce_reader() != nullptr, "a thread does not become a reader");
 }
 
-// By the first reader, which is slow.
+// The first reader, which is slow, sets the bias.
 template <class Lock>
 void make_biased(Lock& lock) {
   lock.lock_shared();
   lock.unlock_shared();
-  expect(lock.is_biased(), "the lock does not begin with a bias");
+  expect(lock.is_biased(), "the scenario does not begin with a bias");
 }
 
-// In this thread's slot.
+// Holds the lock in a slot of the calling thread.
 template <class Lock>
 void hold_in_slot(Lock& lock) {
   if (!lock.is_biased()) make_biased(lock);
   lock.lock_shared();
-  expect(known_reader()->holds != 0, "the lock does not begin with a hold in a slot");
+  expect(known_reader()->holds != 0, "the scenario does not begin with a hold in a slot");
 }
 
-// What a thread is before the others start.
+// What a thread does before the others start.
 template <class Lock>
 auto first_reader_of(Lock& lock, void (*before)() = be_reader) {
   return [&lock, before] {
@@ -138,7 +140,7 @@ auto holder_of(Lock& lock) {
   };
 }
 
-// Of which a reader's holds go into the same slot of its own as those of `other`.
+// A lock whose holds go into the same slot of a reader's own as those of `other`.
 template <class Lock>
 Lock& in_slot_of(scenario& s, const Lock& other, const char* name) {
   for (;;) {
@@ -154,12 +156,27 @@ Lock& make_lock(scenario& s) {
   return s.make<Lock>("lock");
 }
 
-// Ends with nobody inside, and nothing in the slots of the thread that looks.
+// The lock must be free at the end.
 template <class Lock>
 auto& scene_of(scenario& s) {
   auto& lock = make_lock<Lock>(s);
   expect_free_at_the_end(s, lock);
   return scene_on(s, lock);
+}
+
+// A reader that sets the bias before the others start, and a writer.
+template <class Lock>
+void reader_against_writer(scenario& s, void (*before)() = be_reader) {
+  auto& on = scene_of<Lock>(s);
+  on.add_reader("reader", first_reader_of(on.lock, before)).add_writer();
+}
+
+template <class Lock>
+void two_readers_against_writer(scenario& s) {
+  scene_of<Lock>(s)
+      .add_reader("reader", be_reader)
+      .add_reader("other reader", be_reader)
+      .add_writer();
 }
 
 }  // namespace
@@ -169,29 +186,25 @@ auto& scene_of(scenario& s) {
 SCENARIO(bravo_reader_against_writer,
          "a reader in a slot and a writer of a bravo lock are never inside at once",
          effort::small) {
-  auto& on = scene_of<small_bravo>(s);
-  on.add_reader("reader", first_reader_of(on.lock));
-  on.add_writer("writer");
+  reader_against_writer<small_bravo>(s);
 }
 
-SCENARIO(bravo_reader_leaves, "a writer that finds a slot free is behind the section of its reader",
-         effort::small) {
+SCENARIO(bravo_reader_leaves,
+         "a writer that finds a slot free sees the end of its reader's section", effort::small) {
   auto& on = scene_of<small_bravo>(s);
-  on.add_reader_inside("reader", holder_of(on.lock));
-  on.add_writer("writer");
+  on.add_reader_inside("reader", holder_of(on.lock)).add_writer();
 }
 
 SCENARIO(bravo_readers_against_writer,
-         "two readers, one of them slow perhaps, and a writer of a bravo lock", effort::medium) {
-  auto& on = scene_of<small_bravo>(s);
-  on.add_reader("reader", be_reader);
-  on.add_reader("other reader", be_reader);
-  on.add_writer("writer");
+         "two readers, of which one may be slow, and a writer are never inside at once",
+         effort::medium) {
+  two_readers_against_writer<small_bravo>(s);
 }
 
-SCENARIO(bravo_bias_set_by_reader,
-         "who enters by a bias that a slow reader has set sees what the writer before wrote",
-         effort::small) {
+SCENARIO(
+    bravo_bias_set_by_reader,
+    "a reader that enters by a bias which a slow reader has set sees what the last writer wrote",
+    effort::small) {
   auto& on = scene_of<bravo_biased_by_readers>(s);
   s.thread("writer", be_reader, [&] {
     on.write();
@@ -200,15 +213,15 @@ SCENARIO(bravo_bias_set_by_reader,
   on.add_reader("reader", be_reader);
 }
 
-SCENARIO(bravo_bias_set_while_holding, "a slow reader sets the bias when no writer can be inside",
-         effort::medium) {
-  auto& on = scene_of<bravo_biased_by_readers>(s);
-  on.add_reader("slow reader", be_reader);
-  on.add_reader("reader", be_reader);
-  on.add_writer("writer");
+SCENARIO(bravo_bias_set_while_holding,
+         "a slow reader sets the bias only while no writer can be inside", effort::medium) {
+  scene_of<bravo_biased_by_readers>(s)
+      .add_reader("slow reader", be_reader)
+      .add_reader("reader", be_reader)
+      .add_writer();
 }
 
-SCENARIO(bravo_unknown_reader, "a reader that has never read before enters through a slot too",
+SCENARIO(bravo_unknown_reader, "a reader that has never read before also enters through a slot",
          effort::small) {
   auto& on = scene_of<small_bravo>(s);
   s.thread("reader", [&] { on.read(); });
@@ -227,11 +240,11 @@ SCENARIO(bravo_recursion_in_revocation,
     on.lock.unlock_shared();
     on.finish_reading();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_recursion_over_mutex,
-         "a reader that has the mutex underneath locks again without it", effort::small) {
+         "a reader that has the mutex underneath locks again without taking it", effort::small) {
   auto& on = scene_of<bravo<small_mutex, readers_set_bias>>(s);
   const auto hold = [&] {
     be_reader();
@@ -241,11 +254,12 @@ SCENARIO(bravo_recursion_over_mutex,
     on.read();
     on.lock.unlock_shared();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_recursion_over_mutex_without_bias,
-         "the same where nobody sets the bias: each hold of the mutex counts", effort::small) {
+         "a reader of a lock that is never biased keeps the mutex until its last unlock",
+         effort::small) {
   struct never_biased : small_policy {
     using bias = drawn_bias<~0U>;
   };
@@ -255,17 +269,16 @@ SCENARIO(bravo_recursion_over_mutex_without_bias,
       on.lock.lock_shared();
       on.lock.lock_shared();
       on.lock.unlock_shared();
-      on.data.write();  // the mutex is its alone
+      on.data.write();  // no other thread has the mutex
       on.lock.unlock_shared();
     });
   }
 }
 
-SCENARIO(bravo_over_mutex, "readers and a writer of a bravo lock over a mutex", effort::medium) {
-  auto& on = scene_of<bravo<small_mutex, small_policy>>(s);
-  on.add_reader("reader", be_reader);
-  on.add_reader("other reader", be_reader);
-  on.add_writer("writer");
+SCENARIO(bravo_over_mutex,
+         "readers and a writer of a bravo lock over a mutex are never inside at once",
+         effort::medium) {
+  two_readers_against_writer<bravo<small_mutex, small_policy>>(s);
 }
 
 // --- Slots that several locks use ---------------------------------------------------------------
@@ -292,7 +305,7 @@ struct shared_slot : standard_scene<bravo_in_one_slot> {
 }  // namespace
 
 SCENARIO(bravo_slot_passes_on,
-         "a writer that finds another lock in a slot is behind the section of the reader before",
+         "a writer that finds another lock in a slot sees the end of the section before",
          effort::medium) {
   auto& on = s.make<shared_slot>("scene", s);
   s.thread("reader of the other", be_reader, [&] {
@@ -301,11 +314,11 @@ SCENARIO(bravo_slot_passes_on,
     on.other.unlock_shared();
     on.other.unlock_shared();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
-SCENARIO(bravo_slot_passes_on_nested,
-         "the same where the reader of the other lock holds it for ever", effort::medium) {
+SCENARIO(bravo_slot_passes_on_nested, "the same where the reader of the other lock keeps it",
+         effort::medium) {
   auto& on = s.make<shared_slot>("scene", s);
   s.thread("reader of the other", be_reader, [&] {
     on.other.lock_shared();
@@ -313,13 +326,14 @@ SCENARIO(bravo_slot_passes_on_nested,
     on.other.lock_shared();
     on.other.unlock_shared();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
-SCENARIO(bravo_slot_taken_back,
-         "a writer that finds a slot free is behind the section of the reader before who came too "
-         "late",
-         effort::medium) {
+SCENARIO(
+    bravo_slot_taken_back,
+    "a writer that finds a slot free sees the end of the section before, although a reader that "
+    "came too late has used the slot since",
+    effort::medium) {
   auto& on = s.make<shared_slot>("scene", s);
   s.thread("reader of the other", be_reader, [&] {
     on.other.lock_shared();
@@ -335,7 +349,7 @@ SCENARIO(bravo_slot_taken_back,
 // --- Trying -------------------------------------------------------------------------------------
 
 SCENARIO(bravo_try_gives_bias_back,
-         "a writer that tries goes in when nobody is inside, and otherwise leaves the bias set",
+         "a writer that tries enters if no thread is inside, and otherwise leaves the bias set",
          effort::small) {
   auto& on = scene_of<bravo_biased_by_readers>(s);
   on.add_reader_inside("reader", holder_of(on.lock));
@@ -346,7 +360,7 @@ SCENARIO(bravo_try_gives_bias_back,
 }
 
 SCENARIO(bravo_bias_given_back,
-         "who enters by a bias that a writer gave back sees what the writer before wrote",
+         "a reader that enters by a bias which a writer gave back sees what the last writer wrote",
          effort::medium) {
   auto& on = scene_of<small_bravo>(s);
   s.thread("writer", first_reader_of(on.lock), [&] {
@@ -358,21 +372,21 @@ SCENARIO(bravo_bias_given_back,
   }
 }
 
-SCENARIO(bravo_two_writers, "a writer, one that tries and a reader of a bravo lock",
+SCENARIO(bravo_two_writers,
+         "a writer, one that tries and a reader of a bravo lock are never inside at once",
          effort::medium) {
   auto& on = scene_of<small_bravo>(s);
   on.add_reader("reader", first_reader_of(on.lock));
-  on.add_writer("writer");
+  on.add_writer();
   s.thread("other writer", be_known, [&] { on.try_write(); });
 }
 
 // --- Writers in a queue -------------------------------------------------------------------------
 
 SCENARIO(bravo_queue_reader_against_writer,
-         "a reader and a writer of a bravo lock with a writers' queue", effort::small) {
-  auto& on = scene_of<bravo_with_queue>(s);
-  on.add_reader("reader", first_reader_of(on.lock));
-  on.add_writer("writer");
+         "a reader and a writer of a bravo lock with a writers' queue are never inside at once",
+         effort::small) {
+  reader_against_writer<bravo_with_queue>(s);
 }
 
 SCENARIO(bravo_readers_enter_in_revocation,
@@ -390,7 +404,7 @@ SCENARIO(bravo_readers_enter_in_revocation,
     inside.give();
     on.finish_reading();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_bias_not_set_in_revocation,
@@ -400,11 +414,11 @@ SCENARIO(bravo_bias_not_set_in_revocation,
     on.read();
     on.read();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_bias_set_too_late,
-         "a reader that found the lock unbiased does not set the bias when a writer has come by",
+         "a reader that found the lock unbiased does not set the bias after a writer has come",
          effort::large) {
   auto& on = scene_of<bravo_with_queue>(s);
   on.add_reader("late reader", be_reader);
@@ -412,13 +426,14 @@ SCENARIO(bravo_bias_set_too_late,
     on.read();
     on.read();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
-SCENARIO(bravo_queue_gives_bias_back,
-         "a writer that finds the lock underneath taken gives the bias back, and whoever enters by "
-         "it sees what the writer before wrote",
-         effort::medium) {
+SCENARIO(
+    bravo_queue_gives_bias_back,
+    "a writer that finds the lock underneath taken gives the bias back, and a reader that enters "
+    "by it sees what the last writer wrote",
+    effort::medium) {
   auto& on = scene_of<bravo_with_queue>(s);
   s.thread("writer", be_reader, [&] {
     on.write();
@@ -434,15 +449,13 @@ SCENARIO(bravo_queue_gives_bias_back,
 }
 
 SCENARIO(bravo_writers_queue, "a writer that sleeps in the queue is woken", effort::medium) {
-  auto& on = scene_of<bravo_with_queue>(s);
-  on.add_writer("writer");
-  on.add_writer("other writer");
+  scene_of<bravo_with_queue>(s).add_writer().add_writer("other writer");
 }
 
 // --- Tables that grow ---------------------------------------------------------------------------
 
 SCENARIO(bravo_hold_in_older_slots,
-         "a writer waits for a reader whose slot is in an array that is no more the newest",
+         "a writer waits for a reader whose slot is in an array that is no longer the newest",
          effort::small) {
   auto& on = scene_of<growing_bravo>(s);
   on.add_reader_inside("reader", [&] {
@@ -450,27 +463,26 @@ SCENARIO(bravo_hold_in_older_slots,
     hold_in_slot(on.lock);
     small_growing_table.grow_to(2);
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
-SCENARIO(bravo_table_grows, "a table grows beside a reader and a writer", effort::medium) {
+SCENARIO(bravo_table_grows, "a reader and a writer are never inside at once while the table grows",
+         effort::medium) {
   auto& on = scene_of<growing_bravo>(s);
   on.add_reader("reader", first_reader_of(on.lock));
-  s.thread("who finds it too small", be_known, [&] { small_growing_table.grow_to(2); });
-  on.add_writer("writer");
+  s.thread("grows the table", be_known, [&] { small_growing_table.grow_to(2); });
+  on.add_writer();
 }
 
 // --- By consensus -------------------------------------------------------------------------------
 
 SCENARIO(bravo_own_slot_against_writer,
          "a reader in a slot of its own and a writer are never inside at once", effort::small) {
-  auto& on = scene_of<consensus_bravo>(s);
-  on.add_reader("reader", first_reader_of(on.lock, be_online_reader));
-  on.add_writer("writer");
+  reader_against_writer<consensus_bravo>(s, be_online_reader);
 }
 
 SCENARIO(bravo_report_in_own_slot,
-         "a thread that reports while it holds a lock in a slot of its own goes on holding it",
+         "a thread that reports while it holds a lock in a slot of its own keeps its hold",
          effort::small) {
   auto& on = scene_of<consensus_bravo>(s);
   s.thread("reader", first_reader_of(on.lock, be_online_reader), [&] {
@@ -478,7 +490,7 @@ SCENARIO(bravo_report_in_own_slot,
     report_if_asked();
     on.finish_reading();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_own_slot_after_a_round,
@@ -500,23 +512,24 @@ SCENARIO(bravo_dormant_own_slot, "a reader that was dormant comes online and ent
     make_biased(on.lock);
     go_offline(my_record());
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_own_slot_without_membarrier,
-         "where there is no membarrier all readers take the lock underneath", effort::small) {
+         "without membarrier all readers take the lock underneath", effort::small) {
   s.without_membarrier();
   auto& on = scene_of<consensus_bravo>(s);
   s.thread("reader", be_reader, [&] {
     on.read();
-    expect(!on.lock.is_biased(), "a lock is biased that nobody can enter by that");
+    expect(!on.lock.is_biased(), "a lock is biased although no reader can enter by its bias");
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
-SCENARIO(bravo_own_slot_of_next_lock,
-         "a writer that finds another lock in a reader's own slot is behind the section before",
-         effort::small) {
+SCENARIO(
+    bravo_own_slot_of_next_lock,
+    "a writer that finds another lock in a reader's own slot sees the end of the section before",
+    effort::small) {
   auto& on = scene_on(s, make_lock<consensus_bravo>(s));
   auto& other = in_slot_of(s, on.lock, "other lock");
   const auto hold = [&] {
@@ -528,17 +541,17 @@ SCENARIO(bravo_own_slot_of_next_lock,
     on.finish_reading();
     other.lock_shared();
   });
-  on.add_writer("writer");
+  on.add_writer();
 }
 
 SCENARIO(bravo_own_slots_of_exited_thread,
-         "a writer that finds a record free is behind the sections of its last owner",
+         "a writer that finds a record free sees the end of its last owner's sections",
          effort::small) {
   auto& on = scene_of<consensus_bravo>(s);
   on.add_reader_inside("reader", [&] {
     be_online_reader();
     hold_in_slot(on.lock);
-    // As rounds leave it that find nothing to ask it for.
+    // In the state in which rounds leave a thread that need not report.
     go_offline(my_record());
     seem_long_idle();
   });
