@@ -266,7 +266,7 @@ void put_between_marks(const std::string& path, const std::string& name, const s
 
 std::string how_found(const row& of) {
   return fmt::format("{} in `{}` ({}, {} {})", of.violation, of.scenario, of.memory,
-                     of.search == "pct" ? "by lots, execution" : "execution", of.executions);
+                     of.search == "pct" ? "at random, execution" : "execution", of.executions);
 }
 
 void write_tables(const std::string& path, const std::vector<row>& rows) {

@@ -32,7 +32,7 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// In memory that all of them share: the next task that nobody has begun.
+// The next task that no process has begun, in memory that all of them share.
 class task_counter {
  public:
   task_counter() {
@@ -52,7 +52,7 @@ class task_counter {
 
 enum class notice : std::uint32_t { begun, ended, threw };
 
-// What a child writes before the text.
+// Precedes the text of each message from a child.
 struct header {
   notice what;
   std::uint32_t length;
@@ -118,7 +118,7 @@ class child {
 
   int descriptor() const { return from_; }
 
-  // What there is to read; false at its end.
+  // Reads what the child has written; false at the end.
   bool read_some() {
     char buffer[65536];
     const ssize_t got = read(from_, buffer, sizeof buffer);
@@ -138,7 +138,7 @@ class child {
     return std::pair{before, std::move(text)};
   }
 
-  std::optional<std::size_t> current;  // the task that it is at
+  std::optional<std::size_t> current;  // the task in progress
 
  private:
   pid_t id_;
@@ -164,7 +164,7 @@ void in_processes(unsigned processes, std::size_t tasks,
   std::map<std::size_t, std::string> early;
   std::size_t next = 0;
   while (next < tasks) {
-    // One that was killed between two tasks may have taken the next with it.
+    // A child that was killed may have taken a task without saying so.
     if (children.empty())
       throw std::runtime_error(name(next) + ": its process ended before it did");
     std::vector<pollfd> wanted;

@@ -52,7 +52,7 @@ int measure_speed() {
       return static_cast<double>(of.executions + of.abandoned) / of.seconds;
     };
     fmt::print(
-        "{:3}  store buffering, by lots: {:.0f} executions a second; counting, exhaustively "
+        "{:3}  store buffering, at random: {:.0f} executions per second; counting, exhaustively "
         "({}): {:.0f}\n",
         name_of(memory), rate(drawn), all.executions + all.abandoned, rate(all));
   }

@@ -94,7 +94,7 @@ std::string describe_operation(const execution& run, const operation& what) {
     case kind::awake:
       return what.success ? "is woken" : "wakes at its deadline";
     case kind::futex_wake:
-      return fmt::format("wakes {} of those asleep on {}", what.result, where);
+      return fmt::format("wakes {} of the threads that sleep on {}", what.result, where);
     case kind::yield:
       return "looks again";
     case kind::retire:
@@ -173,7 +173,7 @@ std::string to_text(const std::vector<choice>& schedule) {
       continue;
     }
     if (each.outcome != 0) add(fmt::format("{}@{}:{}", each.who, each.access, each.outcome));
-    // Of a thread's steps in a row the last says it all.
+    // The last of a thread's steps in a row stands for all of them.
     if (i + 1 < schedule.size() && schedule[i + 1].who == each.who) continue;
     const std::uint32_t end = std::max(each.access, each.until);
     if (each.outcome == 0 || end > each.access) add(fmt::format("{}@{}", each.who, end));

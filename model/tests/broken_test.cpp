@@ -1,5 +1,5 @@
-// Algorithms that are known to be wrong fail as they should, where they should, and nowhere else;
-// with them their repaired twins are explored.
+// Algorithms that are known to be wrong fail as they should, under the models where they should,
+// and under no other.
 #include <gtest/gtest.h>
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// Each kind of violation is found and called by its name, and what is none is not.
+// Each kind of violation is found and named, and correct programs are not accused.
 #include <gtest/gtest.h>
 
 #include <readmost/detail/platform/platform.hpp>

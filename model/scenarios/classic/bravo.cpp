@@ -1,5 +1,5 @@
 // A biased lock's fast path as in BRAVO (Dice, Kogan, USENIX ATC 2019), with the reader's slot
-// published by a plain store: what takes the place of the fence in the compare-and-swap is missing.
+// published by a plain store. BRAVO has a compare-and-swap there, which acts as the fence.
 #include "catalogue.hpp"
 #include "scenarios/classic/fences.hpp"
 

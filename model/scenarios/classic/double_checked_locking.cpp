@@ -1,4 +1,4 @@
-// An object that the first who needs it makes, under a lock that later users pass by.
+// An object that its first user makes under a lock, which later users do not take.
 #include "catalogue.hpp"
 #include "scenarios/classic/fences.hpp"
 
@@ -19,7 +19,8 @@ void make_at_first_use(scenario& s, std::memory_order publish, std::memory_order
       }
       locked.store(false, platform::release);
     }
-    expect(value.load(platform::relaxed) == 1, "whoever finds the object made finds it complete");
+    expect(value.load(platform::relaxed) == 1,
+           "a thread that finds the object made finds it complete");
   };
   s.thread("first", use).thread("second", use);
 }

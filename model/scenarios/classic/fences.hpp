@@ -1,4 +1,4 @@
-// Fences of the algorithms here, which are not the library's and have no letters.
+// Fences of the classic algorithms, which have no letters.
 #pragma once
 
 #include <readmost/detail/platform/platform.hpp>

@@ -1,5 +1,5 @@
-// A mutex of one futex word (Drepper, Futexes are tricky): 0 free, 1 locked, 2 locked and somebody
-// may sleep.
+// A mutex of one futex word (Drepper, Futexes are tricky): 0 free, 1 locked, 2 locked and a thread
+// may be asleep.
 #include "catalogue.hpp"
 #include "scenarios/classic/fences.hpp"
 
@@ -24,14 +24,14 @@ void unlock(word& state) {
   }
 }
 
-// Who begins to sleep between the look and the store is overwritten.
+// The store overwrites the mark of a thread that falls asleep after the load.
 void unlock_without_looking_back(word& state) {
   const bool contended = state.load(platform::relaxed) == 2;
   state.store(0, platform::release);
   if (contended) platform::futex_wake(platform::futex_of(state), 1, everybody);
 }
 
-// Forgets, once woken, that others may still sleep.
+// Forgets, once woken, that others may still be asleep.
 void lock_as_the_only_sleeper(word& state) {
   std::uint32_t seen = 0;
   while (!state.compare_exchange_strong(seen, 1, platform::acquire)) {
@@ -66,7 +66,7 @@ BROKEN_SCENARIO(mutex_that_overwrites_sleepers, "a store over a word that change
   count_under(s, lock, unlock_without_looking_back, 2);
 }
 
-BROKEN_SCENARIO(mutex_that_forgets_sleepers, "one who is woken locks as if nobody else slept",
+BROKEN_SCENARIO(mutex_that_forgets_sleepers, "a woken thread locks as if no other thread slept",
                 effort::small, lost_wake_up, under_all) {
   count_under(s, lock_as_the_only_sleeper, unlock, 3);
 }
@@ -75,7 +75,7 @@ SCENARIO(mutex_of_a_futex, "two threads that lock and unlock never sleep for eve
   count_under(s, lock, unlock, 2);
 }
 
-SCENARIO(mutex_of_a_futex_for_three, "nobody is forgotten where two sleep", effort::small) {
+SCENARIO(mutex_of_a_futex_for_three, "both of two sleeping threads are woken", effort::small) {
   count_under(s, lock, unlock, 3);
 }
 

@@ -1,7 +1,7 @@
 // Grace periods by the parity of a phase, as in user-space RCU (Desnoyers, McKenney, Stern,
 // Dagenais, Walpole, IEEE TPDS 2012). A reader copies the parity; a writer changes it and waits for
-// the readers with the other one. A reader may take so long to publish its copy that the parity is
-// right again by then: so each grace period changes it twice.
+// the readers with the old one. A reader may publish its copy so late that the parity is the same
+// again by then, so each grace period changes it twice.
 #include <array>
 
 #include "catalogue.hpp"

@@ -1,5 +1,5 @@
-// A stack of which the top is changed by compare-and-swap (Treiber). Who pops has read what follows
-// the top; if others have popped both and pushed the first again, that is no longer true.
+// A stack whose top is changed by compare-and-swap (Treiber). A thread that pops has read the node
+// after the top. That is out of date if others have popped both and pushed the first again.
 #include <array>
 
 #include "catalogue.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned bottom = 0;
 
 struct stack {
-  // The node, and above it how often the top has changed, where that is counted.
+  // The node in the low bits; above it, optionally, a count of the changes of the top.
   platform::atomic<unsigned> top{1};
   std::array<platform::atomic<unsigned>, 3> next{bottom, 2U, bottom};
   unsigned change;

@@ -1,10 +1,13 @@
 // Readers of RCU against a grace period.
 #include "scenarios/rcu_under_test.hpp"
+#include "scenarios/table.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::model {
 
 namespace {
+
+void be_unregistered() {}
 
 // As where the library looks for misuse.
 void be_checked() {
@@ -36,67 +39,74 @@ void nest_and_leave(const two_versions& versions) {
 }
 
 // A reader that enters and reads.
-void reader_against_updater(scenario& s, void (*reader_is)()) {
-  begin_with_two_versions(s).add_reader("reader", reader_is).add_updater();
+template <void (*ReaderIs)()>
+void entering(scenario& s) {
+  begin_with_two_versions(s).add_reader("reader", ReaderIs).add_updater();
 }
 
 // A reader that is inside already, reads and leaves.
-void leaving_reader_against_updater(scenario& s, void (*reader_is)()) {
-  begin_with_two_versions(s).add_reader_inside("reader", reader_is).add_updater();
+template <void (*ReaderIs)()>
+void leaving(scenario& s) {
+  begin_with_two_versions(s).add_reader_inside("reader", ReaderIs).add_updater();
 }
 
 // A reader that exits inside its section.
-void exiting_reader_against_updater(scenario& s, void (*reader_is)()) {
+template <void (*ReaderIs)()>
+void exiting(scenario& s) {
   begin_with_two_versions(s)
-      .thread("reader", reader_is, [](const two_versions& versions) { versions.first.read(); })
+      .thread("reader", ReaderIs, [](const two_versions& versions) { versions.first.read(); })
       .exits_at_once()
       .add_updater();
 }
 
+const scenario_table readers_against_updater{
+    {"section_against_grace_period",
+     "no updater writes what a reader has found before the reader's section is over", effort::small,
+     entering<be_online>},
+    {"section_of_dormant_reader", "an updater waits for a reader that is not online", effort::small,
+     entering<be_dormant>},
+    {"section_of_new_reader", "an updater waits for a reader that is not in the index",
+     effort::small, entering<be_known>},
+    {"section_that_registers", "an updater waits for a reader that has no record yet",
+     effort::small, entering<be_unregistered>},
+    {"section_without_a_record", "an updater waits for a reader that is past its thread's exit",
+     effort::small, entering<be_departed>},
+    {"section_of_record_being_retired",
+     "an updater waits for a reader whose record a round is taking out of the index", effort::small,
+     entering<be_being_retired>},
+    {"section_while_retired",
+     "an updater waits for a reader that enters while a round retires its record", effort::medium,
+     entering<be_long_idle>},
+    {"section_on_slow_paths", "an updater waits for a reader that takes the slow paths",
+     effort::small, entering<be_checked>},
+    {"section_on_slow_paths_begun_before",
+     "a reader that leaves by the slow path wakes the updater that waits for it", effort::small,
+     leaving<be_checked_inside>},
+    {"section_begun_before", "a reader that leaves wakes the updater that waits for it",
+     effort::small, leaving<be_inside>},
+    {"section_of_dormant_reader_begun_before",
+     "a reader that went dormant inside wakes the updater that waits for it", effort::small,
+     leaving<be_dormant_inside>},
+    {"counted_section_begun_before",
+     "a reader whose section is counted wakes the updater that waits for it", effort::small,
+     leaving<be_counted_inside>},
+    {"unrecorded_section_begun_before",
+     "a reader past its thread's exit wakes the updater that waits for it", effort::small,
+     leaving<be_departed_inside>},
+    {"section_left_open_at_exit",
+     "an updater that waits for a thread that exits inside a section goes on", effort::small,
+     exiting<be_inside>},
+    {"counted_section_left_open_at_exit",
+     "an updater that waits for a thread that exits inside a counted section goes on",
+     effort::small, exiting<be_counted_inside>},
+};
+
 }  // namespace
-
-SCENARIO(section_against_grace_period,
-         "no updater writes what a reader has found before the reader's section is over",
-         effort::small) {
-  reader_against_updater(s, be_online);
-}
-
-SCENARIO(section_of_dormant_reader, "an updater waits for a reader that is not online",
-         effort::small) {
-  reader_against_updater(s, be_dormant);
-}
-
-SCENARIO(section_of_new_reader, "an updater waits for a reader that is not in the index",
-         effort::small) {
-  reader_against_updater(s, be_known);
-}
-
-SCENARIO(section_that_registers, "an updater waits for a reader that has no record yet",
-         effort::small) {
-  reader_against_updater(s, [] {});
-}
-
-SCENARIO(section_without_a_record, "an updater waits for a reader that is past its thread's exit",
-         effort::small) {
-  reader_against_updater(s, be_departed);
-}
-
-SCENARIO(section_of_record_being_retired,
-         "an updater waits for a reader whose record a round is taking out of the index",
-         effort::small) {
-  reader_against_updater(s, be_being_retired);
-}
-
-SCENARIO(section_while_retired,
-         "an updater waits for a reader that enters while a round retires its record",
-         effort::medium) {
-  reader_against_updater(s, be_long_idle);
-}
 
 SCENARIO(section_without_membarrier, "an updater waits for a reader where membarrier is missing",
          effort::small) {
   s.without_membarrier();
-  reader_against_updater(s, be_known);
+  entering<be_known>(s);
 }
 
 SCENARIO(section_without_membarrier_in_index,
@@ -104,38 +114,7 @@ SCENARIO(section_without_membarrier_in_index,
          "index",
          effort::small) {
   s.without_membarrier();
-  reader_against_updater(s, be_in_index_from_a_section);
-}
-
-SCENARIO(section_on_slow_paths, "an updater waits for a reader that takes the slow paths",
-         effort::small) {
-  reader_against_updater(s, be_checked);
-}
-
-SCENARIO(section_on_slow_paths_begun_before,
-         "a reader that leaves by the slow path wakes the updater that waits for it",
-         effort::small) {
-  leaving_reader_against_updater(s, be_checked_inside);
-}
-
-SCENARIO(section_begun_before, "a reader that leaves wakes the updater that waits for it",
-         effort::small) {
-  leaving_reader_against_updater(s, be_inside);
-}
-
-SCENARIO(section_of_dormant_reader_begun_before,
-         "a reader that went dormant inside wakes the updater that waits for it", effort::small) {
-  leaving_reader_against_updater(s, be_dormant_inside);
-}
-
-SCENARIO(counted_section_begun_before,
-         "a reader whose section is counted wakes the updater that waits for it", effort::small) {
-  leaving_reader_against_updater(s, be_counted_inside);
-}
-
-SCENARIO(unrecorded_section_begun_before,
-         "a reader past its thread's exit wakes the updater that waits for it", effort::small) {
-  leaving_reader_against_updater(s, be_departed_inside);
+  entering<be_in_index_from_a_section>(s);
 }
 
 SCENARIO(nested_sections, "the end of an inner section does not end the outer one", effort::small) {
@@ -229,23 +208,12 @@ SCENARIO(offline_and_back_inside,
   });
 }
 
-SCENARIO(section_left_open_at_exit,
-         "an updater that waits for a thread that exits inside a section goes on", effort::small) {
-  exiting_reader_against_updater(s, be_inside);
-}
-
 SCENARIO(exit_after_a_section,
          "an updater sees the end of the sections of a thread that has exited", effort::small) {
   begin_with_two_versions(s)
       .add_reader_inside("reader", be_dormant_inside)
       .exits_at_once()
       .add_updater();
-}
-
-SCENARIO(counted_section_left_open_at_exit,
-         "an updater that waits for a thread that exits inside a counted section goes on",
-         effort::small) {
-  exiting_reader_against_updater(s, be_counted_inside);
 }
 
 SCENARIO(record_retired_after_its_section,
