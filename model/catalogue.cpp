@@ -15,15 +15,8 @@ std::vector<named_scenario>& all() {
 }  // namespace
 
 const char* name_of(effort size) noexcept {
-  switch (size) {
-    case effort::small:
-      return "small";
-    case effort::medium:
-      return "medium";
-    case effort::large:
-      return "large";
-  }
-  return "?";
+  static constexpr const char* names[] = {"small", "medium", "large"};
+  return names[static_cast<std::size_t>(size)];
 }
 
 added_to_catalogue::added_to_catalogue(const named_scenario& which) {

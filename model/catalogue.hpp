@@ -1,4 +1,4 @@
-// The scenarios by name, and how each is explored. A scenario makes itself known:
+// The scenarios by name, and how each is explored. A scenario registers itself:
 //
 //   SCENARIO(reader_against_writer, "a passive reader and a writer are never inside at once",
 //            effort::small) {
@@ -19,9 +19,9 @@ namespace readmost::model {
 // How far a scenario can be explored within a minute.
 enum class effort : std::uint8_t {
   small,   // exhaustively, under every memory model
-  medium,  // exhaustively under sequential consistency and TSO; else with few surprises, and by
-           // lots
-  large,   // with few surprises, and by lots
+  medium,  // exhaustively under sequential consistency and TSO, otherwise with few surprises and at
+           // random
+  large,   // with few surprises and at random
 };
 const char* name_of(effort size) noexcept;
 
@@ -30,13 +30,17 @@ struct named_scenario {
   const char* proves;
   effort size;
   void (*describe)(scenario&);
-  // A defect that is to be found, of the kind, under the models of `fails_under` (as bits, by their
-  // numbers): the scenario is a test of the checker itself.
+  // Of a scenario that tests the checker itself: the kind of violation that must be found, and the
+  // models under which it must be, as a set of bits.
   violation_kind defect = violation_kind::none;
   unsigned fails_under = 0;
+
+  bool fails_under_model(memory_model memory) const {
+    return (fails_under & (1U << static_cast<unsigned>(memory))) != 0;
+  }
 };
 
-// In the order of their names.
+// Sorted by name.
 const std::vector<named_scenario>& catalogue();
 
 struct added_to_catalogue {
@@ -47,6 +51,7 @@ inline constexpr unsigned under_sequential = 1U << static_cast<unsigned>(memory_
 inline constexpr unsigned under_tso = 1U << static_cast<unsigned>(memory_model::tso);
 inline constexpr unsigned under_release_acquire =
     1U << static_cast<unsigned>(memory_model::release_acquire);
+inline constexpr unsigned under_all = under_sequential | under_tso | under_release_acquire;
 
 // How `make test` explores a scenario under a model.
 exploration usual_exploration(const named_scenario& which, memory_model memory);
@@ -58,7 +63,7 @@ exploration usual_exploration(const named_scenario& which, memory_model memory);
   static const readmost::model::added_to_catalogue added_##name({#name, proves, size, name}); \
   static void name([[maybe_unused]] readmost::model::scenario& s)
 
-// One with a defect that the checker has to find.
+// A scenario with a defect that the checker must find.
 #define BROKEN_SCENARIO(name, shows, size, defect, fails_under)                          \
   static void name(readmost::model::scenario&);                                          \
   static const readmost::model::added_to_catalogue added_##name(                         \

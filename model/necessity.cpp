@@ -8,13 +8,13 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "catalogue.hpp"
 #include "engine/report.hpp"
+#include "record.hpp"
 
 namespace readmost::model {
 
@@ -50,60 +50,53 @@ bool is_simulated(mutant which) {
   return which != mutant::fork_keeps_waiters;
 }
 
-constexpr memory_model models[] = {memory_model::release_acquire, memory_model::tso,
-                                   memory_model::sequential};
-
-// One thing taken away, and how that was found.
+// One order, fence or check, and how a scenario failed without it.
 struct row {
   std::string name;
-  std::string weakened;  // the order that is left; empty for mutants
+  std::string weakened;  // the order left over; empty for mutants
   std::string place;
   std::string what;
   std::string partners;
-  std::string scenario;
+  std::string scenario;  // empty if no scenario failed
   std::string memory;
   std::string search;
-  std::string schedule;
   std::uint64_t executions = 0;
   std::string violation;
+  std::string schedule;
 };
 
 std::string key_of(const row& which) {
   return which.weakened.empty() ? which.name : which.name + "=" + which.weakened;
 }
 
-nlohmann::ordered_json as_json(const row& of) {
-  nlohmann::ordered_json made;
-  made["name"] = of.name;
-  if (!of.weakened.empty()) made["weakened"] = of.weakened;
-  made["scenario"] = of.scenario;
-  made["memory"] = of.memory;
-  made["search"] = of.search;
-  made["executions"] = of.executions;
-  made["violation"] = of.violation;
-  made["schedule"] = of.schedule;
-  return made;
+record as_record(const row& of) {
+  record made;
+  made.set("name", of.name);
+  if (!of.weakened.empty()) made.set("weakened", of.weakened);
+  return made.set("scenario", of.scenario)
+      .set("memory", of.memory)
+      .set("search", of.search)
+      .set("executions", of.executions)
+      .set("violation", of.violation)
+      .set("schedule", of.schedule);
 }
 
-row row_from(const nlohmann::json& from) {
+row row_from(const record& from) {
   row made;
-  made.name = from.at("name");
-  made.weakened = from.value("weakened", "");
-  made.scenario = from.at("scenario");
-  made.memory = from.at("memory");
-  made.search = from.at("search");
-  made.executions = from.at("executions");
-  made.violation = from.at("violation");
-  made.schedule = from.at("schedule");
+  made.name = from.get<std::string>("name");
+  made.weakened = from.get<std::string>("weakened");
+  made.scenario = from.get<std::string>("scenario");
+  made.memory = from.get<std::string>("memory");
+  made.search = from.get<std::string>("search");
+  made.executions = from.get<std::uint64_t>("executions");
+  made.violation = from.get<std::string>("violation");
+  made.schedule = from.get<std::string>("schedule");
   return made;
 }
 
-// By key.
 std::map<std::string, row> read_rows(const std::string& path) {
   std::map<std::string, row> rows;
-  std::ifstream file(path);
-  if (!file) return rows;
-  for (const auto& each : nlohmann::json::parse(file)) {
+  for (const record& each : read_records(path)) {
     row made = row_from(each);
     rows[key_of(made)] = made;
   }
@@ -111,32 +104,46 @@ std::map<std::string, row> read_rows(const std::string& path) {
 }
 
 const named_scenario* scenario_named(const std::string& name) {
-  for (const auto& each : catalogue()) {
-    if (name == each.name) return &each;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(
+      catalogue(), [&](const named_scenario& each) { return name == each.name; });
+  return found == catalogue().end() ? nullptr : &*found;
 }
 
-// Where each letter is met, and with which order.
+constexpr memory_model weakest_first[] = {memory_model::release_acquire, memory_model::tso,
+                                          memory_model::sequential};
+
+exploration by_pct(memory_model memory, unsigned depth, std::uint64_t runs) {
+  exploration how;
+  how.memory = memory;
+  how.search = search_kind::pct;
+  how.bound = depth;
+  how.runs = runs;
+  return how;
+}
+
+exploration exhaustively(memory_model memory, double seconds) {
+  exploration how;
+  how.memory = memory;
+  how.limit_time(seconds);
+  return how;
+}
+
+// Finds out, by running all scenarios for a short while, which of them reach each letter, where in
+// the source it stands, and with which orders.
 class survey {
  public:
   survey() {
     for (const auto& each : catalogue()) {
       if (each.defect != violation_kind::none) continue;
-      for (const memory_model memory : models) {
+      for (const memory_model memory : weakest_first) {
         forget_letters_met();
-        exploration how;
-        how.memory = memory;
-        how.search = search_kind::pct;
-        how.bound = 3;
-        how.runs = 300;
-        explore(each.describe, how);
+        explore(each.describe, by_pct(memory, 3, 300));
         for (const auto& place : letters_met()) {
           scenarios_[place.which].insert(each.name);
           auto& known = places_[place.which];
           std::string text = place_in_source(place.at);
-          text.resize(text.find(':'));  // lines move
-          if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
+          text.resize(text.find(':'));  // line numbers change too often
+          if (std::ranges::find(known, text) == known.end()) known.push_back(text);
           orders_[place.which].insert({place.order, place.is_fence});
         }
       }
@@ -153,11 +160,11 @@ class survey {
     return found == places_.end() ? "" : fmt::format("`{}`", fmt::join(found->second, "`, `"));
   }
 
-  // One step weaker each. A fence goes as a whole.
+  // Each of the letter's orders made one step weaker; a fence is removed altogether.
   std::vector<std::memory_order> weaker(letter which) const {
     std::vector<std::memory_order> made;
     const auto add = [&](std::memory_order order) {
-      if (std::find(made.begin(), made.end(), order) == made.end()) made.push_back(order);
+      if (std::ranges::find(made, order) == made.end()) made.push_back(order);
     };
     const auto found = orders_.find(which);
     if (found == orders_.end()) return made;
@@ -180,7 +187,7 @@ class survey {
   std::map<letter, std::set<std::pair<std::memory_order, bool>>> orders_;
 };
 
-// Explores one scenario; the row is filled in if that finds something wrong.
+// Explores one scenario, and fills in the row if it fails.
 bool is_found(row& made, const named_scenario& in, const exploration& how) {
   const result of = explore(in.describe, how);
   if (!of.failed) return false;
@@ -193,29 +200,12 @@ bool is_found(row& made, const named_scenario& in, const exploration& how) {
   return true;
 }
 
-exploration by_lots(memory_model memory, unsigned depth, std::uint64_t runs) {
-  exploration how;
-  how.memory = memory;
-  how.search = search_kind::pct;
-  how.bound = depth;
-  how.runs = runs;
-  return how;
-}
-
-// How it was found in the first place is told of it.
-row known_as(row made, const row& known) {
-  made.search = known.search;
-  made.executions = known.executions;
-  made.schedule = known.schedule;
-  return made;
-}
-
-// As it was found before; in the same scenario at least, for a schedule does not survive each
-// change of the source.
+// Tries the recorded schedule. Since a schedule does not survive every change of the source, this
+// falls back on searching the recorded scenario.
 bool is_found_again(row& made, const row& known, double seconds) {
   const named_scenario* in = scenario_named(known.scenario);
   if (in == nullptr) return false;
-  for (const memory_model memory : models) {
+  for (const memory_model memory : memory_models) {
     if (known.memory != name_of(memory)) continue;
     exploration how;
     how.memory = memory;
@@ -223,53 +213,52 @@ bool is_found_again(row& made, const row& known, double seconds) {
     how.schedule = schedule_from(known.schedule);
     how.shrinks = false;
     if (is_found(made, *in, how)) {
-      made = known_as(made, known);
+      // The tables tell of the search that found it first, not of the replay.
+      made.search = known.search;
+      made.executions = known.executions;
+      made.schedule = known.schedule;
       return true;
     }
-    if (is_found(made, *in, by_lots(memory, 3, 20'000))) return true;
-    how = exploration{};
-    how.memory = memory;
-    how.time = std::chrono::milliseconds(static_cast<long>(seconds * 1000));
-    return is_found(made, *in, how);
+    return is_found(made, *in, by_pct(memory, 3, 20'000)) ||
+           is_found(made, *in, exhaustively(memory, seconds));
   }
   return false;
 }
 
+// Searches many scenarios for a short time before any for a long time.
 bool search_all(row& made, const std::vector<const named_scenario*>& where, double seconds) {
   for (const std::uint64_t runs : {std::uint64_t{1'000}, std::uint64_t{20'000}}) {
-    for (const memory_model memory : models) {
+    for (const memory_model memory : weakest_first) {
       for (const named_scenario* in : where) {
-        if (is_found(made, *in, by_lots(memory, 3, runs))) return true;
+        if (is_found(made, *in, by_pct(memory, 3, runs))) return true;
       }
     }
   }
-  for (const memory_model memory : models) {
+  for (const memory_model memory : weakest_first) {
     for (const named_scenario* in : where) {
       if (in->size == effort::large) continue;
-      exploration how;
-      how.memory = memory;
-      how.time = std::chrono::milliseconds(static_cast<long>(seconds * 1000));
-      if (is_found(made, *in, how)) return true;
+      if (is_found(made, *in, exhaustively(memory, seconds))) return true;
     }
   }
-  for (const named_scenario* in : where) {
-    if (in->size != effort::large) continue;
-    if (is_found(made, *in, by_lots(memory_model::release_acquire, 4, 200'000))) return true;
-  }
-  return false;
+  return std::ranges::any_of(where, [&](const named_scenario* in) {
+    return in->size == effort::large &&
+           is_found(made, *in, by_pct(memory_model::release_acquire, 4, 200'000));
+  });
 }
 
 void put_between_marks(const std::string& path, const std::string& name, const std::string& text) {
   std::ifstream in(path);
-  if (!in) throw std::invalid_argument("cannot read " + path);
+  if (!in) throw std::invalid_argument("cannot read '" + path + "'");
   std::string page{std::istreambuf_iterator<char>(in), {}};
   const std::string begin = "<!-- " + name + ": made by make model -->\n";
   const std::string end = "<!-- end of " + name + " -->";
   const std::size_t from = page.find(begin);
   const std::size_t to = page.find(end);
   if (from == std::string::npos || to == std::string::npos || to < from) {
-    throw std::invalid_argument(
-        fmt::format("{} lacks the marks between which the table of {} goes", path, name));
+    throw std::invalid_argument(fmt::format(
+        "'{}' lacks the marks around the table of {}: '<!-- {}: made by make model -->' "
+        "and '<!-- end of {} -->'",
+        path, name, name, name));
   }
   page.replace(from + begin.size(), to - from - begin.size(), text);
   std::ofstream(path) << page;
@@ -277,7 +266,7 @@ void put_between_marks(const std::string& path, const std::string& name, const s
 
 std::string how_found(const row& of) {
   return fmt::format("{} in `{}` ({}, {} {})", of.violation, of.scenario, of.memory,
-                     of.search == "pct" ? "by lots, execution" : "execution", of.executions);
+                     of.search == "pct" ? "at random, execution" : "execution", of.executions);
 }
 
 void write_tables(const std::string& path, const std::vector<row>& rows) {
@@ -310,8 +299,8 @@ mutant mutant_named(const std::string& name) {
   for (const auto& each : mutants) {
     if (name == each.name) return each.which;
   }
-  throw std::invalid_argument("there is no mutant '" + name +
-                              "'; include/readmost/detail/platform/mutant.hpp lists them");
+  throw std::invalid_argument("unknown mutant '" + name +
+                              "'; choose one from include/readmost/detail/platform/mutant.hpp");
 }
 
 weakening weakening_named(const std::string& text) {
@@ -319,44 +308,41 @@ weakening weakening_named(const std::string& text) {
   const std::string name = text.substr(0, sign);
   std::memory_order order = std::memory_order_relaxed;
   if (sign != std::string::npos) {
+    constexpr std::memory_order orders[] = {std::memory_order_relaxed, std::memory_order_acquire,
+                                            std::memory_order_release, std::memory_order_acq_rel};
     const std::string wanted = text.substr(sign + 1);
-    bool known = false;
-    for (const auto each : {std::memory_order_relaxed, std::memory_order_acquire,
-                            std::memory_order_release, std::memory_order_acq_rel}) {
-      if (wanted != name_of(each)) continue;
-      order = each;
-      known = true;
+    const auto* const found =
+        std::ranges::find_if(orders, [&](auto each) { return wanted == name_of(each); });
+    if (found == std::end(orders)) {
+      throw std::invalid_argument("unknown order '" + wanted +
+                                  "'; choose one of relaxed, acquire, release, acq_rel");
     }
-    if (!known) {
-      throw std::invalid_argument("there is no order '" + wanted +
-                                  "' to weaken to; there are relaxed, acquire, release, acq_rel");
-    }
+    order = *found;
   }
   for (const auto& each : letters) {
     if (name == each.name) return {each.which, order};
   }
-  throw std::invalid_argument("there is no letter '" + name +
-                              "'; include/readmost/detail/platform/letters.hpp lists them");
+  throw std::invalid_argument("unknown letter '" + name +
+                              "'; choose one from include/readmost/detail/platform/letters.hpp");
 }
 
 int find_necessity(const necessity_request& asked) {
   const auto wanted = [&](const std::string& name) {
-    return asked.names.empty() ||
-           std::find(asked.names.begin(), asked.names.end(), name) != asked.names.end();
+    return asked.names.empty() || std::ranges::find(asked.names, name) != asked.names.end();
   };
   for (const auto& name : asked.names) {
-    const bool is_letter = std::any_of(std::begin(letters), std::end(letters),
-                                       [&](const auto& each) { return name == each.name; });
-    if (!is_letter) mutant_named(name);
+    if (std::ranges::none_of(letters, [&](const auto& each) { return name == each.name; })) {
+      mutant_named(name);
+    }
   }
   std::map<std::string, row> known = read_rows(asked.known);
   const survey met;
   unsigned missed = 0;
 
-  // What to take away, and where.
+  // What to change: one letter is weakened, or one mutant is built in.
   struct task {
     row what;
-    std::optional<weakening> weaker;  // or
+    std::optional<weakening> weaker;
     mutant defect = mutant::none;
     bool may_be_in(const survey& met, const named_scenario& in) const {
       return !weaker || met.is_met(weaker->which, in);
@@ -368,7 +354,7 @@ int find_necessity(const necessity_request& asked) {
     const auto orders = met.weaker(each.which);
     if (orders.empty()) {
       ++missed;
-      fmt::print("MISSED {:28} no scenario comes by it\n", each.name);
+      fmt::print("MISSED {:28} no scenario reaches it\n", each.name);
     }
     for (const std::memory_order order : orders) {
       task made;
@@ -417,18 +403,16 @@ int find_necessity(const necessity_request& asked) {
         search(tasks[i], made);
         weaken(std::nullopt);
         chosen_mutant = mutant::none;
-        auto answer = as_json(made);
-        answer["seconds"] =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-        return answer.dump();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+        return as_record(made).set("seconds", took.count()).to_line();
       },
       [&](std::size_t i, const std::string& text) {
-        const auto answer = nlohmann::json::parse(text);
+        const record answer = record::from_line(text);
         row made = row_from(answer);
         const bool found = !made.scenario.empty();
         missed += found ? 0 : 1;
         fmt::print("{:6} {:28} {} [{:.1f} s]\n", found ? "needed" : "MISSED", key_of(made),
-                   found ? how_found(made) : "nothing is found", answer["seconds"].get<double>());
+                   found ? how_found(made) : "no scenario fails", answer.get<double>("seconds"));
         std::fflush(stdout);
         made.place = tasks[i].what.place;
         made.what = tasks[i].what.what;
@@ -437,16 +421,16 @@ int find_necessity(const necessity_request& asked) {
       });
 
   if (!asked.known.empty() && !asked.only_known) {
-    if (asked.names.empty()) known.clear();  // of letters that are no more
+    if (asked.names.empty()) known.clear();  // some letters may have gone
     for (const row& each : rows) {
       if (!each.scenario.empty()) known[key_of(each)] = each;
     }
-    nlohmann::ordered_json written = nlohmann::ordered_json::array();
-    for (const auto& each : known) written.push_back(as_json(each.second));
-    std::ofstream(asked.known) << written.dump(1) << '\n';
+    std::vector<record> written;
+    for (const auto& each : known) written.push_back(as_record(each.second));
+    write_records(asked.known, written);
   }
   if (!asked.table.empty()) write_tables(asked.table, rows);
-  fmt::print("{} of {} were found to be needed\n", asked_for - missed, asked_for);
+  fmt::print("{} of {} are needed\n", asked_for - missed, asked_for);
   return missed == 0 ? 0 : 1;
 }
 

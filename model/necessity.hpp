@@ -1,5 +1,5 @@
-// Is every lettered order and fence needed, and is every mutant found? Takes one away at a time and
-// asks the scenarios.
+// Is every lettered order and fence needed, and is every mutant noticed? Weakens or breaks one
+// thing at a time and looks for a scenario that fails.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -11,24 +11,22 @@
 
 namespace readmost::model {
 
-using namespace readmost::detail;
-
 struct necessity_request {
   std::vector<std::string> names;  // of letters and mutants; all when empty
-  double seconds = 10;             // for each scenario and model
-  std::string known;               // file of rows, as written: tried first
-  bool only_known = false;         // nothing else is tried
-  std::string table;               // file that has the marks between which the tables go
+  double seconds = 10;             // limit per scenario and model
+  std::string known;               // file of recorded failures, tried first
+  bool only_known = false;         // try nothing else, and do not write the file
+  std::string table;               // page to write the tables into
   unsigned processes = usual_processes();
 };
 
-// Prints what was found and writes it to `known` unless only_known; 0 if everything was found to be
-// needed.
+// Prints the results, and records them in `known` unless only_known. Returns 0 if everything turned
+// out to be needed.
 int find_necessity(const necessity_request& asked);
 
-// These throw std::invalid_argument that names what there is not.
+// These throw std::invalid_argument with the unknown name.
 mutant mutant_named(const std::string& name);
-// "A": without it; "K=acq_rel": with that order instead.
+// "A" removes the order or fence; "K=acq_rel" replaces the order.
 weakening weakening_named(const std::string& text);
 
 }  // namespace readmost::model

@@ -32,7 +32,7 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// In memory that all of them share: the next task that nobody has begun.
+// The next task that no process has begun, in memory that all of them share.
 class task_counter {
  public:
   task_counter() {
@@ -50,11 +50,11 @@ class task_counter {
   std::atomic<std::size_t>* next_;
 };
 
-enum class message : std::uint32_t { begun, ended, threw };
+enum class notice : std::uint32_t { begun, ended, threw };
 
-// What a child writes before the text.
+// Precedes the text of each message from a child.
 struct header {
-  message what;
+  notice what;
   std::uint32_t length;
   std::uint64_t task;
 };
@@ -70,7 +70,7 @@ void write_all(int to, const void* data, std::size_t size) {
   }
 }
 
-void tell(int to, message what, std::size_t task, const std::string& text) {
+void tell(int to, notice what, std::size_t task, const std::string& text) {
   const header before{what, static_cast<std::uint32_t>(text.size()), task};
   write_all(to, &before, sizeof before);
   write_all(to, text.data(), text.size());
@@ -79,11 +79,11 @@ void tell(int to, message what, std::size_t task, const std::string& text) {
 [[noreturn]] void work(int to, std::size_t tasks, task_counter& counter,
                        const std::function<std::string(std::size_t)>& task) {
   for (std::size_t i; (i = counter.take()) < tasks;) {
-    tell(to, message::begun, i, "");
+    tell(to, notice::begun, i, "");
     try {
-      tell(to, message::ended, i, task(i));
+      tell(to, notice::ended, i, task(i));
     } catch (const std::exception& problem) {
-      tell(to, message::threw, i, problem.what());
+      tell(to, notice::threw, i, problem.what());
     }
   }
   _exit(0);
@@ -118,7 +118,7 @@ class child {
 
   int descriptor() const { return from_; }
 
-  // What there is to read; false at its end.
+  // Reads what the child has written; false at the end.
   bool read_some() {
     char buffer[65536];
     const ssize_t got = read(from_, buffer, sizeof buffer);
@@ -138,7 +138,7 @@ class child {
     return std::pair{before, std::move(text)};
   }
 
-  std::optional<std::size_t> current;  // the task that it is at
+  std::optional<std::size_t> current;  // the task in progress
 
  private:
   pid_t id_;
@@ -164,7 +164,7 @@ void in_processes(unsigned processes, std::size_t tasks,
   std::map<std::size_t, std::string> early;
   std::size_t next = 0;
   while (next < tasks) {
-    // One that was killed between two tasks may have taken the next with it.
+    // A child that was killed may have taken a task without saying so.
     if (children.empty())
       throw std::runtime_error(name(next) + ": its process ended before it did");
     std::vector<pollfd> wanted;
@@ -175,9 +175,9 @@ void in_processes(unsigned processes, std::size_t tasks,
       const bool goes_on = ready.revents == 0 || from->read_some();
       while (const auto told = from->next()) {
         const auto& [what, text] = *told;
-        if (what.what == message::threw) throw std::runtime_error(text);
-        from->current = what.what == message::begun ? std::optional(what.task) : std::nullopt;
-        if (what.what == message::ended) early.emplace(what.task, text);
+        if (what.what == notice::threw) throw std::runtime_error(text);
+        from->current = what.what == notice::begun ? std::optional(what.task) : std::nullopt;
+        if (what.what == notice::ended) early.emplace(what.task, text);
       }
       if (!goes_on && from->current) {
         throw std::runtime_error(name(*from->current) + ": its process ended before it did");

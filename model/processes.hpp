@@ -1,5 +1,5 @@
-// Tasks that need nothing of one another, in several processes: a search keeps its simulated
-// machine in global variables.
+// Runs independent tasks in several processes, since a search keeps its simulated machine in global
+// variables.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace readmost::model {
 
-// Calls task(i) for each i below `tasks`, in `processes` children, and done(i, what it returned)
-// here, in the order of the tasks. With one process all is done here. Throws std::runtime_error
-// when a child ends before its task does, naming it by name(i), or with what a task throws.
+// Calls task(i) for each i below `tasks` in `processes` children, and done(i, its result) in this
+// process, in the order of the tasks. With one process there are no children. Throws
+// std::runtime_error with the message of a task that throws, or with name(i) if a child dies.
 void in_processes(unsigned processes, std::size_t tasks,
                   const std::function<std::string(std::size_t)>& name,
                   const std::function<std::string(std::size_t)>& task,
                   const std::function<void(std::size_t, std::string)>& done);
 
-// As many as there are CPUs for this process.
+// The number of CPUs that this process may use.
 unsigned usual_processes();
 
 }  // namespace readmost::model

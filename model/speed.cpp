@@ -40,8 +40,7 @@ void counting(scenario& s) {
 }  // namespace
 
 int measure_speed() {
-  for (const memory_model memory :
-       {memory_model::sequential, memory_model::tso, memory_model::release_acquire}) {
+  for (const memory_model memory : memory_models) {
     exploration how;
     how.memory = memory;
     how.search = search_kind::random;
@@ -53,7 +52,7 @@ int measure_speed() {
       return static_cast<double>(of.executions + of.abandoned) / of.seconds;
     };
     fmt::print(
-        "{:3}  store buffering, by lots: {:.0f} executions a second; counting, exhaustively "
+        "{:3}  store buffering, at random: {:.0f} executions per second; counting, exhaustively "
         "({}): {:.0f}\n",
         name_of(memory), rate(drawn), all.executions + all.abandoned, rate(all));
   }

@@ -1,4 +1,4 @@
-// How fast the checker is.
+// `readmost-model speed`: how fast the checker is.
 #pragma once
 
 namespace readmost::model {

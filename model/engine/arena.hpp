@@ -1,5 +1,5 @@
-// Memory of one execution: taken piece by piece, given back all at once, at the same addresses in
-// every execution and in every run of the program, so that a schedule can be run again.
+// The memory of one execution: allocated piece by piece and freed all at once. Addresses are the
+// same in every execution and in every run of the program, so that schedules can be replayed.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace readmost::model {
 
 class arena {
  public:
-  // `at`: where it is to lie, if that is free.
+  // `at` is the wanted address, which is used if it is free.
   arena(std::uintptr_t at, std::size_t bytes);
   ~arena();
   arena(const arena&) = delete;

@@ -1,4 +1,4 @@
-// Depth-first search without reduction: of everything, or of what needs few surprises.
+// Depth-first search without reduction, of all executions or of those with few surprises.
 #include <limits>
 
 #include "engine/search.hpp"
@@ -20,7 +20,7 @@ class bounded final : public search {
   actor choose(execution&, actors ready, actor last, std::uint32_t&) override {
     options_.clear();
     actor expected = nobody;
-    bool free = true;  // nobody is interrupted: whoever comes next is no surprise
+    bool free = true;  // no thread is interrupted, so no choice is a surprise
     kept_ &= ready;
     if (last != nobody) {
       const unsigned thread = thread_of(last);
@@ -35,7 +35,7 @@ class bounded final : public search {
     for_each(ready & ~(expected == nobody ? 0 : only(expected)),
              [&](actor who) { options_.push_back(who); });
     const actor who = options_[decide(static_cast<std::uint32_t>(options_.size()), free)];
-    // One surprise, however long it lasts.
+    // A store that stays in its buffer is one surprise, however long it stays.
     if (expected != nobody && is_buffer(expected) && who != expected) kept_ |= only(expected);
     return who;
   }
@@ -69,7 +69,7 @@ class bounded final : public search {
 
   const unsigned most_;
   unsigned spent_ = 0;
-  actors kept_ = 0;  // buffers that have been passed over
+  actors kept_ = 0;  // buffers that have been kept from draining
   std::size_t depth_ = 0;
   std::vector<decision> decisions_;
   std::vector<actor> options_;

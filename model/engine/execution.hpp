@@ -1,5 +1,5 @@
 // One execution of a scenario: its threads, one of which runs at a time, the memory between them,
-// futexes and time. What runs next is a search's decision (search.hpp).
+// futexes and time. A search (search.hpp) decides which thread runs next.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ namespace readmost::model {
 class scenario;
 class search;
 
-// A function and what it captures, in the arena: many executions are abandoned half way, and
-// nothing may need a destructor.
+// A function and its captures, in the arena. Many executions are abandoned half way, so nothing may
+// need a destructor.
 struct closure {
   void (*call)(void*) = nullptr;
   void* captured = nullptr;
@@ -35,15 +35,15 @@ struct simulated_thread {
   const char* name = "";
   closure before;
   closure body;
-  bool exits_at_once = false;    // as part of what is explored, and not when all is over
+  bool exits_at_once = false;    // its exit is explored, and does not happen after all threads
   operation* pending = nullptr;  // null: finished, or not started
   bool finished = false;
 
-  view* now = nullptr;              // what it knows
-  view* pending_acquire = nullptr;  // what an acquire fence would add
-  view* released = nullptr;  // what a relaxed store publishes: all before the last release fence
+  view* now = nullptr;              // what the thread knows
+  view* pending_acquire = nullptr;  // what an acquire fence would add to that
+  view* released = nullptr;         // what it knew at its last release fence
 
-  // Of a futex_wait.
+  // State of a futex_wait.
   location* asleep_on = nullptr;
   std::uint32_t asleep_mask = 0;
   bool asleep_timed = false;
@@ -59,12 +59,12 @@ struct simulated_thread {
   std::vector<char> own_data;  // its READMOST_THREAD_LOCAL variables while it does not run
 };
 
-// What one step of an execution was.
+// One step of an execution.
 struct event {
   actor who = nobody;
   footprint touched;
   std::uint32_t read_from = 0;  // step
-  // Of each actor, how many of the steps (the number of the last one, plus 1) this one knows of.
+  // For each actor, the number of its latest step that this one knows of, plus 1.
   alignas(32) std::array<std::uint16_t, max_actors> known{};
 
   bool knows(std::uint32_t step, actor whose) const noexcept { return known[whose] > step; }
@@ -72,30 +72,30 @@ struct event {
 
 struct limits {
   std::uint32_t steps = 5000;    // of one execution; more is a livelock
-  std::uint32_t idle_turns = 3;  // time passes so often because nobody can do anything else
+  std::uint32_t idle_turns = 3;  // how often time may pass because no thread can do anything else
 };
 
-// What a scenario says of the machine.
+// The simulated machine, as the scenario sets it up.
 struct machine {
-  unsigned timeouts = 0;    // sleeps with a deadline that end by it although they need not
-  std::uint32_t turns = 1;  // of a spin that has another way to go on
+  unsigned timeouts = 0;    // how many sleeps may end by their deadline although they need not
+  std::uint32_t turns = 1;  // of a spin that may end without success
   unsigned cpus = 2;
   std::uint64_t clock_step = 4000;  // nanoseconds between two readings by one thread
   bool membarrier = true;
-  // The library may start one thread, which is to call this.
+  // The library may start one thread, which calls `started`.
   bool may_start_thread = false;
   void (*started)(void*) = nullptr;
   void* started_with = nullptr;
 };
 
-// A step of a schedule: who acted, and which of the outcomes it could have came about.
+// A step of a schedule: which actor acted, and which of its possible outcomes came about.
 struct choice {
   std::uint8_t who = 0;
   std::uint16_t outcome = 0;
-  // Of the thread's accesses, scheduled or not; 0 for store buffers. So a schedule means the same
-  // whatever was known to be shared when it was made.
+  // The number of the access among the thread's accesses, scheduled or not; 0 for store buffers. So
+  // a schedule does not depend on which variables were known to be shared when it was made.
   std::uint32_t access = 0;
-  std::uint32_t until = 0;  // how far the thread went on, with accesses that need no step
+  std::uint32_t until = 0;  // the thread's last access before its next step
   bool operator==(const choice&) const = default;
 };
 
@@ -108,14 +108,14 @@ class execution {
 
   enum class ending : std::uint8_t {
     complete,
-    abandoned,  // the search has seen the rest elsewhere
-    surprised,  // a location turned out to be shared: the search has to begin anew
+    abandoned,  // the search has seen the rest in another execution
+    surprised,  // a location turned out to be shared, so the search has to start again
     violated,
   };
   using body = std::function<void(scenario&)>;
   ending run(const body& of, search& by, bool recorded = false);
 
-  // The execution that the calling code is part of; null outside.
+  // The execution that the calling code is part of; null outside of executions.
   static execution* current() noexcept { return current_execution; }
 
   // --- For the simulated platform.
@@ -131,9 +131,9 @@ class execution {
   void end_life(void* address, std::uint32_t size, std::source_location at);
   void fence(std::memory_order order, std::source_location at);
   bool membarrier(std::source_location at);
-  // As if nothing kept the compiler from moving it behind the loads that follow.
+  // As if no fence kept the compiler from moving that store behind the loads that follow.
   void sink_last_store();
-  // The threads look for themselves whether stores have arrived that were made long ago.
+  // Afterwards all threads see the stores that were made long ago.
   void pass_time(std::uint64_t nanoseconds, std::source_location at);
   bool futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask, bool timed,
                   std::source_location at);  // false: timed out
@@ -157,21 +157,21 @@ class execution {
 
   // --- For memory models.
   views& all_views() noexcept { return views_; }
-  // Which of several outcomes the step under way has.
+  // Chooses among several outcomes of the step in progress.
   std::uint32_t pick(std::uint32_t outcomes);
-  // What that is among all outcomes, where some were left out.
+  // Records the number of that outcome among all outcomes, if some were left out of the choice.
   void note_outcome(std::uint32_t outcome) {
     schedule_.back().outcome = static_cast<std::uint16_t>(outcome);
   }
-  // The step under way, counted from 1; 0 is what was before the threads started.
+  // The step in progress, counted from 1; 0 stands for what happened before the threads started.
   std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(events_.size()); }
-  // The step under way may read only stores of this step or later.
+  // The step in progress may read only stores of this step or later.
   std::uint32_t fresh_since() const noexcept { return fresh_since_; }
   memory_model model() const noexcept { return model_; }
 
   // --- For searches.
   unsigned thread_count() const noexcept { return thread_count_; }
-  // Nobody can do anything but look again, though nothing has changed.
+  // All threads that can go on are spinning, and nothing has changed.
   bool is_idle() const noexcept { return idle_; }
   const simulated_thread& thread(unsigned number) const noexcept { return threads_[number]; }
   simulated_thread& thread(unsigned number) noexcept { return threads_[number]; }
@@ -182,7 +182,7 @@ class execution {
   const violation& found() const noexcept { return violation_; }
   const std::vector<choice>& schedule() const noexcept { return schedule_; }
   const std::vector<recorded_step>& record() const noexcept { return record_; }
-  // What the step that has just happened knew before it touched what others touch.
+  // What the latest step knew before its access to shared variables.
   const event& before_latest() const noexcept { return before_latest_; }
   // Calls visit(index) for the events of other threads that may conflict with the latest one.
   template <class Visit>
@@ -203,7 +203,7 @@ class execution {
     if (of.interrupts >= 0) earlier(steps_of_[static_cast<unsigned>(of.interrupts)]);
   }
 
-  // What a location is called in reports, and what a value of it means.
+  // The name of a location in reports, and the meaning of a value of it.
   std::string describe(const void* address) const;
   std::string describe_value(const std::string& name, std::uint64_t value) const;
 
@@ -211,12 +211,13 @@ class execution {
   static execution* current_execution;
 
   location& find(const void* address, std::uint32_t size);
-  // Whether an access has to be scheduled. Finds out on the way what is shared.
+  // Whether an access has to be scheduled. Also finds out which locations are shared.
   bool is_scheduled(location& where, bool writes, std::source_location at);
   void check_alive(const location& where, std::source_location at);
   void start_history(location& where);
-  // A locked instruction of x86 empties the store buffer, whoever else knows of its variable.
+  // A locked instruction of x86 empties the store buffer, even if its variable is not shared.
   void drain_before_update(std::source_location at);
+  void interrupt_others(std::source_location at);
 
   // Waits until the search lets the running thread go on, then carries `what` out.
   void act(operation& what);
@@ -229,7 +230,8 @@ class execution {
   void wake_up(simulated_thread& waker, operation& what);
   void wake(simulated_thread& who, operation& what);
 
-  // Lets the search decide who acts next; drains buffers; returns the thread. Null: all is done.
+  // Lets the search choose the next actor, drains buffers that it chooses, and returns the next
+  // thread; null if all have finished.
   simulated_thread* decide();
   actors ready_actors() const;
   bool is_ready(const simulated_thread& t) const;
@@ -251,7 +253,7 @@ class execution {
   arena objects_;
   arena views_memory_;
   views views_;
-  std::array<simulated_thread, max_threads> threads_;  // the first sets up and looks at the end
+  std::array<simulated_thread, max_threads> threads_;  // the first runs the scenario's body and end
   std::array<fiber, max_threads> fibers_;
   fiber engine_;
   unsigned thread_count_ = 1;
@@ -280,6 +282,8 @@ class execution {
     std::array<std::uint32_t, max_threads> read{};
   };
   plain& find_plain(const void* address);
+  [[noreturn]] void fail_as_race(const void* address, const char* mine, unsigned other,
+                                 const char* others, std::source_location at);
   std::deque<plain> plains_;
   std::vector<plain*> plain_table_;
 
@@ -293,7 +297,7 @@ class execution {
   std::vector<unsigned> sleepers_;                    // threads asleep, the longest first
   std::uint32_t fresh_since_ = 0;
   std::uint32_t idle_turns_ = 0;
-  bool idle_ = false;              // nobody can do anything but look again
+  bool idle_ = false;              // see is_idle()
   std::uint32_t unscheduled_ = 0;  // accesses since the latest step
   actor last_actor_ = nobody;
   std::vector<recorded_step> record_;

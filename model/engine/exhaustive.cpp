@@ -1,5 +1,5 @@
-// Dynamic partial-order reduction. A node is a state between two steps of the execution that was
-// run last; the stack of nodes says what has been tried from each and what has yet to be.
+// Dynamic partial-order reduction. A node is a state between two steps of the latest execution. The
+// stack of nodes records what has been tried from each and what is left to try.
 #include "engine/search.hpp"
 
 namespace readmost::model {
@@ -7,15 +7,15 @@ namespace readmost::model {
 namespace {
 
 struct node {
-  actor who = nobody;         // taken from here now
+  actor who = nobody;         // chosen in the present execution
   std::uint32_t outcome = 0;  // of the step
   std::uint32_t outcomes = 1;
   actors ready = 0;
-  actors eligible = 0;  // ready, and not seen elsewhere
-  actors asleep = 0;    // seen elsewhere, but for what they could read that was stored since
-  actors done = 0;      // tried from here
-  actors wanted = 0;    // to be tried from here
-  std::uint32_t taken_since = 0;                  // execution::fresh_since() of the step
+  actors eligible = 0;            // ready, and not covered by other executions
+  actors asleep = 0;              // covered by others, except for loads of newer stores
+  actors done = 0;                // tried
+  actors wanted = 0;              // to be tried
+  std::uint32_t taken_since = 0;  // execution::fresh_since() of the step
   std::array<std::uint16_t, max_actors> since{};  // of each asleep
 };
 
@@ -40,7 +40,7 @@ class exhaustive final : public search {
   }
 
   void happened(execution& run) override {
-    // Up to the node that was changed for this execution all races are known.
+    // All races up to the node that was changed for this execution are known.
     if (depth_ > known_) find_races(run);
   }
 
@@ -89,7 +89,7 @@ class exhaustive final : public search {
       }
     });
     if (fresh.eligible == 0) return false;
-    // As sequential consistency would have it, and without needless switches: short to read.
+    // Prefer sequentially consistent executions with few switches, which are easy to read.
     actor who = static_cast<actor>(__builtin_ctz(fresh.eligible));
     if (last != nobody) {
       const unsigned thread = thread_of(last);
@@ -100,8 +100,8 @@ class exhaustive final : public search {
       }
     }
     fresh.wanted = only(who);
-    // A deadline may pass before whatever wakes the sleeper: no race of steps would tell. Nor would
-    // any tell which of those who wait looks again when nothing else can happen.
+    // No race of steps shows that a deadline may pass before the sleeper is woken, nor which of the
+    // spinning threads goes first when no other step is possible.
     for_each(fresh.eligible, [&](actor each) {
       if (is_buffer(each)) return;
       const simulated_thread& t = run.thread(each);
@@ -112,7 +112,8 @@ class exhaustive final : public search {
     return true;
   }
 
-  // Who was tried before the step just taken need not be tried after it, unless the two conflict.
+  // An actor that was tried before the latest step need not be tried after it, unless the two
+  // conflict.
   void inherit_sleep(execution& run, node& fresh) const {
     const node& before = nodes_.back();
     const auto index = static_cast<std::uint16_t>(nodes_.size());  // of the step just taken
@@ -122,7 +123,7 @@ class exhaustive final : public search {
         if (!run.memory_in_use().has_buffered(thread_of(who))) return;
       } else {
         const simulated_thread& t = run.thread(who);
-        // Who looks again may now see something else, and who has just been woken may go on.
+        // A spinning thread may find something new, and a thread just woken may go on.
         if (t.pending == nullptr || t.pending->what == kind::yield) return;
         if (t.pending->what == kind::awake && t.woken && t.woken_by == index) return;
       }
@@ -134,7 +135,7 @@ class exhaustive final : public search {
     });
   }
 
-  // Looks for earlier steps that could as well have come after the latest one.
+  // Looks for earlier steps that could also have come after the latest one.
   void find_races(execution& run) {
     const auto& events = run.events();
     const event& latest = events.back();
@@ -181,8 +182,8 @@ class exhaustive final : public search {
       if (!events[index].knows(first, reversed)) consider(index, events[index].known);
     }
     consider(static_cast<std::uint32_t>(events.size() - 1), events.back().known);
-    // Who is asleep has been seen to begin; but if another begins, the latest step may read what
-    // it has not read now, or write where it has failed to.
+    // Executions that begin with a sleeping actor are covered. But if another begins, the latest
+    // step may read another store, or its compare-and-swap may succeed.
     const bool may_differ =
         run.model() == memory_model::release_acquire || events.back().touched.updates;
     const actors tried = may_differ ? before.wanted & before.eligible : before.wanted;

@@ -11,21 +11,9 @@
 namespace readmost::model {
 
 const char* name_of(search_kind kind) noexcept {
-  switch (kind) {
-    case search_kind::exhaustive:
-      return "exhaustive";
-    case search_kind::bounded:
-      return "bounded";
-    case search_kind::plain:
-      return "plain";
-    case search_kind::random:
-      return "random";
-    case search_kind::pct:
-      return "pct";
-    case search_kind::replay:
-      return "replay";
-  }
-  return "?";
+  static constexpr const char* names[] = {"exhaustive", "bounded", "plain",
+                                          "random",     "pct",     "replay"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 namespace {
@@ -98,7 +86,7 @@ result explore(const execution::body& scenario, const exploration& how) {
   if (made.failed) {
     if (how.shrinks) made.found.schedule = shrink(run, scenario, made.found);
     if (run_schedule(run, scenario, made.found.schedule, true) == execution::ending::violated) {
-      made.found.what = run.found();  // with names
+      made.found.what = run.found();  // now with the names of variables
     }
     made.found.record = run.record();
   }
@@ -107,11 +95,11 @@ result explore(const execution::body& scenario, const exploration& how) {
 
 std::string describe(const finding& found, const std::string& name, memory_model memory) {
   std::string place = place_in_source(found.what.at);
-  // Plain data does not know who reaches for it; the last step does.
+  // Accesses of plain data do not carry their place in the source; the last step shows it.
   place = place.starts_with("platform.hpp") ? "" : "at " + place + ", ";
   return fmt::format(
       "{}: {}\n  {}in execution {} of {} under {}\n\n{}\n"
-      "To see it again: readmost-model run {} --memory {} --schedule \"{}\"\n",
+      "To replay it: readmost-model run {} --memory {} --schedule \"{}\"\n",
       name_of(found.what.kind), found.what.what, place, found.execution, name, name_of(memory),
       interleaving(found.record), name, name_of(memory), to_text(found.schedule));
 }

@@ -1,4 +1,4 @@
-// Runs a scenario again and again until a search has seen what it wants to see, or something wrong.
+// Runs a scenario again and again until a search is done or has found a violation.
 #pragma once
 
 #include <chrono>
@@ -22,34 +22,38 @@ struct exploration {
   std::uint64_t runs = 100'000;  // random, pct
   std::vector<choice> schedule;  // replay
   limits bounds;
-  std::chrono::milliseconds time{0};  // at most; 0: as long as it takes
-  bool shrinks = true;                // what it finds
-  // Called now and then.
+  std::chrono::milliseconds time{0};  // limit; 0: none
+  bool shrinks = true;                // makes a failing schedule shorter
+  // Called from time to time.
   std::function<void(std::uint64_t executions, double seconds)> progress;
+
+  void limit_time(double seconds) {
+    time = std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+  }
 };
 
 struct finding {
   violation what;
-  std::uint64_t execution = 0;  // in which it was met, counted from 1
-  std::uint64_t seed = 0;       // of that execution, where lots were drawn
+  std::uint64_t execution = 0;  // the one that failed, counted from 1
+  std::uint64_t seed = 0;       // of that execution, if the search is random
   std::vector<choice> schedule;
-  std::vector<recorded_step> record;  // of the schedule
+  std::vector<recorded_step> record;  // the steps of the schedule
 };
 
 struct result {
   bool failed = false;
-  bool complete = false;  // nothing is left to see
+  bool complete = false;  // the search has covered all executions
   finding found;
-  std::uint64_t executions = 0;  // run to their end
-  std::uint64_t abandoned = 0;   // the rest of which had been seen
+  std::uint64_t executions = 0;  // those that ran to their end
+  std::uint64_t abandoned = 0;   // those whose rest is covered by others
   std::uint64_t steps = 0;
   double seconds = 0;
-  std::vector<std::vector<std::int64_t>> outcomes;  // that scenarios observed, sorted
+  std::vector<std::vector<std::int64_t>> outcomes;  // observed by the scenario, sorted
 };
 
 result explore(const execution::body& scenario, const exploration& how);
 
-// What to print of a finding; `name` and the model are those of the search.
+// The report of a finding. `name` and the model are those of the search.
 std::string describe(const finding& found, const std::string& name, memory_model memory);
 
 }  // namespace readmost::model

@@ -48,7 +48,7 @@ void fiber::begin(context::transfer_t handed) {
 void fiber::resume(fiber& from) noexcept {
   switched how{this, &from.context_};
   const context::transfer_t handed = context::jump_fcontext(context_, &how);
-  // Somebody switched back to `from`, and tells where it stopped itself.
+  // A fiber has switched back to `from`, and passes on where it has stopped.
   *static_cast<switched*>(handed.data)->from = handed.fctx;
 }
 

@@ -1,4 +1,4 @@
-// A stack of its own on which a simulated thread runs until it hands over to another.
+// The stack of a simulated thread, which runs until it switches to another.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -6,9 +6,9 @@
 
 namespace readmost::model {
 
-// Boost.Context's own fiber class unwinds the stack of a fiber that is not run to its end. What
-// runs here is `noexcept` for the most part and is abandoned in most executions, so this uses the
-// layer below: start() again on the same stack forgets what was on it.
+// Boost.Context's own fiber class unwinds the stack of a fiber that has not finished. The code that
+// runs here is mostly `noexcept`, and most executions abandon it, so this class uses the layer
+// below: start() discards what is on the stack.
 class fiber {
  public:
   fiber();
@@ -19,7 +19,7 @@ class fiber {
   // The next switch here calls `entry(argument)`, which must not return.
   void start(void (*entry)(void*), void* argument) noexcept;
 
-  // From the fiber `from`, which is running, to this one; returns when somebody switches back.
+  // Switches from the running fiber `from` to this one; returns when a fiber switches back.
   void resume(fiber& from) noexcept;
 
  private:

@@ -1,15 +1,17 @@
-// Sizes of what the checker simulates, and its names for who acts.
+// How many threads the checker simulates, and how it numbers threads and store buffers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/library.hpp"
+
 namespace readmost::model {
 
-// Simulated threads at a time.
+// Simulated threads, with the main one.
 inline constexpr unsigned max_threads = 8;
 
-// Who may act next: a thread, or the store buffer of a thread, which drains by itself.
+// What may act next: a thread, or the store buffer of a thread, which drains by itself.
 using actor = unsigned;
 inline constexpr actor max_actors = 2 * max_threads;
 inline constexpr actor nobody = ~0U;

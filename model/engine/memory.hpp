@@ -1,9 +1,9 @@
 // A memory model: what a load may return, when a store becomes visible, what a fence does, and
-// which operations may change places unnoticed.
+// which operations can be swapped without a visible difference.
 //
-// The execution (execution.hpp) knows threads, futexes and time and asks the memory for the rest. A
-// memory that counts the cycles of caches and cores can take the place of these; the search that
-// comes with it then picks the actor whose time comes first.
+// The execution (execution.hpp) implements threads, futexes and time and asks the memory for the
+// rest. A memory that counts the cycles of caches and cores could replace these; its search would
+// then pick the actor whose time comes first.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,8 @@ enum class memory_model : std::uint8_t {
   tso,              // x86: a store buffer per thread
   release_acquire,  // C++20 without load buffering; arm64
 };
+inline constexpr memory_model memory_models[] = {memory_model::sequential, memory_model::tso,
+                                                 memory_model::release_acquire};
 const char* name_of(memory_model model) noexcept;
 
 enum class relation : std::uint8_t {
@@ -34,45 +36,49 @@ class memory {
  public:
   virtual ~memory() = default;
 
-  // Whether the operation need not wait for the thread's own store buffer, or another's.
-  virtual bool is_ready(const simulated_thread& who, const operation& what) const = 0;
-  virtual bool has_buffered(unsigned thread) const = 0;
-  virtual bool can_drain(const simulated_thread& who) const = 0;
-  // Whether the operation waits until its thread's store buffer is empty.
-  virtual bool drains(const operation& what) const = 0;
-
-  // Carries the operation out; fills in its result.
+  virtual void start(execution& run) = 0;
+  // Carries the operation out and fills in its result.
   virtual void perform(execution& run, simulated_thread& who, operation& what) = 0;
-  // The oldest entry of a store buffer reaches memory; returns the step that stored it.
-  virtual std::uint32_t drain(execution& run, unsigned thread) = 0;
-  // As if the compiler had moved the thread's last store behind the loads that follow it.
-  virtual void sink_last_store(unsigned thread) = 0;
-  virtual location* oldest_buffered(unsigned thread) const = 0;
-  virtual bool is_late(unsigned) const { return false; }
 
-  // Fills in `made`, which is as constructed. Not a result: in the one place that matters for speed
-  // it lies where it stays.
+  // Fills in `made`, which must be as constructed. It is no result, because in the one place where
+  // speed matters it is built where it stays.
   virtual void footprint_of(const simulated_thread& who, const operation& what,
-                            footprint& made) const = 0;
-  // Of `second`, which another thread is about to do, to `first`, which has just happened.
+                            footprint& made) const;
+  // How `second`, which another thread is about to do, relates to `first`, which has just happened.
   virtual relation relate(const footprint& first, const footprint& second) const = 0;
-  // Whether `second` later in an execution is a reason to try it before `first`.
+  // Whether `second` after `first` in an execution is a reason to try it before `first`.
   virtual bool race(const footprint& first, const footprint& second) const = 0;
   // Whether `second` knows that `first` happened: they are ordered in this execution.
   virtual bool orders(const footprint& first, const footprint& second) const = 0;
+  // Whether another thread has made a store newer than the one that this look has read.
+  virtual bool has_changed(const simulated_thread& who, const look& at) const = 0;
+
+  // --- Where loads may return old values. The defaults are for memory with one value at a time.
 
   // Whether a load or update can read a store of step `since` or later.
-  virtual bool can_read_since(const simulated_thread& who, const operation& what,
-                              std::uint32_t since) const = 0;
-  // Whether another thread has stored what is newer than what the thread has looked at.
-  virtual bool has_changed(const simulated_thread& who, const look& at) const = 0;
-  // The place of the store that the operation just performed has read from.
+  virtual bool can_read_since(const simulated_thread&, const operation&, std::uint32_t) const {
+    return false;
+  }
+  // The place of the store that the latest operation has read from.
   virtual position read_place() const { return 0; }
-  // The step of the store that the operation just performed has read from, if that orders them.
-  virtual std::uint32_t read_from() const = 0;
+  // The step of the store that the latest operation has read from, if that orders them.
+  virtual std::uint32_t read_from() const { return 0; }
 
-  virtual void start(execution& run) = 0;
-  virtual std::string buffered(const execution& run, unsigned thread) const = 0;
+  // --- Where threads have store buffers. The defaults are for memory without.
+
+  // Whether the operation need not wait for its thread's store buffer, or another's.
+  virtual bool is_ready(const simulated_thread&, const operation&) const { return true; }
+  virtual bool has_buffered(unsigned) const { return false; }
+  virtual bool can_drain(const simulated_thread&) const { return false; }
+  // Whether the operation waits until its thread's store buffer is empty.
+  virtual bool drains(const operation&) const { return false; }
+  // The oldest entry of a store buffer reaches memory; returns the step that stored it.
+  virtual std::uint32_t drain(execution&, unsigned) { return 0; }
+  // As if the compiler had moved the thread's last store behind the loads that follow it.
+  virtual void sink_last_store(unsigned) {}
+  virtual location* oldest_buffered(unsigned) const { return nullptr; }
+  virtual bool is_late(unsigned) const { return false; }
+  virtual std::string buffered(const execution&, unsigned) const { return {}; }
 };
 
 std::unique_ptr<memory> make_sequential();

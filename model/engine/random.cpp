@@ -1,5 +1,6 @@
-// Searches that draw lots, in each execution from a seed of its own: the same ones each time. To
-// see one execution again take its schedule, for what is known to be shared by then matters too.
+// Random searches. Each execution has a seed of its own, so a search is the same each time. A
+// single execution must be replayed by its schedule, since it also depends on the locations known
+// to be shared.
 #include <algorithm>
 
 #include "engine/search.hpp"
@@ -14,7 +15,7 @@ class drawing : public search {
 
   void start(execution&) override { lots_.seed(seed_); }
   std::uint32_t pick(std::uint32_t outcomes) override {
-    // The newest half of the time: a thread that always reads what is old gets nowhere.
+    // The newest store half of the time: a thread that always reads old values gets nowhere.
     return draw(2) == 0 ? 0 : draw(outcomes);
   }
   void happened(execution&) override {}
@@ -34,7 +35,7 @@ class drawing : public search {
   std::uint64_t left_;
   struct generator {
     void seed(std::uint64_t from) noexcept { state_ = from * 0x9E37'79B9'7F4A'7C15U + 1; }
-    // SplitMix64: seeded in no time, which Mersenne Twister is not.
+    // SplitMix64, since it is fast to seed, unlike Mersenne Twister.
     std::uint64_t operator()() noexcept {
       std::uint64_t mixed = state_ += 0x9E37'79B9'7F4A'7C15U;
       mixed = (mixed ^ (mixed >> 30)) * 0xBF58'476D'1CE4'E5B9U;
@@ -65,7 +66,7 @@ class priorities final : public drawing {
     drawing::start(run);
     step_ = 0;
     for (auto& priority : priority_) priority = depth_ + draw(1U << 16);
-    // How long the execution will be is not known, and must not depend on those before it.
+    // The length of the execution is unknown, and must not depend on earlier executions.
     const std::uint32_t horizon = 16U << draw(5);
     changes_.clear();
     for (unsigned i = 1; i < depth_; ++i) changes_.push_back(draw(horizon));

@@ -1,6 +1,6 @@
-// C++20 without load buffering (RC11: what happens in program order and what is read from it form
-// no cycle), by views: a thread may read any store of a location that is not older than one it
-// knows of, and a store takes any place in the modification order after those. Follows the
+// C++20 without load buffering (RC11: program order and reads-from form no cycle), by views: a
+// thread may read any store of a location that is not older than one it knows of, and a store takes
+// any place in the modification order after those. Follows the
 // promising semantics without promises (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017); a
 // seq_cst operation, unlike a seq_cst fence, is ordered with those of its own location and with
 // fences only, as in C++20.
@@ -22,14 +22,6 @@ class release_acquire_memory final : public memory {
     ordered_ = views_->empty();
   }
 
-  bool is_ready(const simulated_thread&, const operation&) const override { return true; }
-  bool has_buffered(unsigned) const override { return false; }
-  bool can_drain(const simulated_thread&) const override { return false; }
-  void sink_last_store(unsigned) override {}
-  bool drains(const operation&) const override { return false; }
-  std::uint32_t drain(execution&, unsigned) override { return 0; }
-  location* oldest_buffered(unsigned) const override { return nullptr; }
-  std::string buffered(const execution&, unsigned) const override { return {}; }
   std::uint32_t read_from() const override { return read_from_; }
   position read_place() const override { return read_place_; }
   bool has_changed(const simulated_thread& who, const look& at) const override {
@@ -66,7 +58,7 @@ class release_acquire_memory final : public memory {
         fence_positions(who);
         break;
       case kind::yield:
-        // Who waits for a store sees it in the end; a turn in which it does not changes nothing.
+        // A thread that waits for a store sees it in the end; turns before that change nothing.
         for (const auto& look : who.looks) know(who, *look.where, newest(*look.where));
         break;
       default:
@@ -76,50 +68,26 @@ class release_acquire_memory final : public memory {
 
   void footprint_of(const simulated_thread& who, const operation& what,
                     footprint& made) const override {
-    made.thread = static_cast<std::uint8_t>(who.number);
-    made.where = what.where;
-    made.seq_cst = is_seq_cst(what.order);
+    memory::footprint_of(who, what, made);
+    const bool takes_part =
+        what.what != kind::awake && what.what != kind::yield && what.what != kind::start;
+    made.seq_cst = takes_part && is_seq_cst(what.order);
     switch (what.what) {
-      case kind::load:
-        made.reads = true;
-        break;
-      case kind::store:
-        made.writes = true;
-        break;
-      case kind::update:
-      case kind::compare:
-        made.reads = made.updates = made.writes = true;
-        break;
-      case kind::retire:
-        made.writes = made.retires = true;
-        break;
-      case kind::futex_wait:
-        made.reads = made.fences = true;
-        made.queue = what.where;
-        break;
-      case kind::futex_wake:
-        made.where = nullptr;
-        made.fences = true;
-        made.queue = what.where;
-        break;
-      case kind::awake:
-        made.where = nullptr;
-        made.seq_cst = false;
-        made.queue = who.woken ? nullptr : what.where;
-        break;
       case kind::fence:
         made.fences = made.seq_cst;
+        break;
+      case kind::futex_wait:
+      case kind::futex_wake:
+        made.fences = true;
         break;
       case kind::interrupt:
         made.fences = true;
         made.interrupts = static_cast<std::int8_t>(what.target);
         break;
       case kind::yield:
-        made.seq_cst = false;
         for (const auto& look : who.looks) made.looks |= bit_of(*look.where);
         break;
       default:
-        made.seq_cst = false;
         break;
     }
   }
@@ -129,8 +97,8 @@ class release_acquire_memory final : public memory {
     if (is_ordered(first, second)) return relation::dependent;
     const bool same = first.where != nullptr && first.where == second.where;
     if (!same || !first.writes || !second.reads) return relation::independent;
-    // What a seq_cst read may read depends on its place among others too: where it reads what it
-    // has read before, these may yet have to change places.
+    // What a seq_cst load may read also depends on its place among others: even if it reads the
+    // same store as before, the two may have to be swapped.
     return second.seq_cst ? relation::dependent : relation::fresh_only;
   }
 
@@ -161,7 +129,7 @@ class release_acquire_memory final : public memory {
     return std::uint64_t{1} << (where.index % 64);
   }
 
-  // Whether `turn`, of a loop, finds out about the store.
+  // Whether `turn`, a turn of a loop, may find the store.
   static bool looks_at(const footprint& turn, const footprint& store) noexcept {
     return turn.looks != 0 && store.writes && (turn.looks & bit_of(*store.where)) != 0;
   }
@@ -188,7 +156,7 @@ class release_acquire_memory final : public memory {
     known = std::max(known, place);
   }
 
-  // Of all seq_cst operations and fences that follow, none may know less.
+  // No seq_cst operation or fence that follows may know less.
   void order(const location& where, position place) noexcept {
     position& known = ordered_->positions()[where.index];
     known = std::max(known, place);
@@ -201,7 +169,7 @@ class release_acquire_memory final : public memory {
     return std::max(known, ordered_->positions()[where.index]);
   }
 
-  // `oldest`: by the order of success, where a compare-and-swap has two.
+  // `oldest` is that for the order of success, if a compare-and-swap has two orders.
   bool is_readable(const simulated_thread& who, const operation& what, const message& each,
                    position oldest) const noexcept {
     const bool fails = what.what == kind::compare && each.value != what.expected;
@@ -211,7 +179,7 @@ class release_acquire_memory final : public memory {
     return what.what != kind::update && (what.what != kind::compare || each.value != what.expected);
   }
 
-  // One of the stores that may be read, newest first.
+  // Chooses one of the stores that may be read; outcomes count from the newest.
   message& choose(execution& run, const simulated_thread& who, const operation& what) {
     const position oldest = oldest_readable(who, what);
     auto& history = what.where->history;
@@ -222,7 +190,7 @@ class release_acquire_memory final : public memory {
     std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
       return history[a].place > history[b].place;
     });
-    // Those that have not been read in another execution.
+    // The search has tried the others in another execution.
     fresh_.clear();
     for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
       if (history[candidates_[i]].step >= run.fresh_since()) fresh_.push_back(i);

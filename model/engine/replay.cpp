@@ -6,8 +6,8 @@ namespace readmost::model {
 
 namespace {
 
-// Follows a schedule as far as it can: passes over a step that is not possible, and after the last
-// one goes on without needless switches.
+// Follows a schedule as far as possible: skips impossible steps, and continues after the last one
+// without needless switches.
 class replay final : public search {
  public:
   explicit replay(std::vector<choice> schedule) : schedule_(std::move(schedule)) {}

@@ -12,77 +12,33 @@ namespace readmost::model {
 
 namespace {
 
+// The tables of names below are in the order of their enumerations.
+
 describer names_of_others = nullptr;
 value_describer values_of_others = nullptr;
 
 const char* name_of(arithmetic how) noexcept {
-  switch (how) {
-    case arithmetic::exchange:
-      return "exchange";
-    case arithmetic::add:
-      return "add";
-    case arithmetic::subtract:
-      return "subtract";
-    case arithmetic::bit_or:
-      return "or";
-    case arithmetic::bit_and:
-      return "and";
-  }
-  return "?";
+  static constexpr const char* names[] = {"exchange", "add", "subtract", "or", "and"};
+  return names[static_cast<std::size_t>(how)];
 }
 
 }  // namespace
 
 const char* name_of(memory_model model) noexcept {
-  switch (model) {
-    case memory_model::sequential:
-      return "sc";
-    case memory_model::tso:
-      return "tso";
-    case memory_model::release_acquire:
-      return "ra";
-  }
-  return "?";
+  static constexpr const char* names[] = {"sc", "tso", "ra"};
+  return names[static_cast<std::size_t>(model)];
 }
 
 const char* name_of(violation_kind kind) noexcept {
-  switch (kind) {
-    case violation_kind::none:
-      return "none";
-    case violation_kind::assertion:
-      return "assertion";
-    case violation_kind::data_race:
-      return "data race";
-    case violation_kind::deadlock:
-      return "deadlock";
-    case violation_kind::lost_wake_up:
-      return "lost wake-up";
-    case violation_kind::livelock:
-      return "livelock";
-    case violation_kind::use_after_free:
-      return "use after free";
-    case violation_kind::leak:
-      return "leak";
-  }
-  return "?";
+  static constexpr const char* names[] = {"none",         "assertion", "data race",      "deadlock",
+                                          "lost wake-up", "livelock",  "use after free", "leak"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 const char* name_of(std::memory_order order) noexcept {
-  switch (order) {
-    case std::memory_order_relaxed:
-      return "relaxed";
-    case std::memory_order_consume:
-      return "consume";
-    case std::memory_order_acquire:
-      return "acquire";
-    case std::memory_order_release:
-      return "release";
-    case std::memory_order_acq_rel:
-      return "acq_rel";
-    case std::memory_order_seq_cst:
-      return "seq_cst";
-  }
-  return "?";
+  static constexpr const char* names[] = {"relaxed", "consume", "acquire",
+                                          "release", "acq_rel", "seq_cst"};
+  return names[static_cast<std::size_t>(order)];
 }
 
 std::string place_in_source(const std::source_location& at) {
@@ -138,7 +94,7 @@ std::string describe_operation(const execution& run, const operation& what) {
     case kind::awake:
       return what.success ? "is woken" : "wakes at its deadline";
     case kind::futex_wake:
-      return fmt::format("wakes {} of those asleep on {}", what.result, where);
+      return fmt::format("wakes {} of the threads that sleep on {}", what.result, where);
     case kind::yield:
       return "looks again";
     case kind::retire:
@@ -147,6 +103,40 @@ std::string describe_operation(const execution& run, const operation& what) {
       return fmt::format("{} = {} reaches memory", where, value(what.operand));
   }
   return "?";
+}
+
+void execution::name(const void* begin, std::size_t bytes, std::string text) {
+  if (!recorded_) return;
+  names_.push_back({reinterpret_cast<std::uintptr_t>(begin), bytes, std::move(text)});
+}
+
+std::string execution::describe(const void* address) const {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  for (const auto& each : names_) {
+    if (wanted < each.begin || wanted >= each.begin + each.bytes) continue;
+    const std::uintptr_t offset = wanted - each.begin;
+    return offset == 0 ? each.text : each.text + "+" + std::to_string(offset);
+  }
+  return describe_unnamed(*this, wanted);
+}
+
+std::string execution::describe_value(const std::string& name, std::uint64_t value) const {
+  return describe_value_of(name, value);
+}
+
+void execution::record_step(actor who, const operation& what) {
+  recorded_step made;
+  made.who = is_buffer(who) ? std::string(threads_[thread_of(who)].name) + "'s buffer"
+                            : threads_[who].name;
+  made.what = describe_operation(*this, what);
+  made.where = is_buffer(who) ? "" : place_in_source(what.at);
+  for (unsigned i = 1; i < thread_count_; ++i) {
+    const std::string buffered = memory_->buffered(*this, i);
+    if (buffered.empty()) continue;
+    if (!made.buffers.empty()) made.buffers += "  ";
+    made.buffers += std::string(threads_[i].name) + ": " + buffered;
+  }
+  record_.push_back(std::move(made));
 }
 
 std::string interleaving(const std::vector<recorded_step>& record) {
@@ -183,7 +173,7 @@ std::string to_text(const std::vector<choice>& schedule) {
       continue;
     }
     if (each.outcome != 0) add(fmt::format("{}@{}:{}", each.who, each.access, each.outcome));
-    // Of a thread's steps in a row the last says it all.
+    // The last of a thread's steps in a row stands for all of them.
     if (i + 1 < schedule.size() && schedule[i + 1].who == each.who) continue;
     const std::uint32_t end = std::max(each.access, each.until);
     if (each.outcome == 0 || end > each.access) add(fmt::format("{}@{}", each.who, end));

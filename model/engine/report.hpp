@@ -1,4 +1,4 @@
-// The words in which a failing execution is told.
+// The text by which a failing execution is reported.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ const char* name_of(std::memory_order order) noexcept;
 
 std::string describe_operation(const execution& run, const operation& what);
 
-// Names of what a scenario has not named itself: the library's own variables, for instance.
+// Names for variables that a scenario has not named, such as the library's own.
 using describer = bool (*)(const execution& run, std::uintptr_t address, std::string& name);
 using value_describer = bool (*)(const std::string& name, std::uint64_t value, std::string& text);
 void describe_with(describer names, value_describer values);
@@ -27,10 +27,10 @@ std::string describe_value_of(const std::string& name, std::uint64_t value);
 // One line per step, in columns.
 std::string interleaving(const std::vector<recorded_step>& record);
 
-// A schedule in one line, and back: "1@5 2@3:1 b1": thread 1 up to its fifth access, thread 2 up to
-// its third with the second of the outcomes that can have, an entry of thread 1's store buffer.
+// A schedule as one line of text. "1@5 2@3:1 b1" means: thread 1 up to its fifth access, thread 2
+// up to its third with the second possible outcome, then one entry of thread 1's store buffer.
 std::string to_text(const std::vector<choice>& schedule);
-// Throws std::invalid_argument that names what cannot be read.
+// Throws std::invalid_argument with the word that cannot be read.
 std::vector<choice> schedule_from(const std::string& text);
 
 }  // namespace readmost::model

@@ -1,4 +1,4 @@
-// What a scenario is written with: see docs/checking.md.
+// The means by which scenarios are written: see docs/checking.md.
 #pragma once
 
 #include <new>
@@ -11,14 +11,14 @@
 
 namespace readmost::model {
 
-// One execution, as seen by the function that describes it. That function runs alone, before the
-// threads that it makes, and again from the start for every execution.
+// One execution, as the function that describes the scenario sees it. That function runs alone,
+// before the threads that it makes, and again for every execution.
 class scenario {
  public:
   explicit scenario(execution& run) noexcept : run_(run) {}
 
-  // An object for the threads, named in reports. Its memory is the execution's and never put to
-  // another use.
+  // An object that the threads share, named in reports. Its memory belongs to the execution and is
+  // not used again.
   template <class T, class... Arguments>
   T& make(const char* name, Arguments&&... arguments) {
     T* const made = new (run_.memory_for_scenario().take(sizeof(T), alignof(T)))
@@ -33,31 +33,32 @@ class scenario {
     run_.add_thread(name, {}, keep(std::move(body)));
     return *this;
   }
-  // The same; `before` runs alone before any thread starts, but in this thread.
+  // The same, after `before`, which runs in this thread, alone, before any thread starts.
   template <class Before, class Body>
   scenario& thread(const char* name, Before before, Body body) {
     run_.add_thread(name, keep(std::move(before)), keep(std::move(body)));
     return *this;
   }
-  // What the library does at the exit of the thread made last happens as soon as its body is over,
-  // beside the other threads, and not alone after them.
-  void exits_at_once();
+  // The latest thread's exit, with the library's part in it, follows its body, beside the other
+  // threads. Other threads exit one by one after all have finished.
+  void exits_at_once() { run_.thread(run_.thread_count() - 1).exits_at_once = true; }
 
-  // Runs alone when all threads are over.
+  // Runs alone after all threads have finished. Replaces the last one given.
   template <class Last>
   void finally(Last last) {
     run_.set_finally(keep(std::move(last)));
   }
 
-  // What was read, say: the search collects the different ones.
+  // Reports values, such as those read. The search collects the different ones.
   void observe(std::vector<std::int64_t> values) { run_.observe(std::move(values)); }
 
-  // Sleeps with a deadline that may end by it although somebody could still wake them, per thread.
+  // How many sleeps of each thread may end by their deadline although a thread could still wake
+  // them.
   void timeouts(unsigned most) noexcept { run_.simulated_machine().timeouts = most; }
-  // Turns of a spin that has another way to go on: platform::turns().
+  // The length of spins that may end without success: see platform::turns().
   void turns(std::uint32_t most) noexcept { run_.simulated_machine().turns = most; }
   void cpus(unsigned count) noexcept { run_.simulated_machine().cpus = count; }
-  // The library may start a thread of its own, which comes to life with this one.
+  // Lets the library start a thread of its own, which is simulated as this thread.
   void starts_thread(const char* name) {
     run_.simulated_machine().may_start_thread = true;
     thread(name, [this] {
@@ -65,13 +66,13 @@ class scenario {
       if (has.started != nullptr) has.started(has.started_with);
     });
   }
-  // Nanoseconds between two readings by one thread: so many fit into what it waits for.
+  // Nanoseconds between two readings of the clock by one thread.
   void clock_step(std::uint64_t nanoseconds) noexcept {
     run_.simulated_machine().clock_step = nanoseconds;
   }
   void without_membarrier() noexcept { run_.simulated_machine().membarrier = false; }
 
-  // A function as something to be called until the execution is over.
+  // Keeps a function until the end of the execution.
   template <class Function>
   closure keep(Function function) {
     void* const place = run_.memory_for_scenario().take(sizeof(Function), alignof(Function));
@@ -85,13 +86,13 @@ class scenario {
   execution& run_;
 };
 
-// Ends the life of what scenario::make() made: whoever touches it afterwards is found.
+// Destroys an object that scenario::make() has made. The checker finds later accesses.
 template <class T>
 void destroy(T& object) {
   object.~T();
 }
 
-// Ends the execution as a failure unless `holds`.
+// Fails the execution unless `holds`.
 inline void expect(bool holds, const char* what,
                    std::source_location at = std::source_location::current()) {
   if (!holds) execution::current()->fail(violation_kind::assertion, what, at);

@@ -10,47 +10,8 @@ void sequential_memory::start(execution& run) {
   sync_.start(run.all_views());
 }
 
-bool sequential_memory::is_ready(const simulated_thread&, const operation&) const {
-  return true;
-}
-
-bool sequential_memory::has_buffered(unsigned) const {
-  return false;
-}
-
-bool sequential_memory::can_drain(const simulated_thread&) const {
-  return false;
-}
-
-void sequential_memory::sink_last_store(unsigned) {}
-
-bool sequential_memory::drains(const operation&) const {
-  return false;
-}
-
-std::uint32_t sequential_memory::drain(execution&, unsigned) {
-  return 0;
-}
-
-location* sequential_memory::oldest_buffered(unsigned) const {
-  return nullptr;
-}
-
-std::string sequential_memory::buffered(const execution&, unsigned) const {
-  return {};
-}
-
-bool sequential_memory::can_read_since(const simulated_thread&, const operation&,
-                                       std::uint32_t) const {
-  return false;
-}
-
 bool sequential_memory::has_changed(const simulated_thread&, const look& at) const {
   return at.where->changes != at.changes;
-}
-
-std::uint32_t sequential_memory::read_from() const {
-  return 0;
 }
 
 void sequential_memory::read(simulated_thread& who, operation& what) {
@@ -102,39 +63,6 @@ void sequential_memory::perform(execution& run, simulated_thread& who, operation
       sync_.fence(run.thread(what.target), std::memory_order_seq_cst);
       break;
     default:
-      break;
-  }
-}
-
-void sequential_memory::footprint_of(const simulated_thread& who, const operation& what,
-                                     footprint& made) const {
-  made.thread = static_cast<std::uint8_t>(who.number);
-  made.where = what.where;
-  switch (what.what) {
-    case kind::load:
-      made.reads = true;
-      break;
-    case kind::store:
-      made.writes = true;
-      break;
-    case kind::update:
-    case kind::compare:
-      made.reads = made.updates = made.writes = true;
-      break;
-    case kind::retire:
-      made.writes = made.retires = true;
-      break;
-    case kind::futex_wait:
-      made.reads = true;
-      made.queue = what.where;
-      break;
-    case kind::awake:
-    case kind::futex_wake:
-      made.where = nullptr;
-      if (what.what == kind::futex_wake || !who.woken) made.queue = what.where;
-      break;
-    default:
-      made.where = nullptr;
       break;
   }
 }

@@ -7,7 +7,7 @@ namespace readmost::model {
 namespace {
 
 constexpr std::size_t attempts_at_most = 3000;
-constexpr std::size_t steps_of_an_attempt = 100;  // a longer one counts for several
+constexpr std::size_t steps_of_an_attempt = 100;  // a longer attempt counts as several
 
 struct block {
   std::size_t begin;
@@ -23,8 +23,8 @@ std::vector<block> blocks_of(const std::vector<choice>& schedule) {
   return blocks;
 }
 
-// What makes a schedule hard to read: switches between threads, then old values and the like,
-// then its length.
+// How hard a schedule is to read: by its switches between threads, then by old values and other
+// surprises, then by its length.
 auto weight(const std::vector<choice>& schedule) {
   std::size_t surprises = 0;
   for (const choice& step : schedule) surprises += step.outcome != 0 ? 1 : 0;
@@ -43,7 +43,7 @@ class shrinker {
   }
 
  private:
-  // Keeps what came of `candidate` if that is better.
+  // Runs `candidate`, and keeps the resulting schedule if that is better.
   bool attempt(const std::vector<choice>& candidate) {
     attempts_ += 1 + candidate.size() / steps_of_an_attempt;
     if (run_schedule(run_, scenario_, candidate) != execution::ending::violated) return false;
@@ -52,7 +52,7 @@ class shrinker {
     return true;
   }
 
-  // Moves a block of steps to the next block of the same actor, before or behind it, or away.
+  // Removes a block of steps, or joins it with the next or last block of the same actor.
   bool joins_blocks() {
     const auto blocks = blocks_of(best_);
     for (std::size_t i = 0; i < blocks.size(); ++i) {

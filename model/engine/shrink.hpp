@@ -5,11 +5,11 @@
 
 namespace readmost::model {
 
-// Runs a schedule, and again when that shows something to be shared that was not known to be.
+// Runs a schedule, and starts again whenever a location turns out to be shared.
 execution::ending run_schedule(execution& run, const execution::body& scenario,
                                const std::vector<choice>& schedule, bool recorded = false);
 
-// A schedule that fails in the same way.
+// Returns a schedule that fails in the same way.
 std::vector<choice> shrink(execution& run, const execution::body& scenario, const finding& found);
 
 }  // namespace readmost::model

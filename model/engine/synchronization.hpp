@@ -1,4 +1,4 @@
-// Who knows what: C++ happens-before by release and acquire, the same under every memory model.
+// C++ happens-before by release and acquire, which is the same under every memory model.
 #pragma once
 
 #include "engine/execution.hpp"
@@ -9,7 +9,8 @@ class synchronization {
  public:
   void start(views& all) noexcept { views_ = &all; }
 
-  // What a store of `t` publishes; `continued`: the store that a read-modify-write has read.
+  // Returns what a store by `t` publishes. `continued` is the store that a read-modify-write has
+  // read.
   const view* publish(simulated_thread& t, std::memory_order order, const message* continued) {
     view* made = nullptr;
     if (is_release(order)) {

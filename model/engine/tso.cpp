@@ -1,7 +1,6 @@
-// x86-TSO (Owens, Sarkar, Sewell, 2009): each thread's stores wait in a buffer, oldest first, which
-// it alone can look into; they reach memory one by one, at any time, and all of them before the
-// thread's next fence, locked instruction or system call, and before a membarrier has interrupted
-// it.
+// x86-TSO (Owens, Sarkar, Sewell, 2009): each thread's stores wait in a buffer, oldest first, from
+// which it alone can load. They reach memory one by one, at any time, and all of them before the
+// thread's next fence, locked instruction or system call, and before a membarrier interrupts it.
 #include "engine/sequential.hpp"
 
 namespace readmost::model {
@@ -17,7 +16,7 @@ class tso_memory final : public sequential_memory {
   }
 
   bool is_ready(const simulated_thread& who, const operation& what) const override {
-    // What the compiler has yet to write is in no buffer.
+    // A store that the compiler has delayed is not in the real buffer yet.
     if (what.what == kind::interrupt) {
       return buffers_[what.target].size() == (sunk_[what.target] ? 1U : 0U);
     }
@@ -123,7 +122,7 @@ class tso_memory final : public sequential_memory {
   };
 
   std::array<std::vector<entry>, max_threads> buffers_;
-  std::array<bool, max_threads> sunk_{};  // the newest entry
+  std::array<bool, max_threads> sunk_{};  // the compiler has delayed the newest entry
 };
 
 }  // namespace

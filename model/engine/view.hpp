@@ -1,5 +1,5 @@
-// What a thread knows of the others: how far each has come (C++ happens-before, for data races),
-// and of each location how new a store it must see at least (release/acquire model only).
+// What a thread knows: how far each other thread has come (C++ happens-before, for data races), and
+// for each location the oldest store that it may still read (release/acquire model only).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace readmost::model {
 // A place in a location's modification order.
 using position = std::int64_t;
 
-// Positions by location follow the object; all views of one execution have the same number.
+// The positions of all locations follow the object. All views of an execution have equally many.
 struct view {
   std::uint32_t clock[max_threads];
 

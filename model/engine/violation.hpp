@@ -1,4 +1,4 @@
-// What a search can find wrong, and the steps that lead there.
+// The violations that a search can find, and the steps that lead to them.
 #pragma once
 
 #include <source_location>
@@ -11,11 +11,11 @@ enum class violation_kind {
   none,
   assertion,       // an expectation of the scenario does not hold
   data_race,       // plain data, accessed by two threads at once
-  deadlock,        // nobody can go on, and somebody waits
-  lost_wake_up,    // nobody can go on, and all who wait are asleep on a futex
-  livelock,        // threads take turns for ever
-  use_after_free,  // of an object that its owner has destroyed
-  leak,            // something was not given back
+  deadlock,        // no thread can go on, and one waits
+  lost_wake_up,    // no thread can go on, and all that wait are asleep on a futex
+  livelock,        // threads spin for ever
+  use_after_free,  // access to an object after its destruction
+  leak,            // a resource was not given back
 };
 const char* name_of(violation_kind kind) noexcept;
 
@@ -29,7 +29,7 @@ struct recorded_step {
   std::string who;
   std::string what;
   std::string where;
-  std::string buffers;  // what is still in store buffers, afterwards
+  std::string buffers;  // the contents of store buffers afterwards
 };
 
 }  // namespace readmost::model

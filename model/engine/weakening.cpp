@@ -8,7 +8,7 @@ namespace {
 
 std::optional<weakening> present;
 std::vector<lettered_place> met;
-// By letter, whether and where it was met last: places are few, accesses are many.
+// The line at which each letter was last reached. Most accesses are at the same line again.
 std::vector<std::uint_least32_t> last_line;
 
 void remember(letter which, std::memory_order order, bool is_fence, std::source_location at) {

@@ -1,5 +1,5 @@
-// What of the library is taken away in this run, to see that it is needed, and which of its letters
-// (include/readmost/detail/platform/letters.hpp) have been met.
+// The order or fence of the library that is weakened in this run, to see whether it is needed, and
+// the letters (include/readmost/detail/platform/letters.hpp) that executions have reached.
 #pragma once
 
 #include <atomic>
@@ -8,13 +8,13 @@
 #include <source_location>
 #include <vector>
 
-namespace readmost::model {
+#include "engine/library.hpp"
 
-using namespace readmost::detail;
+namespace readmost::model {
 
 struct weakening {
   letter which;
-  std::memory_order order;  // instead of its own; relaxed: nothing is left, of a fence too
+  std::memory_order order;  // replaces the letter's own; relaxed also removes a fence
 };
 void weaken(std::optional<weakening> what);
 const std::optional<weakening>& weakened() noexcept;
@@ -26,11 +26,11 @@ struct lettered_place {
   bool is_fence;
   std::source_location at;
 };
-// Those that executions have come by so far.
+// Those that executions have reached so far.
 const std::vector<lettered_place>& letters_met();
 void forget_letters_met();
 
-// The order with which an access with that letter is to be made now.
+// The order that an access with this letter has in this run.
 std::memory_order order_now(letter which, std::memory_order order, bool is_fence,
                             std::source_location at);
 

@@ -1,4 +1,4 @@
-// The checker finds misuse by itself: as deadlock, or as what is read after it was reclaimed.
+// The checker finds misuse by itself, as a deadlock or as an access to a reclaimed object.
 #include "rcu/misuse.hpp"
 
 #include <readmost/detail/rcu/read_section.hpp>

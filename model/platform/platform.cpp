@@ -16,7 +16,6 @@ execution* run() noexcept {
   return execution::current();
 }
 
-// What the kernel adds to a simulated second.
 constexpr std::uint64_t second = 1'000'000'000;
 
 }  // namespace
@@ -42,7 +41,7 @@ bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::ui
   return run()->compare(address, size, expected, desired, success, failure, at);
 }
 
-// Variables of static life begin before there is an execution and end after it.
+// The lives of static variables begin before there is an execution and end after it.
 void begin_life(void* address, std::uint32_t size, std::uint64_t value) {
   if (run() != nullptr) run()->begin_life(address, size, value);
 }

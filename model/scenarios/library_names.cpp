@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/preprocessor/seq/for_each.hpp>
+#include <boost/preprocessor/stringize.hpp>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -19,13 +21,13 @@ namespace readmost::model {
 
 namespace {
 
-// What is at this address now, without a step.
+// The present value of a variable. Reading it is no step.
 template <class T>
 std::uintptr_t peek(const platform::variable<T>& of) {
   return static_cast<std::uintptr_t>(execution::current()->plain_value(&of, sizeof(T)));
 }
 
-// The record of a thread in a domain; also while another thread runs.
+// The record of a thread in a domain. The thread need not be running.
 std::uintptr_t own_record(const execution& run, unsigned thread, unsigned domain) {
   if (&run.thread(thread) == &execution::current()->self()) {
     return reinterpret_cast<std::uintptr_t>(own_records[domain]);
@@ -42,7 +44,7 @@ struct member {
   const char* name;
 };
 
-// Calls write(name) for the member of the table that the offset lies in.
+// Calls write(member, index) for the member that the offset lies in.
 template <std::size_t Count, class Write>
 bool find_member(const member (&members)[Count], std::size_t offset, Write write) {
   for (const member& each : members) {
@@ -53,84 +55,34 @@ bool find_member(const member (&members)[Count], std::size_t offset, Write write
   return false;
 }
 
-#define READMOST_MEMBER(type, name) {offsetof(type, name), sizeof(type::name), #name}
+// Names the members of a type, given as (one)(two)...
+#define READMOST_MEMBER(_, type, name) \
+  {offsetof(type, name), sizeof(type::name), BOOST_PP_STRINGIZE(name)},
+#define READMOST_MEMBERS(type, names) {BOOST_PP_SEQ_FOR_EACH(READMOST_MEMBER, type, names)}
 
-constexpr member record_members[] = {
-    READMOST_MEMBER(thread_record, held),
-    READMOST_MEMBER(thread_record, seen),
-    READMOST_MEMBER(thread_record, mode),
-    READMOST_MEMBER(thread_record, elsewhere),
-    READMOST_MEMBER(thread_record, idle_rounds),
-    READMOST_MEMBER(thread_record, reads),
-    READMOST_MEMBER(thread_record, section),
-    READMOST_MEMBER(thread_record, retired_latest),
-    READMOST_MEMBER(thread_record, uncounted_objects),
-    READMOST_MEMBER(thread_record, uncounted_bytes),
-    READMOST_MEMBER(thread_record, thread),
-    READMOST_MEMBER(thread_record, credited),
-    READMOST_MEMBER(thread_record, untracked),
-    READMOST_MEMBER(thread_record, deciding),
-    READMOST_MEMBER(thread_record, waiting_in),
-    READMOST_MEMBER(thread_record, waited_for),
-    READMOST_MEMBER(thread_record, waited_until),
-    READMOST_MEMBER(thread_record, number),
-    READMOST_MEMBER(thread_record, home),
-    READMOST_MEMBER(thread_record, writes),
-    READMOST_MEMBER(thread_record, revocations),
-    READMOST_MEMBER(thread_record, active_reads),
-    READMOST_MEMBER(thread_record, reads_elsewhere),
-    READMOST_MEMBER(thread_record, active_elsewhere),
-    READMOST_MEMBER(thread_record, tallies),
-    READMOST_MEMBER(thread_record, timed_lock),
-    READMOST_MEMBER(thread_record, timed_since),
-};
+// clang-format off
+constexpr member record_members[] = READMOST_MEMBERS(thread_record,
+    (held) (seen) (mode) (elsewhere) (idle_rounds) (reads) (section) (retired_latest)
+    (uncounted_objects) (uncounted_bytes) (thread) (credited) (untracked) (deciding)
+    (waiting_in) (waited_for) (waited_until) (number) (home) (writes) (revocations)
+    (active_reads) (reads_elsewhere) (active_elsewhere) (tallies) (timed_lock) (timed_since));
 
-constexpr member chunk_members[] = {
-    READMOST_MEMBER(chunk, present),  READMOST_MEMBER(chunk, used),
-    READMOST_MEMBER(chunk, retiring), READMOST_MEMBER(chunk, next),
-    READMOST_MEMBER(chunk, domain),
-};
+constexpr member chunk_members[] = READMOST_MEMBERS(chunk,
+    (present) (used) (retiring) (next) (domain));
 
-constexpr member domain_members[] = {
-    READMOST_MEMBER(domain, version),
-    READMOST_MEMBER(domain, drain_sleepers),
-    READMOST_MEMBER(domain, drain_epoch),
-    READMOST_MEMBER(domain, round_cost),
-    READMOST_MEMBER(domain, rounds_by_reports),
-    READMOST_MEMBER(domain, rounds_by_membarrier),
-    READMOST_MEMBER(domain, chunks),
-    READMOST_MEMBER(domain, locks_met),
-    READMOST_MEMBER(domain, grace_periods),
-    READMOST_MEMBER(domain, progress),
-    READMOST_MEMBER(domain, waits_for),
-    READMOST_MEMBER(domain, waits_since),
-    READMOST_MEMBER(domain, grace_periods_by_membarrier),
-    READMOST_MEMBER(domain, grace_periods_asleep),
-    READMOST_MEMBER(domain, counted_sections),
-    READMOST_MEMBER(domain, counting_phase),
-};
+constexpr member domain_members[] = READMOST_MEMBERS(domain,
+    (version) (drain_sleepers) (drain_epoch) (round_cost) (rounds_by_reports)
+    (rounds_by_membarrier) (chunks) (locks_met) (grace_periods) (progress) (waits_for)
+    (waits_since) (grace_periods_by_membarrier) (grace_periods_asleep) (counted_sections)
+    (counting_phase));
 
-constexpr member reclamation_members[] = {
-    READMOST_MEMBER(reclamation, reclaimer),
-    READMOST_MEMBER(reclamation, in_place),
-    READMOST_MEMBER(reclamation, hurried),
-    READMOST_MEMBER(reclamation, most_objects),
-    READMOST_MEMBER(reclamation, most_bytes),
-    READMOST_MEMBER(reclamation, throttled),
-    READMOST_MEMBER(reclamation, objects),
-    READMOST_MEMBER(reclamation, bytes),
-    READMOST_MEMBER(reclamation, reclaimed),
-    READMOST_MEMBER(reclamation, reclaimed_some),
-    READMOST_MEMBER(reclamation, unrecorded_latest),
-    READMOST_MEMBER(reclamation, barriers_wanted),
-    READMOST_MEMBER(reclamation, barriers_done),
-    READMOST_MEMBER(reclamation, executor),
-    READMOST_MEMBER(reclamation, current),
-    READMOST_MEMBER(reclamation, current_grace_period),
-    READMOST_MEMBER(reclamation, done),
-    READMOST_MEMBER(reclamation, depth),
-};
+constexpr member reclamation_members[] = READMOST_MEMBERS(reclamation,
+    (reclaimer) (in_place) (hurried) (most_objects) (most_bytes) (throttled) (objects) (bytes)
+    (reclaimed) (reclaimed_some) (unrecorded_latest) (barriers_wanted) (barriers_done)
+    (executor) (current) (current_grace_period) (done) (depth));
+// clang-format on
 
+#undef READMOST_MEMBERS
 #undef READMOST_MEMBER
 
 bool name_in_record(const std::string& whose, std::size_t offset, std::string& name) {
@@ -141,10 +93,10 @@ bool name_in_record(const std::string& whose, std::size_t offset, std::string& n
   });
 }
 
-// The chunk that a domain's records are in, as far as one is known.
+// The chunk of a domain's records; 0 if none is known.
 std::uintptr_t chunk_of(const execution& run, unsigned number) {
   if (number == 0) {
-    // Its address is there from the start.
+    // Its address is in memory from the start.
     std::uintptr_t first = 0;
     std::memcpy(&first, &domains[0].chunks, sizeof first);
     return first;
@@ -180,30 +132,24 @@ bool name_in_chunk(const execution& run, unsigned number, std::uintptr_t address
                         in_records % sizeof(thread_record), name);
 }
 
-bool name_in_domain(std::uintptr_t address, std::string& name) {
-  const auto first = reinterpret_cast<std::uintptr_t>(&domains[0]);
-  if (address < first || address >= first + sizeof domains) return false;
-  const std::size_t number = (address - first) / sizeof(domain);
-  return find_member(domain_members, (address - first) % sizeof(domain),
-                     [&](const member& which, std::size_t) {
-                       name = number == 0 ? fmt::format("domain.{}", which.name)
-                                          : fmt::format("domain {}.{}", number, which.name);
-                     });
-}
-
-bool name_in_reclamation(std::uintptr_t address, std::string& name) {
-  const auto first = reinterpret_cast<std::uintptr_t>(&all_reclamation[0]);
-  if (address < first || address >= first + sizeof all_reclamation) return false;
-  const std::size_t number = (address - first) / sizeof(reclamation);
-  return find_member(reclamation_members, (address - first) % sizeof(reclamation),
-                     [&](const member& which, std::size_t) {
-                       name = number == 0 ? fmt::format("reclamation.{}", which.name)
-                                          : fmt::format("reclamation {}.{}", number, which.name);
-                     });
+// Names a member of an array that has one element for each domain.
+template <class T, std::size_t Domains, std::size_t Count>
+bool name_in_array(const T (&array)[Domains], const member (&members)[Count], const char* called,
+                   std::uintptr_t address, std::string& name) {
+  const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(&array[0]);
+  if (offset >= sizeof array) return false;
+  return find_member(members, offset % sizeof(T), [&](const member& which, std::size_t) {
+    const std::size_t number = offset / sizeof(T);
+    name = number == 0 ? fmt::format("{}.{}", called, which.name)
+                       : fmt::format("{} {}.{}", called, number, which.name);
+  });
 }
 
 bool name_variable(const execution& run, std::uintptr_t address, std::string& name) {
-  if (name_in_domain(address, name) || name_in_reclamation(address, name)) return true;
+  if (name_in_array(domains, domain_members, "domain", address, name) ||
+      name_in_array(all_reclamation, reclamation_members, "reclamation", address, name)) {
+    return true;
+  }
   const auto nobodys = reinterpret_cast<std::uintptr_t>(&unregistered);
   if (address >= nobodys && address < nobodys + sizeof unregistered) {
     return name_in_record("nobody's", address - nobodys, name);

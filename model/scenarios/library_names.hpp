@@ -1,4 +1,4 @@
-// What the library's own variables and their values are called in a printed interleaving.
+// Names of the library's own variables and of their values, for reports.
 #pragma once
 
 namespace readmost::model {

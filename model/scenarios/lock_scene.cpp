@@ -6,24 +6,105 @@ lock_scene::lock_scene(scenario& s, rwlock& of) : lock(of), data(s.make<guarded>
   s.finally([this] { expect_all_given_back(lock); });
 }
 
-void lock_scene::add_reader(const char* name, rules how) {
-  in_.thread(name, be_known, [this, how] { read_under(lock, data, how); });
+void lock_scene::read(rules how) {
+  test::lock_shared(lock, how);
+  finish_reading();
 }
 
-void lock_scene::add_writer(const char* name, rules how) {
-  in_.thread(name, be_known, [this, how] { write_under(lock, data, how); });
+void lock_scene::write(rules how) {
+  test::lock(lock, how);
+  finish_writing(how);
 }
 
-void lock_scene::add_reader_inside(const char* name, void (*hold)(rwlock&)) {
-  in_.thread(name, [this, hold] { hold(lock); }, [this] { finish_reading(lock, data); });
+bool lock_scene::try_read(rules how) {
+  const bool inside = test::try_lock_shared(lock, how) == test::acquired;
+  if (inside) finish_reading();
+  return inside;
 }
 
-void lock_scene::add_writer_inside(const char* name, rules how) {
-  in_.thread(name, [this] { hold_alone(lock); }, [this, how] { finish_writing(lock, data, how); });
+bool lock_scene::try_read_passively() {
+  const bool inside = try_lock_shared_passive(lock, my_record(lock.domain));
+  if (inside) finish_reading();
+  return inside;
+}
+
+bool lock_scene::try_write(rules how) {
+  const bool inside = test::try_lock(lock, how) == test::acquired;
+  if (inside) finish_writing(how);
+  return inside;
+}
+
+void lock_scene::finish_reading() {
+  data.read();
+  test::unlock_shared(lock);
+}
+
+void lock_scene::finish_writing(rules how) {
+  data.write();
+  test::unlock(lock, how);
+}
+
+lock_scene& lock_scene::add_reader(const char* name, rules how) {
+  return thread(name, be_known, [how](lock_scene& on) { on.read(how); });
+}
+
+lock_scene& lock_scene::add_writer(const char* name, rules how) {
+  return thread(name, be_known, [how](lock_scene& on) { on.write(how); });
+}
+
+lock_scene& lock_scene::add_trying_reader(const char* name, void (*before)()) {
+  return thread(name, before, [](lock_scene& on) { on.try_read(); });
+}
+
+lock_scene& lock_scene::add_passive_reader(const char* name) {
+  return thread(name, be_online, [](lock_scene& on) { on.try_read_passively(); });
+}
+
+lock_scene& lock_scene::add_trying_writer(const char* name) {
+  return thread(name, be_known, [](lock_scene& on) { on.try_write(); });
+}
+
+lock_scene& lock_scene::add_reader_inside(const char* name, void (*hold)(rwlock&)) {
+  return thread(name, hold, [](lock_scene& on) { on.finish_reading(); });
+}
+
+lock_scene& lock_scene::add_writer_inside(const char* name, rules how) {
+  return thread(name, hold_alone, [how](lock_scene& on) { on.finish_writing(how); });
+}
+
+lock_scene& lock_scene::add_holder(const char* name, void (*hold)(rwlock&)) {
+  return thread(name, hold, [] {});
+}
+
+lock_scene& lock_scene::add_releaser(const char* name) {
+  return thread(name, be_known, [](lock_scene& on) { on.finish_reading(); });
+}
+
+lock_scene& lock_scene::exits_at_once() {
+  in_.exits_at_once();
+  return *this;
 }
 
 lock_scene& scene_on(scenario& s, rwlock& lock) {
   return s.make<lock_scene>("scene", s, lock);
+}
+
+lock_scene& biased_scene(scenario& s) {
+  s.turns(0);
+  return scene_on(s, biased_lock(s));
+}
+
+lock_scene& unbiased_scene(scenario& s) {
+  s.turns(0);
+  return scene_on(s, unbiased_lock(s));
+}
+
+lock_scene& ordinary_scene(scenario& s) {
+  return scene_on(s, ordinary_lock(s));
+}
+
+lock_scene& once_biased_scene(scenario& s) {
+  return scene_on(s, once_biased_lock(s));
 }
 
 }  // namespace readmost::model

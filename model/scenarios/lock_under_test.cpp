@@ -1,5 +1,6 @@
 #include "scenarios/lock_under_test.hpp"
 
+#include "lock/bias.hpp"
 #include "lock/parking.hpp"
 #include "threads/registry.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 constexpr std::int16_t rich = 20'000;
 constexpr std::uint32_t last_idle_round = 7;
 
-// Each by itself, so that reports can say what their values mean.
+// Names each member by itself, so that reports can explain its values.
 void name_members(scenario& s, const rwlock& lock, const std::string& name) {
   const auto add = [&](const auto& member, const char* called) {
     s.run().name(&member, sizeof member, name + called);
@@ -24,10 +25,8 @@ void name_members(scenario& s, const rwlock& lock, const std::string& name) {
 }
 
 rwlock& make_lock(scenario& s, const char* name, std::uint64_t state) {
-  // What the library finds out once, at its first use.
   parking::set_relay(false);
-  passive_possible();
-  watch_forks();
+  find_out_once();
   auto& lock = *new (s.run().memory_for_scenario().take(sizeof(rwlock), alignof(rwlock))) rwlock;
   name_members(s, lock, name);
   lock.traits.store(rwlock::met | rwlock::private_memory, platform::relaxed);
@@ -44,6 +43,28 @@ rwlock& unbiased_lock(scenario& s, const char* name) {
 
 rwlock& biased_lock(scenario& s, const char* name) {
   return make_lock(s, name, rwlock::biased);
+}
+
+rwlock& biased_lock_in_slot_of(scenario& s, const rwlock& other, const char* name) {
+  for (;;) {
+    rwlock& lock = biased_lock(s, name);
+    if (home_slot(&lock) == home_slot(&other)) return lock;
+  }
+}
+
+rwlock& without_bias_to_come(rwlock& lock) {
+  lock.balance.store(static_cast<std::int16_t>(bias::lowest), platform::relaxed);
+  return lock;
+}
+
+rwlock& ordinary_lock(scenario& s) {
+  s.turns(0);
+  return without_bias_to_come(unbiased_lock(s));
+}
+
+rwlock& once_biased_lock(scenario& s) {
+  s.turns(0);
+  return without_bias_to_come(biased_lock(s));
 }
 
 void be_online() {
@@ -68,75 +89,94 @@ void seem_long_idle() {
   my_record().idle_rounds.store(last_idle_round, platform::relaxed);
 }
 
-void read_under(rwlock& lock, const guarded& data, rules how) {
-  unit::lock_shared(lock, how);
-  finish_reading(lock, data);
+void be_about_to_settle(const rwlock& lock) {
+  my_record().active_reads[home_slot(&lock)].store(active_reads_per_account - 1);
 }
 
-void write_under(rwlock& lock, guarded& data, rules how) {
-  unit::lock(lock, how);
-  finish_writing(lock, data, how);
+void hold_passively(rwlock& lock) {
+  be_online();
+  expect(test::lock_shared(lock) == test::acquired && test::holds_passively(lock),
+         "the scenario does not begin with a passive hold");
 }
 
-bool try_read_under(rwlock& lock, const guarded& data, rules how) {
-  if (unit::try_lock_shared(lock, how) != unit::acquired) return false;
-  finish_reading(lock, data);
-  return true;
+void hold_while_dormant(rwlock& lock) {
+  hold_passively(lock);
+  go_offline(my_record());
 }
 
-bool try_read_passively(rwlock& lock, const guarded& data) {
-  if (!try_lock_shared_passive(lock, my_record())) return false;
-  finish_reading(lock, data);
-  return true;
+void hold_while_long_idle(rwlock& lock) {
+  hold_while_dormant(lock);
+  seem_long_idle();
 }
 
-bool try_write_under(rwlock& lock, guarded& data, rules how) {
-  if (unit::try_lock(lock, how) != unit::acquired) return false;
-  finish_writing(lock, data, how);
-  return true;
+void hold_actively(rwlock& lock) {
+  be_known();
+  expect(test::lock_shared(lock) == test::acquired && !test::holds_passively(lock),
+         "the scenario does not begin with an active hold");
 }
 
-void finish_reading(rwlock& lock, const guarded& data) {
-  data.read();
-  unit::unlock_shared(lock);
+void hold_alone(rwlock& lock) {
+  be_known();
+  expect(test::lock(lock) == test::acquired, "the scenario does not begin with a writer inside");
 }
 
-void finish_writing(rwlock& lock, guarded& data, rules how) {
-  data.write();
-  unit::unlock(lock, how);
+void hold_while_draining(rwlock& lock) {
+  lock.state.fetch_or(rwlock::biased, platform::relaxed);
+  hold_while_dormant(lock);
+  make_draining(lock);
+}
+
+void make_draining(rwlock& lock) {
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  lock.state.store((state & ~rwlock::biased) | rwlock::draining, platform::relaxed);
+}
+
+void signal::await() const {
+  while (!given()) platform::yield();
 }
 
 void run_round() {
   reach_consensus(default_domain, &my_record());
 }
 
-rwlock& biased_lock_in_slot_of(scenario& s, const rwlock& other, const char* name) {
-  for (;;) {
-    rwlock& lock = biased_lock(s, name);
-    if (home_slot(&lock) == home_slot(&other)) return lock;
-  }
+void find_out_once() {
+  passive_possible();
+  watch_forks();
 }
 
 void expect_all_given_back(const rwlock& lock) {
   const std::uint64_t state = lock.state.load(platform::relaxed);
-  expect(rwlock::readers(state) == 0, "the lock counts readers and nobody is inside");
-  expect((state & rwlock::writing) == 0, "the lock has a writer and nobody is inside");
+  expect(rwlock::readers(state) == 0, "the lock counts readers, but no thread is inside");
+  expect((state & rwlock::writing) == 0, "the lock has a writer, but no thread is inside");
   expect((state & (rwlock::waiting_writers | rwlock::waiting_readers | rwlock::upgrading)) == 0,
-         "the lock counts somebody as waiting and nobody waits");
-  unsigned looked_at = 0;
-  for_each_record(domains[lock.domain], [&](const thread_record& record, bool used) {
-    if (++looked_at > max_threads) return;  // nobody has ever had it
-    if (&record == &my_record()) return;
-    if (used) {
-      execution::current()->fail(violation_kind::leak, "a record is left to a thread that is over",
-                                 std::source_location::current());
-    }
+         "the lock counts waiting threads, but no thread waits");
+  expect_records_given_back(domains[lock.domain], [](const thread_record& record) {
     for (const auto& slot : record.held) {
-      expect(is_free(slot.load(platform::relaxed)), "a slot holds a lock that nobody holds");
+      expect(is_free(slot.load(platform::relaxed)), "a slot names a lock that no thread holds");
     }
   });
   expect(domains[lock.domain].drain_sleepers.load(platform::relaxed) == 0,
-         "a domain has sleepers and nobody sleeps");
+         "the domain counts sleepers, but no thread sleeps");
+}
+
+void expect_records_given_back(domain& of, void (*check)(const thread_record&)) {
+  unsigned looked_at = 0;
+  for_each_record(of, [&](const thread_record& record, bool used) {
+    // Records beyond those of the simulated threads have never been used.
+    if (++looked_at > max_threads || &record == &my_record()) return;
+    if (used) {
+      execution::current()->fail(violation_kind::leak, "a finished thread has kept its record",
+                                 std::source_location::current());
+    }
+    check(record);
+  });
+}
+
+void release_at_the_end(scenario& s, rwlock& lock) {
+  s.finally([&lock] {
+    test::unlock_shared(lock);
+    expect_all_given_back(lock);
+  });
 }
 
 }  // namespace readmost::model

@@ -18,21 +18,20 @@ constexpr retired_kind kind_of_retiree{[](retired* object) noexcept {
 
 void begin_rcu(scenario& s) {
   s.turns(0);
-  passive_possible();
-  watch_forks();
+  find_out_once();
   s.finally(expect_no_sections_left);
 }
 
-two_versions publish(scenario& s, const char* name) {
+two_versions& publish(scenario& s, const char* name) {
   auto& first = s.make<guarded>("first version");
   auto& second = s.make<guarded>("second version");
-  return {s, first, second, s.make<published>(name, first)};
+  return s.make<two_versions>("versions",
+                              two_versions{s, first, second, s.make<published>(name, first)});
 }
 
-void read_in_section(const published& what) {
-  enter();
-  what.find().read();
-  leave();
+two_versions& begin_with_two_versions(scenario& s) {
+  begin_rcu(s);
+  return publish(s);
 }
 
 void read_and_leave(const guarded& found) {
@@ -40,26 +39,37 @@ void read_and_leave(const guarded& found) {
   leave();
 }
 
-void replace_and_write(published& what, guarded& fresh, void (*wait)()) {
-  guarded& old = what.replace(fresh);
+void two_versions::read() const {
+  enter();
+  read_and_leave(current.find());
+}
+
+void two_versions::replace_and_write(guarded& fresh, void (*wait)()) const {
+  guarded& old = current.replace(fresh);
   wait();
   old.write();
 }
 
-void two_versions::add_reader(const char* name, void (*before)(), unsigned sections) const {
-  in.thread(name, before, [&current = current, sections] {
-    for (unsigned left = sections; left != 0; --left) read_in_section(current);
+const two_versions& two_versions::add_reader(const char* name, void (*before)(),
+                                             unsigned sections) const {
+  return thread(name, before, [sections](const two_versions& versions) {
+    for (unsigned left = sections; left != 0; --left) versions.read();
   });
 }
 
-void two_versions::add_reader_inside(const char* name, void (*before)()) const {
-  in.thread(name, before, [&first = first] { read_and_leave(first); });
+const two_versions& two_versions::add_reader_inside(const char* name, void (*before)()) const {
+  return thread(name, before, [](const two_versions& versions) { read_and_leave(versions.first); });
 }
 
-void two_versions::add_updater(const char* name, void (*wait)()) const {
-  in.thread(name, be_known, [versions = *this, wait] {
-    replace_and_write(versions.current, versions.second, wait);
+const two_versions& two_versions::add_updater(const char* name, void (*wait)()) const {
+  return thread(name, be_known, [wait](const two_versions& versions) {
+    versions.replace_and_write(versions.second, wait);
   });
+}
+
+const two_versions& two_versions::exits_at_once() const {
+  in.exits_at_once();
+  return *this;
 }
 
 void be_inside() {
@@ -103,19 +113,15 @@ void be_departed_inside() {
 void expect_no_sections_left() {
   const domain& d = default_domain;
   expect((d.grace_periods.load(platform::relaxed) & grace_period_led) == 0,
-         "a grace period is led and nobody leads it");
+         "a grace period has a leader, but no thread leads it");
   for (const auto& count : d.counted_sections) {
-    expect(count.load(platform::relaxed) == 0, "a section is counted and nobody is inside");
+    expect(count.load(platform::relaxed) == 0, "a section is counted, but no thread is inside");
   }
-  expect(d.drain_sleepers.load(platform::relaxed) == 0, "a domain has sleepers and nobody sleeps");
-  unsigned looked_at = 0;
-  for_each_record(default_domain, [&](const thread_record& record, bool used) {
-    if (++looked_at > max_threads || &record == &my_record()) return;
-    if (used) {
-      execution::current()->fail(violation_kind::leak, "a record is left to a thread that is over",
-                                 std::source_location::current());
-    }
-    expect(record.section.load(platform::relaxed) == 0, "a section is open and nobody is inside");
+  expect(d.drain_sleepers.load(platform::relaxed) == 0,
+         "the domain counts sleepers, but no thread sleeps");
+  expect_records_given_back(default_domain, [](const thread_record& record) {
+    expect(record.section.load(platform::relaxed) == 0,
+           "a section is open, but no thread is inside");
   });
 }
 

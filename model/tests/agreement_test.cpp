@@ -1,5 +1,4 @@
-// The searches against one another, on random programs: what the exhaustive search leaves out must
-// be nothing but repetition.
+// Compares the searches on random programs: the exhaustive search may leave out repetitions only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +9,6 @@
 namespace readmost::model {
 
 namespace {
-
-constexpr memory_model models[] = {memory_model::sequential, memory_model::tso,
-                                   memory_model::release_acquire};
 
 exploration with(memory_model memory, search_kind search, std::uint64_t runs = 0) {
   exploration how;
@@ -29,7 +25,7 @@ bool is_subset(const result& part, const result& whole) {
                        part.outcomes.end());
 }
 
-// Each in a range of its own, so that they run at the same time.
+// Each test has a range of seeds of its own, so that the tests run in parallel.
 class agreement : public testing::TestWithParam<std::uint32_t> {
  protected:
   static constexpr std::uint32_t seeds = 100;
@@ -38,7 +34,7 @@ class agreement : public testing::TestWithParam<std::uint32_t> {
   void for_each_program(Check check) const {
     for (std::uint32_t seed = GetParam(); seed < GetParam() + seeds; ++seed) {
       const random_program program(seed);
-      for (const memory_model memory : models) {
+      for (const memory_model memory : memory_models) {
         SCOPED_TRACE("seed " + std::to_string(seed) + ", " + name_of(memory) + ", " +
                      program.text());
         const result exhaustive = explore(program, with(memory, search_kind::exhaustive));
@@ -69,7 +65,7 @@ TEST_P(agreement, of_the_exhaustive_search_with_all_executions) {
   EXPECT_GT(compared, seeds);
 }
 
-TEST_P(agreement, of_searches_by_lot_with_the_exhaustive_one) {
+TEST_P(agreement, of_random_searches_with_the_exhaustive_one) {
   for_each_program([&](const random_program& program, memory_model memory,
                        const result& exhaustive) {
     if (exhaustive.failed) return;

@@ -1,4 +1,4 @@
-// Each kind of violation is found and called by its name, and what is none is not.
+// Each kind of violation is found and named, and correct programs are not accused.
 #include <gtest/gtest.h>
 
 #include <readmost/detail/platform/platform.hpp>
@@ -13,9 +13,6 @@ namespace {
 using platform::atomic;
 using platform::variable;
 
-constexpr memory_model models[] = {memory_model::sequential, memory_model::tso,
-                                   memory_model::release_acquire};
-
 result explore_all(memory_model memory, const execution::body& scenario) {
   exploration how;
   how.memory = memory;
@@ -24,7 +21,7 @@ result explore_all(memory_model memory, const execution::body& scenario) {
 }
 
 void expect_violation(violation_kind kind, const char* words, const execution::body& scenario) {
-  for (const memory_model memory : models) {
+  for (const memory_model memory : memory_models) {
     const result of = explore_all(memory, scenario);
     EXPECT_STREQ(name_of(of.found.what.kind), name_of(kind)) << name_of(memory);
     EXPECT_NE(of.found.what.what.find(words), std::string::npos) << of.found.what.what;
@@ -33,7 +30,7 @@ void expect_violation(violation_kind kind, const char* words, const execution::b
 }
 
 void expect_none(const execution::body& scenario) {
-  for (const memory_model memory : models) {
+  for (const memory_model memory : memory_models) {
     const result of = explore_all(memory, scenario);
     EXPECT_TRUE(of.complete) << name_of(memory);
     EXPECT_FALSE(of.failed) << name_of(memory) << ": " << of.found.what.what;
@@ -178,13 +175,14 @@ TEST(finding, a_sleeper_with_a_deadline_that_needs_it) {
 }
 
 TEST(finding, a_loop_that_waits_for_what_nobody_does) {
-  expect_violation(violation_kind::livelock, "what nobody will do", [](scenario& s) {
-    auto& flag = s.make<atomic<bool>>("flag");
-    s.thread("waiter", [&] {
-      while (!flag.load(platform::acquire)) platform::yield();
-    });
-    s.thread("other", [&] { flag.store(false, platform::release); });
-  });
+  expect_violation(violation_kind::livelock, "waiting for a store that no thread will make",
+                   [](scenario& s) {
+                     auto& flag = s.make<atomic<bool>>("flag");
+                     s.thread("waiter", [&] {
+                       while (!flag.load(platform::acquire)) platform::yield();
+                     });
+                     s.thread("other", [&] { flag.store(false, platform::release); });
+                   });
 }
 
 TEST(finding, a_loop_without_end) {

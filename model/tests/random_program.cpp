@@ -30,30 +30,10 @@ constexpr std::memory_order for_store(std::memory_order order) {
 }
 
 const char* name_of(instruction::kind what) {
-  using enum instruction::kind;
-  switch (what) {
-    case load:
-      return "load";
-    case store:
-      return "store";
-    case add:
-      return "add";
-    case exchange:
-      return "exchange";
-    case compare:
-      return "compare";
-    case fence:
-      return "fence";
-    case membarrier:
-      return "membarrier";
-    case futex_wait:
-      return "futex_wait";
-    case futex_wake:
-      return "futex_wake";
-    case spin:
-      return "spin";
-  }
-  return "?";
+  static constexpr const char* names[] = {"load",       "store", "add",        "exchange",
+                                          "compare",    "fence", "membarrier", "futex_wait",
+                                          "futex_wake", "spin"};
+  return names[static_cast<std::size_t>(what)];
 }
 
 // What the instruction returned, as one number.

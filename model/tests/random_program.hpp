@@ -1,4 +1,4 @@
-// Small programs of atomic operations, fences and futexes, made by lot: to compare searches by.
+// Small random programs of atomic operations, fences and futexes, to compare searches on.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a search has found can be seen again: by its schedule as text, by its seed, and shorter.
+// A violation can be reproduced by its schedule as text and by its seed, and made shorter.
 #include <gtest/gtest.h>
 
 #include <readmost/detail/platform/platform.hpp>

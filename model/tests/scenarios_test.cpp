@@ -21,8 +21,7 @@ std::vector<trial> trials() {
   std::vector<trial> made;
   for (const named_scenario& each : catalogue()) {
     if (each.defect != violation_kind::none) continue;
-    for (const memory_model memory :
-         {memory_model::sequential, memory_model::tso, memory_model::release_acquire}) {
+    for (const memory_model memory : memory_models) {
       made.push_back({&each, memory});
     }
   }

@@ -1,6 +1,5 @@
-// The seam to a simulated machine: what include/readmost/detail/platform/platform.hpp says, for the
-// checker. It comes first in the include path, so that the library's own sources compile against
-// it.
+// The checker's version of include/readmost/detail/platform/platform.hpp, with a simulated machine
+// behind it. It comes first in the include path, so that the library's own sources use it.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,7 @@ inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 inline constexpr std::size_t cache_line = 64;
 
-// Exchanged by the checker whenever another simulated thread runs.
+// The checker exchanges these variables whenever it switches to another simulated thread.
 #define READMOST_THREAD_LOCAL __attribute__((section("readmost_own")))
 
 using place = std::source_location;
@@ -64,7 +63,7 @@ T value_of(std::uint64_t bits) noexcept {
 
 // --- Variables -----------------------------------------------------------------------------------
 
-// As large as a T and laid out like one; its memory holds the value it had before the execution.
+// Has the size and layout of a T. Its memory holds the value from before the execution.
 template <class T>
 class atomic {
  public:
@@ -115,7 +114,7 @@ class atomic {
                                place at = place::current()) noexcept {
     return compare_exchange_strong(expected, desired, order, weakest_failure(order), at);
   }
-  // Does not fail without a reason: its callers try again, as if they had met a change.
+  // Does not fail spuriously, since callers then try again, as they do after a change.
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                              std::memory_order failure, place at = place::current()) noexcept {
     return compare_exchange_strong(expected, desired, success, failure, at);
@@ -137,7 +136,7 @@ class atomic {
   T initial_;
 };
 
-// Plain data. Two threads that reach it at once, one of them to write, are found.
+// Plain data. The checker finds two accesses at once of which one is a write.
 template <class T>
 class variable {
  public:
@@ -183,20 +182,20 @@ std::memory_order at(letter which, std::memory_order order, place in = place::cu
 
 // --- Fences --------------------------------------------------------------------------------------
 
-// What the compiler may not do the checker does not do.
+// The checker makes no reordering that this forbids to a compiler.
 inline void signal_fence() noexcept {}
 void light_fence(letter which, place in = place::current()) noexcept;
 void full_fence(letter which, place in = place::current()) noexcept;
-// As on x86 or as elsewhere, by the memory model.
+// No fence under sc and tso, where the read-modify-write is one; a full fence under ra.
 void full_fence_after_rmw(letter which, place in = place::current()) noexcept;
 bool enable_heavy_fence() noexcept;
 bool heavy_fence(letter which, place in = place::current()) noexcept;
 
 // --- Waiting -------------------------------------------------------------------------------------
 
-// In a spin that has another way to go on: a thread may stop between any two steps anyway.
+// For spins that may end without success. A thread may stop between any two steps anyway.
 inline void relax() noexcept {}
-// In a loop that has not: goes on when something it has looked at has changed.
+// For loops that may not. Returns after a variable that the loop has read has changed.
 void yield(place in = place::current()) noexcept;
 void sleep_for(std::uint64_t nanoseconds, place in = place::current()) noexcept;
 std::uint32_t turns(std::uint32_t most) noexcept;
@@ -229,8 +228,7 @@ std::uint64_t now() noexcept;
 unsigned usable_cpus() noexcept;
 unsigned current_cpu() noexcept;
 void watch_thread_exit(void (*on_exit)()) noexcept;
-// Where a scenario lets the library have a thread, it says when that runs:
-// scenario::starts_thread().
+// Succeeds only in scenarios that call scenario::starts_thread().
 bool start_thread(void (*body)(void*), void* argument) noexcept;
 inline std::int32_t thread_id() noexcept {
   return 1;
@@ -268,7 +266,3 @@ inline std::size_t backtrace(std::uintptr_t*, std::size_t) noexcept {
 }
 
 }  // namespace readmost::detail::platform
-
-namespace readmost::model {
-using namespace readmost::detail;  // the checker looks inside the library
-}

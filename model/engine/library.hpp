@@ -1,0 +1,8 @@
+// The library's internal names, for the whole checker: it looks inside what it checks.
+#pragma once
+
+namespace readmost::detail {}
+
+namespace readmost::model {
+using namespace readmost::detail;
+}

@@ -1,0 +1,68 @@
+// Active readers that have earned the bias give it to the lock.
+#include "scenarios/lock_scene.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+// A reader whose next active read settles the account, and finds the bias earned.
+lock_scene& add_giver(lock_scene& on, const char* name) {
+  const auto be_online_and_due = [](rwlock& lock) {
+    be_online();
+    be_about_to_settle(lock);
+  };
+  return on.thread(name, be_online_and_due, [](lock_scene& on) {
+    if (try_lock_shared_active(on.lock, my_record(), default_domain, {})) on.finish_reading();
+  });
+}
+
+}  // namespace
+
+SCENARIO(bias_given_against_writer, "a writer does not miss the reader that has given the bias",
+         effort::small) {
+  add_giver(unbiased_scene(s), "reader").add_trying_writer();
+}
+
+SCENARIO(bias_given_to_passive_reader,
+         "a reader that enters by a bias that a reader has given sees what writers wrote before",
+         effort::small) {
+  auto& on = add_giver(unbiased_scene(s), "giver").add_passive_reader();
+  on.thread("writer", hold_alone, [&] {
+    on.lock.balance.store(0, platform::relaxed);
+    on.finish_writing();
+  });
+}
+
+SCENARIO(bias_given_by_two, "two readers that give the bias at once leave a working lock",
+         effort::small) {
+  auto& on = unbiased_scene(s);
+  add_giver(on, "reader");
+  add_giver(on, "other reader");
+  s.finally([&] {
+    expect(test::is_biased(on.lock), "the lock has earned its bias and is not biased");
+    expect_all_given_back(on.lock);
+  });
+}
+
+SCENARIO(first_passive_reader_against_writer,
+         "the first passive reader of a lock that has just been given its bias and a writer are "
+         "never inside at once",
+         effort::medium) {
+  const auto hold_and_be_due = [](rwlock& lock) {
+    be_online();
+    be_about_to_settle(lock);
+    lock.state.fetch_add(rwlock::one_reader);
+    lock.traits.fetch_or(rwlock::met);
+    my_record().held[home_slot(&lock)].store(held_actively(lock));
+  };
+  unbiased_scene(s)
+      .thread("giver", hold_and_be_due,
+              [](rwlock& lock) {
+                settle_account(lock, {});
+                test::unlock_shared(lock);
+              })
+      .add_passive_reader()
+      .add_trying_writer();
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,126 @@
+// Threads hand an ordinary lock over to waiting threads, which may be asleep.
+#include <initializer_list>
+
+#include "lock/parking.hpp"
+#include "scenarios/lock_scene.hpp"
+
+namespace readmost::model {
+
+SCENARIO(hand_writer_to_reader, "a reader that waits for a writer enters and sees what it wrote",
+         effort::small) {
+  ordinary_scene(s).add_writer_inside().add_reader();
+}
+
+SCENARIO(hand_writer_to_writer, "a writer that waits for a writer enters and sees what it wrote",
+         effort::small) {
+  ordinary_scene(s).add_writer_inside("first").add_writer("second");
+}
+
+SCENARIO(hand_reader_to_writer, "the last active reader wakes the writer that waits for it",
+         effort::small) {
+  ordinary_scene(s).add_reader_inside("reader", hold_actively).add_writer();
+}
+
+SCENARIO(hand_two_readers_to_writer, "the last of two active readers to leave wakes the writer",
+         effort::small) {
+  ordinary_scene(s)
+      .add_reader_inside("one", hold_actively)
+      .add_reader_inside("another", hold_actively)
+      .add_writer();
+}
+
+SCENARIO(hand_reader_to_two_writers, "two writers that wait for a reader both get the lock",
+         effort::large) {
+  ordinary_scene(s).add_writer("first").add_writer("second").add_reader_inside("reader",
+                                                                               hold_actively);
+}
+
+SCENARIO(hand_writer_comes_and_goes,
+         "a writer and a reader that compete for a free lock are never inside at once",
+         effort::small) {
+  ordinary_scene(s).add_writer().add_reader();
+}
+
+SCENARIO(hand_two_writers_meet, "two writers that compete for a free lock are never inside at once",
+         effort::small) {
+  ordinary_scene(s).add_writer("one").add_writer("another");
+}
+
+SCENARIO(hand_by_slow_paths,
+         "a writer and a reader that take the slow paths of a new lock are never inside at once",
+         effort::small) {
+  auto& on = ordinary_scene(s);
+  on.lock.traits.store(rwlock::private_memory, platform::relaxed);  // not met: no fast path
+  on.add_writer().add_reader();
+}
+
+SCENARIO(hand_writer_to_both, "a writer that leaves lets in a waiting writer and a waiting reader",
+         effort::large) {
+  ordinary_scene(s).add_writer("second").add_reader().add_writer_inside("first");
+}
+
+SCENARIO(hand_writer_to_both_reader_first,
+         "a woken writer that finds readers inside sleeps again until they have left",
+         effort::large) {
+  ordinary_scene(s)
+      .add_writer("second", readers_first)
+      .add_reader("reader", readers_first)
+      .add_writer_inside("first", readers_first);
+}
+
+SCENARIO(hand_writer_to_two_writers, "two writers that wait for a writer both get the lock",
+         effort::large) {
+  ordinary_scene(s).add_writer("second").add_writer("third").add_writer_inside("first");
+}
+
+namespace {
+
+void wake_readers(scenario& s, rwlock& lock, std::initializer_list<const char*> names) {
+  for (const char* name : names) s.thread(name, be_known, [&] { test::read(lock, 1); });
+  s.thread("writer", [&] { hold_alone(lock); }, [&] { test::unlock(lock); });
+  s.finally([&] { expect_all_given_back(lock); });
+}
+
+void wake_readers_by_relay_of(scenario& s, unsigned cpus,
+                              std::initializer_list<const char*> names) {
+  auto& lock = ordinary_lock(s);
+  parking::set_relay(true, 1);
+  s.cpus(cpus);
+  wake_readers(s, lock, names);
+}
+
+}  // namespace
+
+SCENARIO(wake_readers_at_once, "a writer that leaves wakes all sleeping readers", effort::small) {
+  wake_readers(s, ordinary_lock(s), {"one", "another"});
+}
+
+SCENARIO(wake_readers_by_relay,
+         "where woken readers wake others, all readers that sleep on one CPU are woken",
+         effort::small) {
+  wake_readers_by_relay_of(s, 1, {"one", "another"});
+}
+
+SCENARIO(wake_readers_by_relay_of_another_cpu,
+         "where woken readers wake others, readers that sleep on another CPU are woken too",
+         effort::large) {
+  wake_readers_by_relay_of(s, 2, {"first", "second", "third"});
+}
+
+SCENARIO(hand_over_without_bias,
+         "a waiting writer takes over a lock that has earned its bias, and leaves it biased",
+         effort::small) {
+  auto& on = unbiased_scene(s).add_writer_inside("first").add_writer("second");
+  s.finally([&] {
+    expect_all_given_back(on.lock);
+    expect(test::is_biased(on.lock), "the last writer has not given the bias that was earned");
+  });
+}
+
+SCENARIO(hand_biased_to_reader,
+         "a reader that enters passively sees what the writer wrote that gave the lock its bias",
+         effort::small) {
+  unbiased_scene(s).add_writer_inside().add_trying_reader();
+}
+
+}  // namespace readmost::model

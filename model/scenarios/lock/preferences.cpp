@@ -1,0 +1,80 @@
+// Which of the waiting readers and writers goes first.
+#include "scenarios/lock_scene.hpp"
+
+namespace readmost::model {
+
+SCENARIO(turn_of_readers, "no second writer overtakes a reader that waits for a phase-fair lock",
+         effort::large) {
+  auto& on = ordinary_scene(s);
+  auto& waited = s.make<variable<bool>>("waited");
+  auto& was_in = s.make<variable<bool>>("was in");
+  s.thread("reader", be_known, [&] {
+    test::lock_shared(on.lock, in_turns);
+    was_in = true;
+    test::unlock_shared(on.lock);
+  });
+  s.thread("second", be_known, [&] {
+    test::lock(on.lock, in_turns);
+    expect(!waited || was_in, "a second writer has overtaken a reader that waited");
+    test::unlock(on.lock, in_turns);
+  });
+  on.thread("first", hold_alone, [&] {
+    waited = (on.lock.state.load(platform::relaxed) & rwlock::waiting_readers) != 0;
+    test::unlock(on.lock, in_turns);
+  });
+}
+
+SCENARIO(turn_of_reader_that_starves,
+         "a reader that writers have overtaken takes a turn of its own, and wakes the writers that "
+         "it kept out",
+         effort::large) {
+  s.timeouts(2);
+  auto& on = ordinary_scene(s).add_writer("another").add_reader();
+  on.thread("one", hold_alone, [&] {
+    test::unlock(on.lock);
+    on.write();
+  });
+}
+
+namespace {
+
+// A reader inside stays until another has come, whether or not the writer waits by then.
+void readers_first_over_writer(scenario& s, lock_scene& on, void (*hold)(rwlock&)) {
+  auto& here = s.make<signal>("here");
+  on.thread("inside", hold, [&] {
+    here.await();
+    test::unlock_shared(on.lock);
+  });
+  s.thread("comes", be_known, [&] {
+    test::lock_shared(on.lock, readers_first);
+    here.give();
+    test::unlock_shared(on.lock);
+  });
+  s.thread("writer", be_known, [&] { test::write(on.lock, readers_first); });
+}
+
+}  // namespace
+
+SCENARIO(readers_first_over_waiting_writer,
+         "under reader preference a waiting writer keeps no reader out, and is woken in the end",
+         effort::small) {
+  readers_first_over_writer(s, ordinary_scene(s), hold_actively);
+}
+
+SCENARIO(readers_first_over_draining_writer,
+         "under reader preference a writer that waits for a passive reader keeps no reader out",
+         effort::large) {
+  readers_first_over_writer(s, once_biased_scene(s), hold_while_draining);
+}
+
+SCENARIO(readers_first_bias_given_over_sleeping_writer,
+         "a reader that gives the bias wakes the sleeping writer", effort::small) {
+  auto& on = unbiased_scene(s);
+  on.thread("reader", hold_actively, [](rwlock& lock) {
+    settle_account(lock, readers_first);
+    test::unlock_shared(lock);
+  });
+  s.thread("writer", be_known, [&] { test::write(on.lock, readers_first); });
+}
+
+}  // namespace readmost::model

@@ -1,0 +1,199 @@
+// Hash maps of RCU: lookups and walks against writers, both against a resize, all against
+// reclamation.
+#include <initializer_list>
+#include <readmost/rcu_hash_map.hpp>
+
+#include "scenarios/rcu/containers.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+// So that a key is its hash: undoes the map's multiplication. Keys are below 2^32.
+struct undo_mixing {
+  std::size_t operator()(std::uint32_t key) const { return key * inverse; }
+
+ private:
+  static constexpr std::uint64_t factor = 0x9E37'79B9'7F4A'7C15U;
+  // Newton's iteration: each step doubles the number of right bits.
+  static constexpr std::uint64_t inverse = [] {
+    std::uint64_t found = 1;
+    for (int bits = 1; bits < 64; bits *= 2) found *= 2 - factor * found;
+    return found;
+  }();
+};
+
+using map = rcu_hash_map<std::uint32_t, content, undo_mixing>;
+
+// In a map of 16 buckets these are in one; in one of 32, A in the lower of two and B in the upper.
+constexpr std::uint32_t a1 = 5;
+constexpr std::uint32_t a2 = 5 + 32;
+constexpr std::uint32_t b1 = 5 + 16;
+
+constexpr std::size_t small = 16;
+constexpr std::size_t large = 32;
+
+// The last one is at the front of its chain.
+map& make_map(scenario& s, std::size_t buckets, std::initializer_list<std::uint32_t> keys) {
+  begin_containers(s);
+  auto& made = s.make<map>("map", buckets);
+  made.automatic_resizing(false);
+  for (const std::uint32_t key : keys) made.try_emplace(key, key);
+  return made;
+}
+
+void expect_found(const map& in, std::uint32_t key) {
+  const bool found = in.visit(key, [&](const content& data) { data.read(); });
+  expect(found, "an element that is in the map throughout is not found");
+}
+void look_up(const map& in, std::uint32_t key) {
+  in.visit(key, [](const content& data) { data.read(); });
+}
+
+void add_finder(scenario& s, const map& in, std::uint32_t key) {
+  s.thread("reader", be_online, [&in, key] { expect_found(in, key); });
+}
+
+// Walks over all; meets those of `always` exactly once, the others at most once.
+void add_walker(scenario& s, const map& over, std::uint64_t always) {
+  s.thread("reader", be_online, [&over, always] {
+    std::uint64_t met = 0;
+    over.for_each([&](const map::value_type& each) {
+      each.second.read();
+      const std::uint64_t bit = std::uint64_t{1} << each.first;
+      expect((met & bit) == 0, "an element is met twice");
+      met |= bit;
+    });
+    expect((met & always) == always, "an element that is in the map throughout is not met");
+  });
+}
+constexpr std::uint64_t set_of(std::initializer_list<std::uint32_t> keys) {
+  std::uint64_t made = 0;
+  for (const std::uint32_t key : keys) made |= std::uint64_t{1} << key;
+  return made;
+}
+
+void add_resizer(scenario& s, map& of, std::size_t buckets) {
+  s.thread("resizer", be_known, [&of, buckets] { of.rehash(buckets); });
+}
+
+template <class Change>
+void add_writer(scenario& s, Change change, const char* name = "writer") {
+  s.thread(name, be_known, change);
+}
+
+}  // namespace
+
+// --- At rest
+
+SCENARIO(map_insert_while_looked_up, "who finds a new element finds it complete", effort::small) {
+  auto& in = make_map(s, small, {a1});
+  s.thread("reader", be_online, [&in] {
+    look_up(in, a2);
+    expect_found(in, a1);
+  });
+  add_writer(s, [&in] { in.try_emplace(a2, a2); });
+}
+
+SCENARIO(map_erase_while_looked_up,
+         "what is erased is not deleted while it is read, and leads on to what stays",
+         effort::medium) {
+  auto& in = make_map(s, small, {a1, b1});
+  add_walker(s, in, set_of({a1}));
+  add_writer(s, [&in] {
+    in.erase(b1);
+    reclaim_all_retired();
+  });
+}
+
+SCENARIO(map_replace_while_looked_up, "a lookup finds an element or its replacement",
+         effort::small) {
+  auto& in = make_map(s, small, {a1});
+  add_finder(s, in, a1);
+  add_writer(s, [&in] { in.insert_or_assign(a1, 7U); });
+}
+
+SCENARIO(map_writers_of_one_bucket, "writers of one bucket do not lose each other's elements",
+         effort::small) {
+  auto& in = make_map(s, small, {a1});
+  add_writer(s, [&in] { in.try_emplace(a2, a2); });
+  add_writer(s, [&in] { in.erase(a1); }, "other writer");
+  s.finally([&in] {
+    expect_found(in, a2);
+    expect(!in.contains(a1) && in.size() == 1, "an erased element is in the map");
+    reclaim_all_retired();
+    expect_no_sections_left();
+  });
+}
+
+SCENARIO(map_erase_before_replaced_element,
+         "who is led past an erased element finds complete what another writer has put behind it",
+         effort::small) {
+  auto& in = make_map(s, small, {a1, b1, a2});
+  add_finder(s, in, a1);
+  add_writer(s, [&in] { in.insert_or_assign(a1, 7U); });
+  add_writer(s, [&in] { in.erase(b1); }, "other writer");
+}
+
+// --- Growing
+
+SCENARIO(map_unzips_while_walked, "a walk meets each element once while the map grows",
+         effort::large) {
+  auto& over = make_map(s, small, {a2, b1, a1});
+  add_walker(s, over, set_of({a1, b1, a2}));
+  add_resizer(s, over, large);
+}
+
+SCENARIO(
+    map_changes_while_growing,
+    "what is inserted while the map grows is found, what is erased is deleted behind its readers",
+    effort::large) {
+  auto& in = make_map(s, small, {a1});
+  auto& inserted = s.make<signal>("inserted");
+  s.thread("reader", be_online, [&] {
+    if (inserted.given()) expect_found(in, b1);
+    look_up(in, a1);
+  });
+  add_writer(s, [&] {
+    in.try_emplace(b1, b1);
+    inserted.give();
+    in.erase(a1);
+    reclaim_all_retired();
+  });
+  add_resizer(s, in, large);
+}
+
+SCENARIO(
+    map_changes_while_unzipping,
+    "while chains are separated a replaced element is found complete, and an erased one left by "
+    "both chains",
+    effort::large) {
+  auto& in = make_map(s, small, {a2, b1, a1});
+  add_finder(s, in, a2);
+  add_writer(s, [&in] {
+    in.insert_or_assign(a2, 7U);
+    in.erase(b1);
+    reclaim_all_retired();
+  });
+  add_resizer(s, in, large);
+}
+
+// --- Shrinking
+
+SCENARIO(map_shrinks_while_walked, "a walk meets each element once while the map shrinks",
+         effort::medium) {
+  auto& over = make_map(s, large, {a1, b1});
+  add_walker(s, over, set_of({a1, b1}));
+  add_resizer(s, over, small);
+}
+
+SCENARIO(map_joins_new_element,
+         "who comes from a joined chain to an element of another bucket finds it complete",
+         effort::large) {
+  auto& in = make_map(s, large, {a1});
+  s.thread("reader", be_online, [&in] { look_up(in, a2); });
+  add_writer(s, [&in] { in.try_emplace(b1, b1); });
+  add_resizer(s, in, small);
+}
+
+}  // namespace readmost::model

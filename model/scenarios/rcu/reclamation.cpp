@@ -1,0 +1,386 @@
+// Retired objects: which thread reclaims them, and which threads wait for that.
+#include "rcu/reclamation.hpp"
+
+#include <mutex>
+#include <readmost/rcu.hpp>
+
+#include "scenarios/rcu_under_test.hpp"
+#include "threads/registry.hpp"
+
+namespace readmost::model {
+
+namespace {
+
+void begin_in_place(scenario& s) {
+  begin_rcu(s);
+  reclaim_by(default_domain, reclaiming::in_place);
+}
+
+// With a thread of the library's own, which ends after end_reclaimer().
+void begin_with_reclaimer(scenario& s) {
+  begin_rcu(s);
+  s.starts_thread("reclaimer");
+  start_reclaimer(default_domain);
+}
+
+void end_reclaimer() {
+  close_reclamation(default_domain);
+}
+
+template <class T>
+struct deleter_of {
+  void operator()(T* object) const noexcept { object->be_deleted(); }
+};
+
+void be_online_in(const rcu_domain& of) {
+  come_online(*enlist(number_of(of.core())));
+}
+
+// The calling thread publishes its count with the next object that it retires.
+void make_due() {
+  my_record().uncounted_objects.store(63, platform::relaxed);
+}
+void be_due() {
+  be_known();
+  make_due();
+}
+
+// An object with data of its own.
+retiree& make_object(scenario& s, const char* name = "object", const char* name_of_data = "data") {
+  return s.make<retiree>(name, s.make<guarded>(name_of_data));
+}
+
+retiree& make_other_object(scenario& s) {
+  return make_object(s, "other object", "other data");
+}
+retiree& make_next_object(scenario& s) {
+  return make_object(s, "next object", "next data");
+}
+
+// For a thread that has retired the object before the others start.
+auto having_retired(retiree& object) {
+  return [&object] {
+    be_known();
+    retire(object);
+  };
+}
+
+void wait_for_deleters() {
+  barrier(default_domain);
+}
+
+void expect_reclaimed(const retiree& object) {
+  expect(object.reclaimed == 1, "an object is not yet reclaimed when the barrier returns");
+}
+
+void wait_for_deleter_of(const retiree& object) {
+  wait_for_deleters();
+  expect_reclaimed(object);
+}
+
+// A last barrier must reclaim them, whichever threads have waited before.
+template <class... Objects>
+void reclaimed_at_the_end(scenario& s, const Objects&... objects) {
+  s.finally([&objects...] {
+    wait_for_deleters();
+    expect((... && (objects.reclaimed == 1)), "an object is never reclaimed");
+    expect_no_sections_left();
+  });
+}
+
+}  // namespace
+
+SCENARIO(retired_while_read, "no object is reclaimed before the section of its reader is over",
+         effort::small) {
+  begin_in_place(s);
+  auto& versions = publish(s);
+  auto& object = s.make<retiree>("object", versions.first);
+  versions.add_reader("reader", be_online);
+  s.thread("updater", be_known, [&] {
+    versions.current.replace(versions.second);
+    retire(object);
+    wait_for_deleter_of(object);
+  });
+}
+
+SCENARIO(reclaimed_by_who_retires,
+         "a thread that retires reclaims in place the objects whose grace period is over",
+         effort::medium) {
+  begin_in_place(s);
+  auto& versions = publish(s);
+  auto& object = s.make<retiree>("object", versions.first);
+  auto& other = make_other_object(s);
+  versions.add_reader("reader", be_online);
+  s.thread("updater", be_due, [&] {
+    versions.current.replace(versions.second);
+    retire(object);
+    make_due();
+    retire(other);
+  });
+}
+
+namespace {
+
+// A thread that retires the object and says so.
+signal& add_retirer(scenario& s, const char* name, retiree& object) {
+  auto& retired_it = s.make<signal>("retired");
+  s.thread(name, be_known, [&object, &retired_it] {
+    retire(object);
+    retired_it.give();
+  });
+  return retired_it;
+}
+
+// A thread whose barrier must wait for the object if that was retired before.
+void add_waiter(scenario& s, const signal& retired_it, const retiree& object) {
+  s.thread("waits", be_known, [&] {
+    const bool before = retired_it.given();
+    wait_for_deleters();
+    if (before) expect_reclaimed(object);
+  });
+}
+
+}  // namespace
+
+SCENARIO(barrier_waits_for_what_another_retired,
+         "a barrier waits for an object that another thread has retired before", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  add_waiter(s, add_retirer(s, "retires", object), object);
+}
+
+SCENARIO(two_retirers_and_barrier,
+         "a barrier waits for objects that two other threads have retired", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& other = make_other_object(s);
+  s.thread("first", having_retired(object), [] {});
+  s.thread("second", having_retired(other), [] {});
+  s.thread("waits", be_known, [&] {
+    wait_for_deleter_of(object);
+    expect_reclaimed(other);
+  });
+}
+
+SCENARIO(two_retire_at_once, "two threads that retire and wait both find their object reclaimed",
+         effort::small) {
+  begin_in_place(s);
+  const auto retire_and_wait = [](retiree& object) {
+    return [&object] {
+      retire(object);
+      wait_for_deleter_of(object);
+      object.data.read();
+    };
+  };
+  s.thread("first", be_known, retire_and_wait(make_object(s)));
+  s.thread("second", be_known, retire_and_wait(make_other_object(s)));
+}
+
+SCENARIO(two_barriers, "two barriers at once both return after the deleters", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  const auto wait = [&] { wait_for_deleter_of(object); };
+  s.thread("first", having_retired(object), wait);
+  s.thread("second", be_known, wait);
+}
+
+SCENARIO(barrier_served_by_another,
+         "a barrier that another thread serves waits for an object that a third has retired before",
+         effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  s.thread("serves", be_known, wait_for_deleters);
+  auto& retired_it = add_retirer(s, "retires", object);
+  s.thread("waits", be_known, [&] {
+    if (retired_it.given()) wait_for_deleter_of(object);
+  });
+}
+
+SCENARIO(retire_in_a_deleter, "the next barrier waits for an object that a deleter has retired",
+         effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& next = make_next_object(s);
+  object.then = s.keep([&next] { retire(next); });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    wait_for_deleters();
+    wait_for_deleters();
+    expect(next.reclaimed == 1, "an object that a deleter has retired is not yet reclaimed");
+  });
+  s.thread("waits", be_known, wait_for_deleters);
+}
+
+SCENARIO(barrier_in_a_deleter,
+         "a barrier in a deleter waits for all objects but those that are being reclaimed",
+         effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& next = make_next_object(s);
+  object.then = s.keep([&next] {
+    retire(next);
+    wait_for_deleters();
+    expect(next.reclaimed == 1, "a barrier in a deleter has not waited");
+  });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    wait_for_deleters();
+  });
+  s.thread("waits", be_known, wait_for_deleters);
+}
+
+SCENARIO(barrier_against_a_deleters_barrier,
+         "a barrier does not return while a deleter waits in one of its own", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  object.then = s.keep(wait_for_deleters);
+  s.thread("reclaims", having_retired(object), wait_for_deleters);
+  s.thread("waits", be_known, [&] {
+    wait_for_deleter_of(object);
+    object.data.read();
+  });
+}
+
+SCENARIO(exit_with_queued_objects,
+         "an object is reclaimed although the thread that retired it exits", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& retired_it = add_retirer(s, "exits", object);
+  s.exits_at_once();
+  add_waiter(s, retired_it, object);
+  reclaimed_at_the_end(s, object);
+}
+
+SCENARIO(queue_passes_to_new_thread,
+         "objects are reclaimed that two owners of the same record have retired", effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& other = make_other_object(s);
+  s.thread("exits", be_known, [&] { retire(object); });
+  s.exits_at_once();
+  s.thread("new", [&] { retire(other); });
+  s.thread("waits", be_known, wait_for_deleters);
+  reclaimed_at_the_end(s, object, other);
+}
+
+SCENARIO(retired_past_its_exit, "an object is reclaimed that a thread without a record has retired",
+         effort::medium) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& other = make_other_object(s);
+  s.thread("first", be_departed, [&] { retire(object); });
+  s.thread("second", be_departed, [&] { retire(other); });
+  reclaimed_at_the_end(s, object, other);
+}
+
+SCENARIO(class_rcu,
+         "the classes: an object in a domain of its own is reclaimed after its reader has left",
+         effort::small) {
+  begin_in_place(s);
+  struct object : rcu_obj_base<object, deleter_of<object>> {
+    explicit object(guarded& of) : data(of) {}
+    guarded& data;
+    void be_deleted() { data.write(); }
+  };
+  auto& domain = s.make<separate_rcu_domain>("domain");
+  rcu_reclaim_by(reclaiming::in_place, domain);
+  auto& data = s.make<guarded>("data");
+  auto& next_data = s.make<guarded>("next data");
+  auto& first = s.make<object>("first object", data);
+  auto& next = s.make<object>("next object", next_data);
+  auto& current = s.make<platform::atomic<object*>>("current", &first);
+  s.thread(
+      "reader", [&domain] { be_online_in(domain); },
+      [&] {
+        const std::scoped_lock section(static_cast<rcu_domain&>(domain));
+        current.load(platform::acquire)->data.read();
+      });
+  s.thread(
+      "updater", [&domain] { enlist(number_of(domain.core())); },
+      [&] {
+        object* const old = current.load(platform::relaxed);
+        current.store(&next, platform::release);
+        old->retire({}, domain);
+        rcu_barrier(domain);
+      });
+  s.finally([&] { destroy(domain); });
+}
+
+// --- With a thread of the library's own
+
+SCENARIO(reclaimer_falls_asleep,
+         "an object that is retired while the reclaimer falls asleep is reclaimed",
+         effort::medium) {
+  begin_with_reclaimer(s);
+  auto& object = make_object(s);
+  auto& reclaimed = s.make<signal>("reclaimed");
+  object.then = s.keep([&reclaimed] { reclaimed.give(); });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    reclaimed.await();
+    end_reclaimer();
+  });
+}
+
+SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
+         "two objects that a thread retires while the reclaimer falls asleep are reclaimed",
+         effort::large) {
+  begin_with_reclaimer(s);
+  auto& object = make_object(s);
+  auto& other = s.make<retiree>("other object", object.data);
+  auto& reclaimed = s.make<signal>("reclaimed");
+  other.then = s.keep([&reclaimed] { reclaimed.give(); });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    retire(other);
+    reclaimed.await();
+    end_reclaimer();
+  });
+}
+
+SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer and is woken by it",
+         effort::small) {
+  begin_with_reclaimer(s);
+  s.thread("waits", be_known, end_reclaimer);
+}
+
+SCENARIO(barrier_behind_the_reclaimer, "a barrier returns after the reclaimer has run the deleters",
+         effort::large) {
+  begin_with_reclaimer(s);
+  auto& object = make_object(s);
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    wait_for_deleter_of(object);
+    end_reclaimer();
+  });
+}
+
+SCENARIO(two_barriers_behind_the_reclaimer,
+         "barriers of two threads return after the reclaimer has run the deleters", effort::large) {
+  begin_with_reclaimer(s);
+  auto& object = make_object(s);
+  auto& done = s.make<signal>("done");
+  s.thread("first", having_retired(object), [&] {
+    wait_for_deleter_of(object);
+    done.await();
+    end_reclaimer();
+  });
+  s.thread("second", be_known, [&] {
+    wait_for_deleter_of(object);
+    done.give();
+  });
+}
+
+SCENARIO(throttled_until_reclaimed,
+         "a thread that waits for the backlog to shrink is woken when it has shrunk",
+         effort::large) {
+  begin_with_reclaimer(s);
+  limit_backlog(default_domain, {.objects = 1'000, .bytes = sizeof(retiree) - 1});
+  auto& object = make_object(s);
+  s.thread("retires", be_due, [&] {
+    retire(object);
+    end_reclaimer();
+  });
+}
+
+}  // namespace readmost::model
