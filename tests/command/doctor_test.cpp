@@ -65,7 +65,7 @@ TEST_F(doctor, tells_what_there_is_what_it_costs_and_what_it_means) {
   EXPECT_EQ(end.code, 0) << end.out << end.err;
   EXPECT_EQ(end.err, "");
   EXPECT_THAT(end.out, AllOf(HasSubstr("This machine\n"), HasSubstr("private expedited: yes"),
-                             HasSubstr(READMOST_TEST_LIBRARY), HasSubstr("What things cost"),
+                             HasSubstr(READMOST_TEST_LIBRARY), HasSubstr("Costs, nanoseconds"),
                              HasSubstr("membarrier, no other thread"), HasSubstr("Lock and unlock"),
                              HasSubstr("What it means\n"), HasSubstr("reads per write"),
                              HasSubstr("Readers can be passive here.")));

@@ -1,0 +1,39 @@
+// The options of the subcommands, with their defaults.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace readmost::command {
+
+struct run_options {
+  std::string lock;    // empty: READMOST_LOCK decides
+  std::string prefer;  // empty: READMOST_PREFER decides
+  std::string stats;   // empty: READMOST_STATS decides; "-": on stderr
+  bool backtrace = false;
+};
+
+struct compare_options {
+  int runs = 5;
+  std::vector<std::string> locks{"glibc", "prwlock"};  // the first is the baseline
+  std::string metric;                                  // empty: wall time
+  bool lower = false;
+  std::string json;
+  double timeout = 600;
+};
+
+struct top_options {
+  int pid = 0;
+  double delay = 1;
+  unsigned count = 0;  // 0: until the process ends
+  bool once = false;
+  bool json = false;
+};
+
+struct doctor_options {
+  bool quick = false;
+  bool json = false;
+  bool only_pthread = false;  // internal: measure pthread_rwlock_t in this process, print JSON
+};
+
+}  // namespace readmost::command
