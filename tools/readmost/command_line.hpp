@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "options.hpp"
+#include "commands.hpp"
 
 namespace readmost::command {
 

@@ -1,5 +1,3 @@
-#include "evaluation.hpp"
-
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "commands.hpp"
 #include "failure.hpp"
 #include "process/child.hpp"
 #include "process/environment.hpp"

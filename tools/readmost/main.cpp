@@ -2,12 +2,8 @@
 #include <string>
 
 #include "command_line.hpp"
-#include "compare/compare.hpp"
-#include "doctor/doctor.hpp"
-#include "evaluation.hpp"
+#include "commands.hpp"
 #include "failure.hpp"
-#include "run.hpp"
-#include "top/top.hpp"
 
 namespace readmost::command {
 namespace {
@@ -23,7 +19,7 @@ int execute(const command_line& line) {
 int report(const command_line& line, const char* message, int status) {
   fmt::print(stderr, "readmost{}{}: {}\n", line.command.empty() ? "" : " ", line.command, message);
   const bool is_doctor = line.command == "doctor" && status == exit_status::own_failure;
-  return is_doctor ? doctor_status::cannot_examine : status;
+  return is_doctor ? exit_status::cannot_examine : status;
 }
 
 }  // namespace

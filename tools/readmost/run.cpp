@@ -1,5 +1,3 @@
-#include "run.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "commands.hpp"
 #include "failure.hpp"
 #include "process/environment.hpp"
 #include "process/preload.hpp"

@@ -1,4 +1,4 @@
-#include "compare/compare.hpp"
+#include "commands.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,3 @@
-#include "doctor/doctor.hpp"
-
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -10,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "commands.hpp"
 #include "doctor/examination.hpp"
 #include "doctor/pthread_costs.hpp"
 #include "failure.hpp"
@@ -72,11 +71,11 @@ int doctor(const doctor_options& options) {
   try {
     if (options.only_pthread) {
       measure_pthread_here(effort_for(options));
-      return doctor_status::useful;
+      return 0;
     }
     const examination all = examine(options);
     print(options.json ? as_json(all) : as_page(all));
-    return is_useful(meaning_of(all)) ? doctor_status::useful : doctor_status::obstacle;
+    return is_useful(meaning_of(all)) ? 0 : 1;
   } catch (const std::system_error& problem) {
     throw failure(
         "cannot start the threads to measure with: {}; raise the limit of threads (ulimit -u, "

@@ -31,8 +31,8 @@ std::string describe_end(const child_result& run) {
 
 // From what the library shows to `readmost top`; empty without it.
 std::string version_of_library() {
-  const auto* shown = static_cast<const introspection*>(dlsym(RTLD_DEFAULT, introspection::symbol));
-  constexpr introspection ours("", nullptr, nullptr, 0);
+  const auto* shown = static_cast<const detail::introspection*>(dlsym(RTLD_DEFAULT, detail::introspection::symbol));
+  constexpr detail::introspection ours("", nullptr, nullptr, 0);
   return shown != nullptr && shown->has_magic_of(ours) ? shown->version : "";
 }
 

@@ -15,6 +15,8 @@
 
 namespace readmost::command {
 
+namespace platform = detail::platform;
+
 struct effort {
   int samples;
   std::chrono::nanoseconds each;  // the approximate duration of a sample

@@ -11,6 +11,8 @@
 
 namespace readmost::command {
 
+using namespace readmost::detail;
+
 // A running process with the preloaded library, which is read from outside, neither stopped nor
 // changed. All functions throw failure when the process cannot be read, process_ended when it has
 // ended.

@@ -1,4 +1,4 @@
-#include "top/top.hpp"
+#include "commands.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

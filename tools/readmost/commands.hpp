@@ -1,4 +1,4 @@
-// The options of the subcommands, with their defaults.
+// The subcommands, and their options with defaults. Those that return give the exit status.
 #pragma once
 
 #include <string>
@@ -35,5 +35,17 @@ struct doctor_options {
   bool json = false;
   bool only_pthread = false;  // internal: measure pthread_rwlock_t in this process, print JSON
 };
+
+// Replaces this process by the program; returns only by throwing failure.
+[[noreturn]] void run(const run_options& options, std::vector<std::string> program);
+
+int compare(const compare_options& options, std::vector<std::string> program);
+int top(const top_options& options);
+int doctor(const doctor_options& options);
+
+// Runs `bench` or `report`, which are written in Python: evaluation/ in the sources,
+// share/readmost/evaluation once installed. Replaces this process by Python; `words` is our command
+// line. Throws failure when Python or a module that it needs is missing.
+[[noreturn]] void evaluate(const std::vector<std::string>& words);
 
 }  // namespace readmost::command
