@@ -11,9 +11,9 @@
 #include <stdexcept>
 
 #include "process/environment.hpp"
-#include "statistics/lock_names.hpp"
 #include "process/preload.hpp"
 #include "process/program_file.hpp"
+#include "statistics/lock_names.hpp"
 
 namespace bench {
 namespace {
@@ -109,7 +109,7 @@ std::filesystem::path program_folder() {
 }
 
 std::vector<std::string> launcher::locks() {
-  return {readmost::lock_names.begin(), readmost::lock_names.end()};
+  return {readmost::detail::lock_names.begin(), readmost::detail::lock_names.end()};
 }
 
 finished_program launcher::run(const std::string& lock, std::vector<std::string> words,

@@ -49,7 +49,7 @@ check one_of(const std::string& what, const words& names) {
   };
 }
 
-const words library_locks(lock_names.begin(), lock_names.end());
+const words library_locks(detail::lock_names.begin(), detail::lock_names.end());
 
 words compared_locks() {
   words locks{"glibc"};

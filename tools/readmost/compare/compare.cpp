@@ -1,5 +1,3 @@
-#include "commands.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "commands.hpp"
 #include "compare/comparison.hpp"
 #include "failure.hpp"
 #include "process/child.hpp"

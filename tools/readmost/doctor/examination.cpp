@@ -180,8 +180,9 @@ void tell_writes(const examination& all, std::vector<finding>& findings) {
   // A writer calls membarrier after the readers have had as long to report.
   const double at_worst = std::max<double>(2 * membarrier, detail::bias::least_cost);
   const auto reads_per_write = [](double cost) {
-    return about(static_cast<double>(detail::bias::cost_of_revocation(static_cast<std::uint64_t>(cost))) /
-                 detail::bias::saved_among_others);
+    return about(
+        static_cast<double>(detail::bias::cost_of_revocation(static_cast<std::uint64_t>(cost))) /
+        detail::bias::saved_among_others);
   };
   const std::string worst = reads_per_write(at_worst);
   const std::string least = reads_per_write(detail::bias::least_cost);

@@ -8,12 +8,12 @@
 #include <cstring>
 
 #include "failure.hpp"
-#include "statistics/introspection.hpp"
 #include "machine/facts.hpp"
 #include "process/child.hpp"
 #include "process/environment.hpp"
 #include "process/preload.hpp"
 #include "process/signal_watch.hpp"
+#include "statistics/introspection.hpp"
 
 namespace readmost::command {
 namespace {
@@ -31,7 +31,8 @@ std::string describe_end(const child_result& run) {
 
 // From what the library shows to `readmost top`; empty without it.
 std::string version_of_library() {
-  const auto* shown = static_cast<const detail::introspection*>(dlsym(RTLD_DEFAULT, detail::introspection::symbol));
+  const auto* shown =
+      static_cast<const detail::introspection*>(dlsym(RTLD_DEFAULT, detail::introspection::symbol));
   constexpr detail::introspection ours("", nullptr, nullptr, 0);
   return shown != nullptr && shown->has_magic_of(ours) ? shown->version : "";
 }

@@ -133,8 +133,7 @@ std::optional<spread> measure_wake(const std::vector<int>& cpus, const effort& m
     ran_at.store(0);
     const std::uint64_t start = platform::now();
     bell.value.fetch_add(1);
-    const bool slept =
-        platform::futex_wake(platform::futex_of(bell.value), 1, ~0U) == 1;
+    const bool slept = platform::futex_wake(platform::futex_of(bell.value), 1, ~0U) == 1;
     std::uint64_t time = 0;
     while ((time = ran_at.load()) == 0) platform::relax();
     if (slept && time > start) samples.push_back(static_cast<double>(time - start));

@@ -1,5 +1,3 @@
-#include "commands.hpp"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "commands.hpp"
 #include "failure.hpp"
 #include "process/signal_watch.hpp"
 #include "top/rates.hpp"
