@@ -1,19 +1,9 @@
-#include <fcntl.h>
-#include <gmock/gmock.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
-using ::testing::Not;
-using json = nlohmann::json;
 
 class compare : public command {
  protected:
@@ -37,7 +27,7 @@ class compare : public command {
     const ending end = readmost(options);
     EXPECT_EQ(end.code, 0) << end.err;
     table = end.out;
-    return json::parse(read(path("result.json")));
+    return read_json("result.json");
   }
 
   std::string table;
@@ -118,7 +108,7 @@ TEST_F(compare, writes_the_facts_beside_the_values) {
   EXPECT_EQ(result["command"], json({"./bench", "two words"}));
   EXPECT_EQ(result["metric"], "[0-9]+");
   EXPECT_EQ(result["readmost"], READMOST_VERSION);
-  EXPECT_EQ(result["library"], READMOST_TEST_LIBRARY);
+  EXPECT_EQ(result["library"], READMOST_IDLE_LIBRARY);
   EXPECT_EQ(result["complete"], true);
   EXPECT_EQ(result["problem"], nullptr);
   EXPECT_GE(result["host"]["cpus"].get<int>(), 1);

@@ -1,12 +1,7 @@
-#include <gmock/gmock.h>
-
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 // Where the command looks for the library it preloads.
 class library : public command {
@@ -19,7 +14,7 @@ class library : public command {
     environment.clear();
   }
   void install_library(const std::string& root) {
-    fs::copy(READMOST_TEST_LIBRARY, path(root) / "lib" / "libreadmost-pthread.so");
+    fs::copy(READMOST_IDLE_LIBRARY, path(root) / "lib" / "libreadmost-pthread.so");
   }
 };
 
