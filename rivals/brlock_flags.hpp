@@ -22,13 +22,11 @@
 
 namespace rivals {
 
-class brlock_flags {
+class brlock_flags : immovable<brlock_flags> {
  public:
   brlock_flags() noexcept : brlock_flags(seats()) {}
   // For so many threads with flags of their own.
   explicit brlock_flags(unsigned flags) noexcept : flags_(flags) {}
-  brlock_flags(const brlock_flags&) = delete;
-  brlock_flags& operator=(const brlock_flags&) = delete;
 
   void lock() noexcept {
     wait_until([this] { return begin_writing(); });
@@ -49,11 +47,8 @@ class brlock_flags {
   void unlock() noexcept { writing_.store(0, platform::release); }
 
   void lock_shared() noexcept {
-    for (spin waiting; !try_lock_shared();) {
-      do {
-        waiting.wait();
-      } while (writing_.load(platform::relaxed) != 0);
-    }
+    retry([this] { return try_lock_shared(); },
+          [this] { return writing_.load(platform::relaxed) != 0; });
   }
   // Whoever is seen by the other stays out: the flag's store and the load of the writer's, and the
   // writer's in the other order, are all in the single order of sequential consistency.

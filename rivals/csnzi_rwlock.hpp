@@ -109,12 +109,10 @@ class closable_indicator {
   spread_array<platform::atomic<std::uint32_t>> leaves_;
 };
 
-class csnzi_rwlock {
+class csnzi_rwlock : immovable<csnzi_rwlock> {
  public:
   csnzi_rwlock() noexcept : csnzi_rwlock(1) {}
   explicit csnzi_rwlock(unsigned patience) noexcept : readers_inside_(patience) {}
-  csnzi_rwlock(const csnzi_rwlock&) = delete;
-  csnzi_rwlock& operator=(const csnzi_rwlock&) = delete;
 
   void lock() noexcept {
     if (readers_inside_.close_if_empty()) return;

@@ -175,7 +175,7 @@ inline std::uintptr_t take_note(const void* lock) noexcept {
 
 // An array of Ts, each on cache lines of its own. Its length is chosen when it is made.
 template <class T>
-class spread_array {
+class spread_array : immovable<spread_array<T>> {
  public:
   explicit spread_array(unsigned count) noexcept
       : all_(static_cast<cell*>(take_memory(footprint(count)))), count_(count) {
@@ -185,8 +185,6 @@ class spread_array {
     for (unsigned i = 0; i < count_; ++i) all_[i].~cell();
     give_back(all_, footprint(count_));
   }
-  spread_array(const spread_array&) = delete;
-  spread_array& operator=(const spread_array&) = delete;
 
   unsigned size() const noexcept { return count_; }
   T& operator[](unsigned i) noexcept { return all_[i].value; }

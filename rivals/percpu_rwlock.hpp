@@ -35,13 +35,11 @@
 
 namespace rivals {
 
-class percpu_rwlock {
+class percpu_rwlock : immovable<percpu_rwlock> {
  public:
   percpu_rwlock() noexcept : percpu_rwlock(seats()) {}
   // For so many threads with counters of their own.
   explicit percpu_rwlock(unsigned counters) noexcept : own_readers_(counters) {}
-  percpu_rwlock(const percpu_rwlock&) = delete;
-  percpu_rwlock& operator=(const percpu_rwlock&) = delete;
 
   void lock() noexcept {
     announce();

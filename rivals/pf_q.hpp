@@ -20,32 +20,15 @@
 // line of its own.
 #pragma once
 
-#include <cstdint>
-
-#include "rivals/spin.hpp"
+#include "rivals/phase_fair.hpp"
 
 namespace rivals {
 
-class alignas(platform::cache_line) pf_q {
+class alignas(platform::cache_line) pf_q : public phase_fair {
  public:
-  constexpr pf_q() noexcept = default;
-  pf_q(const pf_q&) = delete;
-  pf_q& operator=(const pf_q&) = delete;
-
   void lock_shared() noexcept {
     const std::uint32_t in = readers_in_.fetch_add(one_reader, platform::acquire);
     if ((in & present) != 0) wait_for_writer(waiting_[in & parity]);
-  }
-
-  bool try_lock_shared() noexcept {
-    std::uint32_t in = readers_in_.load(platform::relaxed);
-    while ((in & present) == 0) {
-      if (readers_in_.compare_exchange_weak(in, in + one_reader, platform::acquire,
-                                            platform::relaxed)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   void unlock_shared() noexcept {
@@ -105,11 +88,6 @@ class alignas(platform::cache_line) pf_q {
     platform::atomic<node*> next{nullptr};
   };
 
-  static constexpr std::uint32_t one_reader = 0x100;
-  static constexpr std::uint32_t present = 2;  // a writer is inside, or next
-  static constexpr std::uint32_t parity = 1;   // of the phase of writing
-  static constexpr std::uint32_t writer_bits = present | parity;
-
   // The end of a queue of readers while their writer is present; null when it has gone.
   node* nobody() noexcept { return &writer_; }
 
@@ -168,8 +146,6 @@ class alignas(platform::cache_line) pf_q {
     return next;
   }
 
-  platform::atomic<std::uint32_t> readers_in_{0};
-  platform::atomic<std::uint32_t> readers_out_{0};
   // Readers that came before the writer inside.
   platform::variable<std::uint32_t> before_{0};
   platform::atomic<node*> waiting_[2]{nullptr, nullptr};

@@ -41,12 +41,8 @@ inline constinit tracker_list tracker_lists[tracker_list::lists]{};
 
 }  // namespace detail
 
-class rmlock {
+class rmlock : immovable<rmlock> {
  public:
-  constexpr rmlock() noexcept = default;
-  rmlock(const rmlock&) = delete;
-  rmlock& operator=(const rmlock&) = delete;
-
   void lock() noexcept {
     mutex_.lock();
     std::uint64_t had[words];

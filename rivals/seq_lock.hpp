@@ -19,12 +19,8 @@
 
 namespace rivals {
 
-class seq_lock {
+class seq_lock : immovable<seq_lock> {
  public:
-  constexpr seq_lock() noexcept = default;
-  seq_lock(const seq_lock&) = delete;
-  seq_lock& operator=(const seq_lock&) = delete;
-
   // What the last call of look() returned: none of what it read was written meanwhile. The calls
   // before it may have read anything that was ever there.
   template <class Look>

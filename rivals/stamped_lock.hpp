@@ -21,13 +21,9 @@
 
 namespace rivals {
 
-class stamped_lock {
+class stamped_lock : immovable<stamped_lock> {
  public:
   using stamp = std::uint64_t;
-
-  constexpr stamped_lock() noexcept = default;
-  stamped_lock(const stamped_lock&) = delete;
-  stamped_lock& operator=(const stamped_lock&) = delete;
 
   // 0 while there is a writer.
   stamp try_optimistic_read() const noexcept {

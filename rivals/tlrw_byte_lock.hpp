@@ -20,13 +20,9 @@
 
 namespace rivals {
 
-class tlrw_byte_lock {
+class tlrw_byte_lock : immovable<tlrw_byte_lock> {
  public:
   static constexpr unsigned slots = 48;
-
-  constexpr tlrw_byte_lock() noexcept = default;
-  tlrw_byte_lock(const tlrw_byte_lock&) = delete;
-  tlrw_byte_lock& operator=(const tlrw_byte_lock&) = delete;
 
   void lock() noexcept {
     wait_until([this] { return owned_.load(platform::relaxed) == 0 && own(); });
@@ -47,11 +43,8 @@ class tlrw_byte_lock {
   void unlock() noexcept { owned_.store(0, platform::release); }
 
   void lock_shared() noexcept {
-    for (spin waiting; !try_lock_shared();) {
-      do {
-        waiting.wait();
-      } while (owned_.load(platform::relaxed) != 0);
-    }
+    retry([this] { return try_lock_shared(); },
+          [this] { return owned_.load(platform::relaxed) != 0; });
   }
   // Whoever is seen by the other stays out, as in brlock_flags.hpp.
   bool try_lock_shared() noexcept {

@@ -33,12 +33,8 @@ struct broken_state {
 inline constinit broken_state common_state{};
 
 template <defect Defect>
-class small_rwlock {
+class small_rwlock : immovable<small_rwlock<Defect>> {
  public:
-  constexpr small_rwlock() noexcept = default;
-  small_rwlock(const small_rwlock&) = delete;
-  small_rwlock& operator=(const small_rwlock&) = delete;
-
   void lock() noexcept {
     wait_until([this] { return begin_writing(); });
     if (Defect != defect::writer_does_not_wait) {
@@ -72,11 +68,8 @@ class small_rwlock {
       note(this, 0);
       return;
     }
-    for (spin waiting; !enter();) {
-      do {
-        waiting.wait();
-      } while (state().writing.load(platform::relaxed) != 0);
-    }
+    retry([this] { return enter(); },
+          [this] { return state().writing.load(platform::relaxed) != 0; });
     note(this, 0);
   }
   bool try_lock_shared() noexcept {
