@@ -16,83 +16,20 @@
 // chip. Preference: writers. Recursive read locks: yes, for those with a slot. Size: 56 bytes.
 #pragma once
 
-#include "rivals/home.hpp"
+#include "rivals/flag_lock.hpp"
 
 namespace rivals {
 
-class tlrw_byte_lock : immovable<tlrw_byte_lock> {
+class reader_bytes {
  public:
-  static constexpr unsigned slots = 48;
-
-  void lock() noexcept {
-    wait_until([this] { return owned_.load(platform::relaxed) == 0 && own(); });
-    for (const auto& slot : readers_) {
-      wait_until([&] { return slot.load(platform::seq_cst) == 0; });
-    }
-    wait_until([this] { return others_.load(platform::seq_cst) == 0; });
-  }
-  bool try_lock() noexcept {
-    if (!own()) return false;
-    bool is_read = others_.load(platform::seq_cst) != 0;
-    for (const auto& slot : readers_) {
-      is_read = is_read || slot.load(platform::seq_cst) != 0;
-    }
-    if (is_read) unlock();
-    return !is_read;
-  }
-  void unlock() noexcept { owned_.store(0, platform::release); }
-
-  void lock_shared() noexcept {
-    retry([this] { return try_lock_shared(); },
-          [this] { return owned_.load(platform::relaxed) != 0; });
-  }
-  // Whoever is seen by the other stays out, as in brlock_flags.hpp.
-  bool try_lock_shared() noexcept {
-    const unsigned number = my_number();
-    if (number < slots) {
-      auto& slot = readers_[number];
-      const std::uint8_t depth = slot.load(platform::relaxed);
-      if (depth != 0) {  // inside already: an owner waits for this thread
-        if (depth == most) {
-          others_.fetch_add(1, platform::relaxed);
-        } else {
-          slot.store(static_cast<std::uint8_t>(depth + 1), platform::relaxed);
-        }
-        return true;
-      }
-      slot.store(1, platform::seq_cst);
-    } else {
-      others_.fetch_add(1, platform::seq_cst);
-    }
-    if (owned_.load(platform::seq_cst) == 0) return true;
-    unlock_shared();
-    return false;
-  }
-  void unlock_shared() noexcept {
-    if (const unsigned number = my_number(); number < slots) {
-      auto& slot = readers_[number];
-      if (const std::uint8_t depth = slot.load(platform::relaxed); depth != 0) {
-        slot.store(static_cast<std::uint8_t>(depth - 1), platform::release);
-        return;
-      }
-    }
-    others_.fetch_sub(1, platform::release);
-  }
+  static constexpr unsigned size() noexcept { return sizeof bytes_; }
+  auto& operator[](unsigned i) noexcept { return bytes_[i]; }
 
  private:
-  static constexpr std::uint8_t most = 255;
-
-  bool own() noexcept {
-    std::uint32_t nobody = 0;
-    return owned_.compare_exchange_strong(nobody, 1, platform::seq_cst, platform::relaxed);
-  }
-
-  // A writer is inside or waits for readers to leave.
-  platform::atomic<std::uint32_t> owned_{0};
-  platform::atomic<std::uint32_t> others_{0};
-  // By number: so deep is its thread inside.
-  platform::atomic<std::uint8_t> readers_[slots]{};
+  platform::atomic<std::uint8_t> bytes_[48]{};
 };
+
+class tlrw_byte_lock : public flag_lock<std::uint8_t, reader_bytes> {};
 static_assert(sizeof(tlrw_byte_lock) == 56);
 
 }  // namespace rivals
