@@ -1,4 +1,4 @@
-// What the examples share: options, threads that repeat an operation until the time is up, and the
+// Shared by the examples: options, threads that repeat an operation until the time is up, and the
 // line that says how many operations per second they did.
 #pragma once
 

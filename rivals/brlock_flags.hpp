@@ -7,8 +7,8 @@
 // writer; if it does it lowers the flag and waits. A writer takes the writers' lock and waits until
 // all flags are down.
 //
-// Simplified: a kernel's CPU owns its flag because nobody is preempted inside; here the flag is a
-// thread's, by its number (home.hpp). Threads beyond the flags share a counter and pay for an
+// Simplified: a kernel's CPU owns its flag because no thread is preempted inside; here the flag is
+// a thread's, by its number (home.hpp). Threads beyond the flags share a counter and pay for an
 // atomic. Linux's writer steps back when it sees a flag; then a reader and a writer can step back
 // from each other for ever, as the checker finds, so here the writer stays, and a flag that is up
 // already is raised without a look.

@@ -155,7 +155,7 @@ class cohort_rwlock : immovable<cohort_rwlock> {
   }
   static void depart(node& mine) noexcept { mine.out.value.fetch_add(1, platform::release); }
 
-  // Who is out is counted first: a reader that comes and goes in between makes no difference then.
+  // Loads `out` first, so that a reader that comes and goes in between makes no difference.
   static bool is_empty(const node& n) noexcept {
     const std::uint32_t out = n.out.value.load(platform::acquire);
     return n.in.value.load(platform::seq_cst) == out;

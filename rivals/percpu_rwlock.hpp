@@ -100,15 +100,15 @@ class percpu_rwlock : immovable<percpu_rwlock> {
     return no_writer;
   }
 
-  // After this all readers see the writer, and this writer sees all that they have counted before
-  // and what those did who have left.
+  // Afterwards all readers see the writer, and this writer sees all that they have counted, and the
+  // accesses of readers that have left.
   void announce() noexcept {
     writers_.fetch_add(1, platform::relaxed);
     readmost::detail::synchronize(readmost::detail::default_domain,
                                   readmost::detail::urgency::hurry);
   }
 
-  // What nobody adds to any more is moved into the common counter.
+  // Moves the readers' own counters, which no longer change, into the common counter.
   void settle() noexcept {
     std::int32_t sum = 0;
     for (unsigned i = 0; i < own_readers_.size(); ++i) {

@@ -57,7 +57,7 @@ class alignas(platform::cache_line) pf_q : public phase_fair {
     }
     std::uint32_t in = readers_in_.load(platform::relaxed);
     while (readers_out_.load(platform::acquire) == (in & ~writer_bits)) {
-      // No reader is inside, so none is left of the queue's last use.
+      // No reader is inside, so none is left in the queue.
       waiting_[in & parity].store(nobody(), platform::relaxed);
       if (readers_in_.compare_exchange_weak(in, in + present, platform::acq_rel,
                                             platform::relaxed)) {
@@ -82,7 +82,8 @@ class alignas(platform::cache_line) pf_q : public phase_fair {
   }
 
  private:
-  // Of one who waits, on its stack. Writers are chained by `next`; a reader knows whom to wake.
+  // On the stack of a waiting thread. Writers are linked by `next`; a reader keeps the node before
+  // it.
   struct node {
     platform::atomic<bool> blocked{true};
     platform::atomic<node*> next{nullptr};
@@ -95,8 +96,7 @@ class alignas(platform::cache_line) pf_q : public phase_fair {
     node mine;
     node* before = queue.exchange(&mine, platform::acq_rel);
     if (before == nullptr) {
-      // The writer has gone and looks at the queue no more: this thread wakes the last in its
-      // stead.
+      // The writer has left and no longer looks at the queue: this thread wakes the last for it.
       before = queue.exchange(nullptr, platform::acq_rel);
       if (before == &mine) return;
       before->blocked.store(false, platform::release);
@@ -107,7 +107,7 @@ class alignas(platform::cache_line) pf_q : public phase_fair {
     if (before != nobody()) before->blocked.store(false, platform::release);
   }
 
-  // Returns when this thread is the first of the writers, its node being the one in the lock.
+  // Returns when this thread is the first of the writers and its node is the one in the lock.
   void queue_up() noexcept {
     node* none = nullptr;
     if (last_writer_.compare_exchange_strong(none, &writer_, platform::acquire,

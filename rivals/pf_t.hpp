@@ -59,7 +59,7 @@ class pf_t : public phase_fair {
   }
 
  private:
-  // What begins the phase of writing after the last one when it is added.
+  // Added to readers_in_, this begins the next phase of writing.
   static constexpr std::uint32_t next_phase(std::uint32_t in) noexcept {
     return (in & parity) == 0 ? present + parity : present - parity;
   }

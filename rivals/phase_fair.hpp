@@ -1,5 +1,5 @@
-// What PF-T and PF-Q share: readers are counted in and out in two words, and the low bits of the
-// first announce a phase of writing.
+// The common part of PF-T and PF-Q: readers are counted in and out in two words, and the low bits
+// of the first announce a phase of writing.
 #pragma once
 
 #include <cstdint>

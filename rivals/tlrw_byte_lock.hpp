@@ -8,8 +8,8 @@
 // compare-and-swap and waits until all bytes and the counter are zero.
 //
 // Simplified: the slots go to the threads with the lowest numbers (home.hpp) instead of by a
-// registry of TLRW's; a writer reads byte by byte, not eight at a time; nobody gives up and aborts,
-// as the paper's transactions do. Recursion is counted in the byte.
+// registry of TLRW's; a writer reads byte by byte, not eight at a time; no thread gives up and
+// aborts, as the paper's transactions do. Recursion is counted in the byte.
 //
 // Reader: one store with a full fence to lock and one store to unlock; without a slot two atomics.
 // Writer: one compare-and-swap and 49 loads from one line. All write that line: it is made for one

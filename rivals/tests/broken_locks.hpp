@@ -25,7 +25,7 @@ enum class defect : std::uint8_t {
   seen_by_itself,            // a reader that comes in again waits for the writer that waits for it
 };
 
-// What of it is a lock's, and what all of them share that are one.
+// The state of one lock, and the state that all locks share under defect::one_for_all.
 struct broken_state {
   platform::atomic<std::uint32_t> writing{0};
   platform::atomic<std::uint32_t> readers{0};

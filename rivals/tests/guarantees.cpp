@@ -150,7 +150,7 @@ bool keeps_writers_apart(const lock_maker& make, patience how_long) {
         }
       });
     }
-    // Not before something has happened, on however busy a machine.
+    // Waits for some writes first, however busy the machine is.
     comes_true([&] { return data.is_violated() || written > 200; });
     comes_true([&] { return data.is_violated(); }, milliseconds(how_long.milliseconds));
     over = true;
@@ -232,7 +232,7 @@ bool writer_waits_for_writer(const lock_maker& make, patience how_long) {
 bool trying_tells(const lock_maker& make) {
   const auto made = make();
   lock_under_test& lock = *made;
-  // Twice: what a failure leaves behind is found by the second look.
+  // Twice, so that the second pass finds what a failure has left behind.
   for (int i = 0; i < 2; ++i) {
     if (!can_be_read(lock) || !can_be_written(lock)) return false;
 
@@ -288,7 +288,7 @@ bool are_held_and_left_in_any_order(const lock_maker& make) {
       if (i % 5 != 4) {
         locks[i]->lock_shared();
       } else if (!locks[i]->try_lock()) {
-        return false;  // where they get in each other's way
+        return false;  // the locks interfere with each other
       }
       held[i] = true;
     }
@@ -329,7 +329,7 @@ bool serves_threads_that_come_and_go(const lock_maker& make) {
     std::vector<std::jthread> threads;
     for (unsigned k = 0; k < 2 * seats(); ++k) {
       threads.emplace_back([&] {
-        // A number of its own, which those who go first leave to others.
+        // Takes a number, which threads that exit early leave to others.
         read(*lock);
         all_there.arrive_and_wait();
         come_and_go();
@@ -338,7 +338,7 @@ bool serves_threads_that_come_and_go(const lock_maker& make) {
     }
   }
   if (data.is_violated() || data.value() != written) return false;
-  // A reader who comes late, while many are there, keeps a writer out all the same.
+  // A reader that comes late, beside many threads, keeps a writer out as well.
   bool kept_out = true;
   std::latch all_there(static_cast<std::ptrdiff_t>(2 * seats() + 1));
   std::latch over(1);
@@ -364,7 +364,7 @@ bool serves_threads_that_come_and_go(const lock_maker& make) {
 }
 
 bool lets_a_reader_in_again(const lock_maker& make) {
-  // Theirs too: where they stay shut out of each other the threads never end.
+  // Shared with the threads, which never end if reader and writer block each other.
   const std::shared_ptr<lock_under_test> lock = make();
   struct progress {
     std::atomic<bool> reads{false};
@@ -374,7 +374,7 @@ bool lets_a_reader_in_again(const lock_maker& make) {
   std::thread reader([lock, come] {
     lock->lock_shared();
     come->reads = true;
-    // Until the writer waits, if there is a way to tell: new readers are refused then.
+    // Waits for the writer, if it makes the lock refuse new readers.
     comes_true([&] { return !can_be_read(*lock); }, milliseconds(500));
     lock->lock_shared();
     come->reads_again = true;

@@ -1,4 +1,4 @@
-// The locks that can be read without locking: nobody is given what does not belong together.
+// The locks that can be read without locking: readers see whole writes only.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct seen {
   bool is_whole() const { return first == second; }
 };
 
-// Each reads the twins by `look`, which may return half of a write if nobody keeps it from that.
+// Reads the twins by `look`, which returns half of a write if it runs beside a writer.
 
 struct careful {
   template <class Look>
@@ -58,7 +58,7 @@ struct careless {
   }
 };
 
-// A whole write comes between the first look at the one twin and at the other.
+// A whole write comes between the reads of the two twins.
 template <class Lock, class Reader>
 bool is_whole_when_written_meanwhile() {
   Lock lock;
@@ -78,8 +78,8 @@ bool is_whole_when_written_meanwhile() {
   return found.is_whole();
 }
 
-// It is read while a writer is in the middle of its write; that one goes on once the reader has
-// looked, or after a while where it waits instead.
+// Reads in the middle of a write. The writer continues when the reader has looked, or after a while
+// if the reader waits.
 template <class Lock, class Reader>
 bool is_whole_when_read_in_the_middle() {
   Lock lock;

@@ -1,4 +1,4 @@
-// What all tests of the command share: includes, names, and the fixture that starts the command.
+// Shared by all tests of the command: includes, names, and the fixture that starts the command.
 #pragma once
 
 #include <fcntl.h>

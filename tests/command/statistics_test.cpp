@@ -3,7 +3,7 @@
 namespace readmost::command_test {
 namespace {
 
-// What the preloaded library reports about single locks.
+// The preloaded library's reports on single locks.
 class statistics : public real_command {
  protected:
   json report(const std::string& program = READMOST_LOCK_PLACES) {

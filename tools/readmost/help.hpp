@@ -1,4 +1,4 @@
-// What --help says about the command and each subcommand, before and after the list of options.
+// The texts of --help, before and after the list of options.
 #pragma once
 
 namespace readmost::command::help {

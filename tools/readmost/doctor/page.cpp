@@ -168,7 +168,7 @@ std::string locks_of(const examination& all) {
   return page;
 }
 
-// --- What it means ------------------------------------------------------------------------------
+// --- Conclusions --------------------------------------------------------------------------------
 
 std::string as_paragraph(const finding& found) {
   std::string text;
