@@ -1,4 +1,4 @@
-#include <stdlib.h>
+#include <pty.h>
 
 #include "launch.hpp"
 
@@ -146,12 +146,8 @@ TEST_F(compare, shows_progress_only_on_a_terminal) {
   const words arguments{"compare", "--runs", "2", "--", "./bench"};
   EXPECT_EQ(readmost(arguments).err, "");
 
-  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
-  ASSERT_EQ(grantpt(terminal), 0);
-  ASSERT_EQ(unlockpt(terminal), 0);
-  error_terminal = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-  ASSERT_GE(error_terminal, 0);
+  int terminal = -1;
+  ASSERT_EQ(openpty(&terminal, &error_terminal, nullptr, nullptr, nullptr), 0);
   const ending end = readmost(arguments);
   EXPECT_EQ(end.code, 0);
   char shown[4096];

@@ -52,12 +52,8 @@ words missing_modules(const fs::path& python, const words& needed, const environ
                   "for name in sys.argv[1:]:\n"
                   "    print(name, importlib.util.find_spec(name) is not None)"};
   arguments.insert(arguments.end(), needed.begin(), needed.end());
-  signal_watch signals;
   const child_result run =
-      run_child(python, std::move(arguments), env, {std::chrono::seconds(20), 10'000}, signals);
-  if (run.how == child_result::ending::interrupted) {
-    throw failure(exit_status::signal_base + run.code, "interrupted");
-  }
+      run_to_end(python, std::move(arguments), env, {std::chrono::seconds(20), 10'000});
   words missing;
   for (const std::string& module : needed) {
     if (run.output.find(module + " True\n") == std::string::npos) missing.push_back(module);

@@ -51,26 +51,6 @@ std::string tail(const std::string& output) {
                      end.ends_with('\n') ? "" : "\n");
 }
 
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
-}
-
-// Why a run failed; empty when it did not.
-std::string describe_ending(const child_result& run, double timeout) {
-  switch (run.how) {
-    case child_result::ending::exited:
-      return run.code == 0 ? "" : fmt::format("exited with status {}", run.code);
-    case child_result::ending::killed:
-      return fmt::format("was killed by {} ({})", signal_name(run.code), strsignal(run.code));
-    case child_result::ending::timed_out:
-      return fmt::format("was killed after {} seconds; give it more time with --timeout", timeout);
-    case child_result::ending::interrupted:
-      return fmt::format("was interrupted by {}", signal_name(run.code));
-  }
-  return "";
-}
-
 // Opened before the first run, so that hours of measuring cannot end in an unwritable file.
 class json_file {
  public:
@@ -116,7 +96,8 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
     for (measurements* lock : order) {
       const child_result run = run_child(
           program, results.program, environment_for(lock->lock, results.library), limits, signals);
-      std::string problem = describe_ending(run, options.timeout);
+      std::string problem = run.problem();
+      if (run.how == child_result::ending::timed_out) problem += "; give it more with --timeout";
       metric::reading reading;
       if (problem.empty()) {
         reading = results.judged_by.read(run);

@@ -7,27 +7,14 @@
 #include <cstdio>
 #include <cstring>
 
-#include "failure.hpp"
 #include "machine/facts.hpp"
 #include "process/child.hpp"
 #include "process/environment.hpp"
 #include "process/preload.hpp"
-#include "process/signal_watch.hpp"
 #include "statistics/introspection.hpp"
 
 namespace readmost::command {
 namespace {
-
-std::string describe_end(const child_result& run) {
-  if (run.how == child_result::ending::timed_out) return "it did not end";
-  std::string end =
-      run.how == child_result::ending::killed
-          ? fmt::format("it was killed by signal {} ({})", run.code, strsignal(run.code))
-          : fmt::format("it exited with status {}", run.code);
-  const std::string first_line = run.output.substr(0, run.output.find('\n'));
-  if (!first_line.empty()) end += ": " + first_line;
-  return end;
-}
 
 // From what the library shows to `readmost top`; empty without it.
 std::string version_of_library() {
@@ -53,14 +40,10 @@ pthread_costs measure_pthread_in_child(const std::string& library,
   env.set("READMOST_LOCK", "prwlock");
   for (const char* other : {"READMOST_PREFER", "READMOST_STATS"}) env.unset(other);
 
-  signal_watch signals;
-  const child_limits limits{std::chrono::seconds(20), 100'000};
-  const child_result run =
-      run_child("/proc/self/exe", std::move(arguments), std::move(env), limits, signals);
-  if (run.how == child_result::ending::interrupted) {
-    throw failure(exit_status::signal_base + run.code, "interrupted");
-  }
-  if (run.how == child_result::ending::exited && run.code == 0) {
+  const child_result run = run_to_end("/proc/self/exe", std::move(arguments), std::move(env),
+                                      {std::chrono::seconds(20), 100'000});
+  const std::string problem = run.problem();
+  if (problem.empty()) {
     // The loader may have printed something before.
     const std::size_t start = run.output.rfind("\n{");
     const auto found =
@@ -68,7 +51,8 @@ pthread_costs measure_pthread_in_child(const std::string& library,
     if (found) return *found;
   }
   pthread_costs none;
-  none.problem = describe_end(run);
+  none.problem = fmt::format("it {}: {}", problem.empty() ? "printed no result" : problem,
+                             run.output.substr(0, run.output.find('\n')));
   return none;
 }
 

@@ -128,7 +128,36 @@ int poll_timeout(clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(left.count(), 0, 3'600'000));
 }
 
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+}
+
 }  // namespace
+
+std::string child_result::problem() const {
+  switch (how) {
+    case ending::exited:
+      return code == 0 ? "" : fmt::format("exited with status {}", code);
+    case ending::killed:
+      return fmt::format("was killed by {} ({})", signal_name(code), strsignal(code));
+    case ending::timed_out:
+      return fmt::format("was killed after {:g} seconds", limit.count());
+    case ending::interrupted:
+      return fmt::format("was interrupted by {}", signal_name(code));
+  }
+  return "";
+}
+
+child_result run_to_end(const std::filesystem::path& program, std::vector<std::string> arguments,
+                        environment env, const child_limits& limits) {
+  signal_watch signals;
+  child_result run = run_child(program, std::move(arguments), std::move(env), limits, signals);
+  if (run.how == child_result::ending::interrupted) {
+    throw failure(exit_status::signal_base + run.code, "interrupted");
+  }
+  return run;
+}
 
 child_result run_child(const std::filesystem::path& program, std::vector<std::string> arguments,
                        environment env, const child_limits& limits, signal_watch& signals) {
@@ -148,6 +177,7 @@ child_result run_child(const std::filesystem::path& program, std::vector<std::st
 
   output_reader output(reading.number(), limits.output);
   child_result result;
+  result.limit = limits.time;
   bool ended = false;
   while (!ended) {
     std::array<pollfd, 2> waits{pollfd{signals.descriptor(), POLLIN, 0},
