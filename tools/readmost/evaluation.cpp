@@ -25,8 +25,8 @@ constexpr const char* python_variable = "READMOST_PYTHON";
 constexpr const char* system_python = "/usr/bin/python3";
 
 // The Python modules of each command; Debian's packages have their names after "python3-".
-const std::map<std::string, words> needed_modules{
-    {"bench", {"tqdm", "jsonschema"}}, {"report", {"jinja2", "jsonschema"}}};
+const std::map<std::string, words> needed_modules{{"bench", {"tqdm", "jsonschema"}},
+                                                  {"report", {"jinja2", "jsonschema"}}};
 
 // A build tree has a link in the place where an installation has the folder.
 fs::path find_package(const environment& env, const fs::path& programs) {
