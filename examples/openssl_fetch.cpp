@@ -8,16 +8,13 @@
 
 #include "timed_threads.hpp"
 
-int main(int argc, char** argv) try {
-  examples::settings chosen;
+int main(int argc, char** argv) {
   std::string digest = "SHA256";
   std::string cipher = "AES-256-GCM";
-  CLI::App app{"Threads fetch and free a digest and a cipher; an operation is one of each."};
-  chosen.add_options(app);
-  app.add_option("--digest", digest, "Name of the digest")->capture_default_str();
-  app.add_option("--cipher", cipher, "Name of the cipher")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-
+  const examples::program program{
+      "openssl_fetch",
+      "Threads fetch and free a digest and a cipher; an operation is one of each.",
+      {{"--digest", &digest, "Name of the digest"}, {"--cipher", &cipher, "Name of the cipher"}}};
   const auto fetch_digest = [&] {
     return std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)>{
         EVP_MD_fetch(nullptr, digest.c_str(), nullptr), EVP_MD_free};
@@ -26,28 +23,28 @@ int main(int argc, char** argv) try {
     return std::unique_ptr<EVP_CIPHER, decltype(&EVP_CIPHER_free)>{
         EVP_CIPHER_fetch(nullptr, cipher.c_str(), nullptr), EVP_CIPHER_free};
   };
-  const auto first_digest = fetch_digest();
-  const auto first_cipher = fetch_cipher();
-  if (!first_digest || !first_cipher) {
-    throw std::runtime_error(
-        fmt::format("OpenSSL knows no {0} '{1}'; 'openssl list -{0}-algorithms' prints the names",
-                    first_digest ? "cipher" : "digest", first_digest ? cipher : digest));
-  }
-  const int digest_size = EVP_MD_get_size(first_digest.get());
-  const int key_length = EVP_CIPHER_get_key_length(first_cipher.get());
-
-  const examples::outcome result = examples::run(chosen, [&](unsigned) {
-    return [&] {
-      const auto fetched_digest = fetch_digest();
-      const auto fetched_cipher = fetch_cipher();
-      examples::require(fetched_digest && EVP_MD_get_size(fetched_digest.get()) == digest_size,
-                        "OpenSSL returned a different digest than at the start");
-      examples::require(
-          fetched_cipher && EVP_CIPHER_get_key_length(fetched_cipher.get()) == key_length,
-          "OpenSSL returned a different cipher than at the start");
-    };
+  const auto require_known = [](bool known, const std::string& kind, const std::string& name) {
+    examples::require(known, ("OpenSSL knows no " + kind + " '" + name + "'; 'openssl list -" +
+                              kind + "-algorithms' prints the names")
+                                 .c_str());
+  };
+  return program.main(argc, argv, [&](const examples::settings& chosen) {
+    const auto first_digest = fetch_digest();
+    const auto first_cipher = fetch_cipher();
+    require_known(first_digest != nullptr, "digest", digest);
+    require_known(first_cipher != nullptr, "cipher", cipher);
+    const int digest_size = EVP_MD_get_size(first_digest.get());
+    const int key_length = EVP_CIPHER_get_key_length(first_cipher.get());
+    return examples::run(chosen, [&](unsigned) {
+      return [&] {
+        const auto fetched_digest = fetch_digest();
+        const auto fetched_cipher = fetch_cipher();
+        examples::require(fetched_digest && EVP_MD_get_size(fetched_digest.get()) == digest_size,
+                          "OpenSSL returned a different digest than at the start");
+        examples::require(
+            fetched_cipher && EVP_CIPHER_get_key_length(fetched_cipher.get()) == key_length,
+            "OpenSSL returned a different cipher than at the start");
+      };
+    });
   });
-  examples::print_throughput("openssl_fetch", result);
-} catch (const std::exception& error) {
-  return examples::failed("openssl_fetch", error);
 }

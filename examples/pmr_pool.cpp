@@ -49,23 +49,17 @@ class allocating_thread {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  examples::settings chosen;
-  CLI::App app{
+int main(int argc, char** argv) {
+  unsigned words = 8;
+  const examples::program program{
+      "pmr_pool",
       "Threads allocate and free blocks of one size, as a container of nodes does, in one "
-      "std::pmr::synchronized_pool_resource; an operation is one of each."};
-  std::size_t words = 8;
-  chosen.add_options(app);
-  app.add_option("--words", words, "Size of a block, in words of 8 bytes")
-      ->check(CLI::Range(2u, 1024u))
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-
-  std::pmr::synchronized_pool_resource pool;
-  const examples::outcome result = examples::run(chosen, [&](unsigned thread) {
-    return [held = std::make_unique<allocating_thread>(pool, words, thread)] { (*held)(); };
+      "std::pmr::synchronized_pool_resource; an operation is one of each.",
+      {{"--words", &words, "Size of a block, in words of 8 bytes", 2, 1024}}};
+  return program.main(argc, argv, [&](const examples::settings& chosen) {
+    std::pmr::synchronized_pool_resource pool;
+    return examples::run(chosen, [&](unsigned thread) {
+      return [held = std::make_unique<allocating_thread>(pool, words, thread)] { (*held)(); };
+    });
   });
-  examples::print_throughput("pmr_pool", result);
-} catch (const std::exception& error) {
-  return examples::failed("pmr_pool", error);
 }

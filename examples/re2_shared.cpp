@@ -29,24 +29,20 @@ constexpr std::array<line, 8> lines{{
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  examples::settings chosen;
-  CLI::App app{"Threads search short log lines with one shared RE2; an operation is one line."};
-  chosen.add_options(app);
-  CLI11_PARSE(app, argc, argv);
-
-  const RE2 pattern{"(error|warning|fatal): [a-z]"};
-  examples::require(pattern.ok(), "RE2 refused the pattern");
-
-  const examples::outcome result = examples::run(chosen, [&](unsigned thread) {
-    return [&, next = std::size_t{thread}]() mutable {
-      const line& given = lines[next++ % lines.size()];
-      const bool found =
-          RE2::PartialMatch(re2::StringPiece{given.text.data(), given.text.size()}, pattern);
-      examples::require(found == given.matches, "RE2 judged a line wrongly");
-    };
+int main(int argc, char** argv) {
+  const examples::program program{
+      "re2_shared",
+      "Threads search short log lines with one shared RE2; an operation is one line."};
+  return program.main(argc, argv, [](const examples::settings& chosen) {
+    const RE2 pattern{"(error|warning|fatal): [a-z]"};
+    examples::require(pattern.ok(), "RE2 refused the pattern");
+    return examples::run(chosen, [&](unsigned thread) {
+      return [&, next = std::size_t{thread}]() mutable {
+        const line& given = lines[next++ % lines.size()];
+        const bool found =
+            RE2::PartialMatch(re2::StringPiece{given.text.data(), given.text.size()}, pattern);
+        examples::require(found == given.matches, "RE2 judged a line wrongly");
+      };
+    });
   });
-  examples::print_throughput("re2_shared", result);
-} catch (const std::exception& error) {
-  return examples::failed("re2_shared", error);
 }

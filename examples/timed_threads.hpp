@@ -1,52 +1,50 @@
-// What the examples share: --threads and --seconds, threads that repeat an operation until the time
-// is up, and the line that tells how many operations they did per second.
+// Shared by the examples: options, threads that repeat an operation until the time is up, and the
+// line that says how many operations per second they did.
 #pragma once
 
-#include <fmt/core.h>
-
-#include <CLI/CLI.hpp>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
+#include <functional>
 #include <mutex>
-#include <numeric>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace examples {
 
-// A check for options. Unlike CLI::Range it refuses "nan".
-inline auto number_between(double least, double most) {
-  return [least, most](const std::string& text) {
-    double number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    const bool fits = error == std::errc{} && stop == end && number >= least && number <= most;
-    return fits ? std::string{}
-                : fmt::format("Value {} is not a number from {} to {}", text, least, most);
-  };
-}
-
 struct settings {
   unsigned threads = 2;
   double seconds = 1;
+};
 
-  void add_options(CLI::App& app) {
-    app.add_option("--threads", threads, "How many threads work")
-        ->check(CLI::Range(1u, 1024u))
-        ->capture_default_str();
-    app.add_option("--seconds", seconds, "For how long they work")
-        ->check(number_between(0.01, 3600))
-        ->capture_default_str();
-  }
+// A number from `least` to `most`, or a text. The value is the default until it is parsed.
+struct option {
+  const char* name;
+  std::variant<unsigned*, double*, std::string*> value;
+  const char* description;
+  double least = 0;
+  double most = 4e9;
+};
+
+struct outcome {
+  std::vector<std::uint64_t> operations;  // by thread
+  double seconds = 0;
+  std::string remark{};  // printed behind the operations per second
+};
+
+struct program {
+  const char* name;
+  const char* description;
+  std::vector<option> options{};  // besides --threads and --seconds
+
+  // Parses the options, calls `measure` and prints its outcome; prints what it throws. Returns the
+  // exit status.
+  int main(int argc, char** argv, const std::function<outcome(const settings&)>& measure) const;
 };
 
 // A value that one thread writes often, on cache lines that no other thread writes.
@@ -77,18 +75,8 @@ inline std::uint32_t scaled(std::uint32_t random, std::uint32_t bound) {
   return static_cast<std::uint32_t>((std::uint64_t{random} * bound) >> 32);
 }
 
-struct outcome {
-  std::vector<std::uint64_t> operations;  // by thread
-  double seconds = 0;
-
-  std::uint64_t total() const {
-    return std::accumulate(operations.begin(), operations.end(), std::uint64_t{0});
-  }
-  double per_second() const { return static_cast<double>(total()) / seconds; }
-};
-
 // Gives thread i the callable make_operation(i), which it calls again and again until the time is
-// up. An operation that throws ends the run, and run() throws what it threw.
+// up. An operation that throws ends the run, and run() throws the same exception.
 template <class MakeOperation>
 outcome run(const settings& chosen, MakeOperation make_operation) {
   enum phase { waiting, running, stopped };
@@ -141,16 +129,6 @@ inline void require(bool holds, const char* what) {
   if (!holds) [[unlikely]] {
     throw std::runtime_error(what);
   }
-}
-
-inline void print_throughput(std::string_view name, const outcome& result) {
-  fmt::print("{}: {:.0f} operations per second\n", name, result.per_second());
-}
-
-// For the catch clause of main.
-inline int failed(std::string_view name, const std::exception& error) {
-  fmt::print(stderr, "{}: {}\n", name, error.what());
-  return 1;
 }
 
 }  // namespace examples

@@ -1,9 +1,10 @@
-// A counter that tells when its lock did not protect it: it is kept twice, the second time with
-// every bit inverted, so a reader that meets a half-made write sees two numbers that disagree.
+// A counter that detects broken mutual exclusion: it is kept twice, the second time with every bit
+// inverted, so that a reader that meets a half-made write sees two numbers that disagree.
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
+
+#include "timed_threads.hpp"
 
 namespace examples {
 
@@ -16,9 +17,7 @@ class twin_counter {
 
   std::uint64_t value() const {
     const std::uint64_t count = count_;
-    if (count != ~inverted_) [[unlikely]] {
-      throw std::runtime_error("a reader saw a half-made write: the lock let both in at once");
-    }
+    require(count == ~inverted_, "a reader saw a half-made write: the lock let both in at once");
     return count;
   }
 

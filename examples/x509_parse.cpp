@@ -49,30 +49,25 @@ std::vector<unsigned char> make_certificate(EVP_PKEY* key) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  examples::settings chosen;
-  CLI::App app{"Threads parse an RSA certificate from DER; an operation is one certificate."};
-  chosen.add_options(app);
-  CLI11_PARSE(app, argc, argv);
-
-  const key_ptr key = make_key();
-  const std::vector<unsigned char> der = make_certificate(key.get());
-
-  const examples::outcome result = examples::run(chosen, [&](unsigned) {
-    return [&] {
-      const unsigned char* begin = der.data();
-      const certificate_ptr parsed{d2i_X509(nullptr, &begin, static_cast<long>(der.size())),
-                                   X509_free};
-      examples::require(parsed != nullptr && begin == der.data() + der.size(),
-                        "OpenSSL refused the certificate it had made");
-      examples::require(ASN1_INTEGER_get(X509_get0_serialNumber(parsed.get())) == serial_number,
-                        "the serial number changed in parsing");
-      const EVP_PKEY* parsed_key = X509_get0_pubkey(parsed.get());
-      examples::require(parsed_key != nullptr && EVP_PKEY_get_bits(parsed_key) == 2048,
-                        "the public key changed in parsing");
-    };
+int main(int argc, char** argv) {
+  const examples::program program{
+      "x509_parse", "Threads parse an RSA certificate from DER; an operation is one certificate."};
+  return program.main(argc, argv, [](const examples::settings& chosen) {
+    const key_ptr key = make_key();
+    const std::vector<unsigned char> der = make_certificate(key.get());
+    return examples::run(chosen, [&](unsigned) {
+      return [&] {
+        const unsigned char* begin = der.data();
+        const certificate_ptr parsed{d2i_X509(nullptr, &begin, static_cast<long>(der.size())),
+                                     X509_free};
+        examples::require(parsed != nullptr && begin == der.data() + der.size(),
+                          "OpenSSL refused the certificate it had made");
+        examples::require(ASN1_INTEGER_get(X509_get0_serialNumber(parsed.get())) == serial_number,
+                          "the serial number changed in parsing");
+        const EVP_PKEY* parsed_key = X509_get0_pubkey(parsed.get());
+        examples::require(parsed_key != nullptr && EVP_PKEY_get_bits(parsed_key) == 2048,
+                          "the public key changed in parsing");
+      };
+    });
   });
-  examples::print_throughput("x509_parse", result);
-} catch (const std::exception& error) {
-  return examples::failed("x509_parse", error);
 }

@@ -16,74 +16,39 @@
 // Preference: readers. Recursive read locks: yes. Size: 16 bytes and a line per CPU.
 #pragma once
 
-#include "rivals/home.hpp"
+#include "rivals/lock_per_place.hpp"
 
 namespace rivals {
 
-class brlock_mutexes {
+// Counts readers, or marks a writer; beside the mark it counts readers that are about to step back.
+class brlock_small_lock {
  public:
-  brlock_mutexes() noexcept : locks_(places()) {}
-  brlock_mutexes(const brlock_mutexes&) = delete;
-  brlock_mutexes& operator=(const brlock_mutexes&) = delete;
-
-  void lock() noexcept {
-    for (unsigned i = 0; i < locks_.size(); ++i) locks_[i].lock();
-  }
   bool try_lock() noexcept {
-    for (unsigned i = 0; i < locks_.size(); ++i) {
-      if (locks_[i].try_lock()) continue;
-      while (i-- > 0) locks_[i].unlock();
-      return false;
-    }
-    return true;
+    std::uint32_t free = 0;
+    return state_.compare_exchange_strong(free, writing, platform::acquire, platform::relaxed);
   }
-  void unlock() noexcept {
-    for (unsigned i = 0; i < locks_.size(); ++i) locks_[i].unlock();
+  void lock() noexcept {
+    wait_until([this] { return state_.load(platform::relaxed) == 0 && try_lock(); });
   }
+  void unlock() noexcept { state_.fetch_sub(writing, platform::release); }
 
-  void lock_shared() noexcept { locks_[home()].lock_shared(); }
-  bool try_lock_shared() noexcept { return locks_[home()].try_lock_shared(); }
-  void unlock_shared() noexcept { locks_[home()].unlock_shared(); }
-
-  static constexpr std::size_t footprint(unsigned cpus) noexcept {
-    return sizeof(brlock_mutexes) + decltype(locks_)::footprint(cpus);
+  bool try_lock_shared() noexcept {
+    if ((state_.fetch_add(1, platform::acquire) & writing) == 0) return true;
+    state_.fetch_sub(1, platform::relaxed);
+    return false;
   }
+  void lock_shared() noexcept {
+    retry([this] { return try_lock_shared(); },
+          [this] { return (state_.load(platform::relaxed) & writing) != 0; });
+  }
+  void unlock_shared() noexcept { state_.fetch_sub(1, platform::release); }
 
  private:
-  // How many readers there are, or that there is a writer; while there is, also how many readers
-  // have come and are about to go away.
-  class small_lock {
-   public:
-    bool try_lock() noexcept {
-      std::uint32_t free = 0;
-      return state_.compare_exchange_strong(free, writing, platform::acquire, platform::relaxed);
-    }
-    void lock() noexcept {
-      wait_until([this] { return state_.load(platform::relaxed) == 0 && try_lock(); });
-    }
-    void unlock() noexcept { state_.fetch_sub(writing, platform::release); }
+  static constexpr std::uint32_t writing = std::uint32_t{1} << 31;
 
-    bool try_lock_shared() noexcept {
-      if ((state_.fetch_add(1, platform::acquire) & writing) == 0) return true;
-      state_.fetch_sub(1, platform::relaxed);
-      return false;
-    }
-    void lock_shared() noexcept {
-      for (spin waiting; !try_lock_shared();) {
-        do {
-          waiting.wait();
-        } while ((state_.load(platform::relaxed) & writing) != 0);
-      }
-    }
-    void unlock_shared() noexcept { state_.fetch_sub(1, platform::release); }
-
-   private:
-    static constexpr std::uint32_t writing = std::uint32_t{1} << 31;
-
-    platform::atomic<std::uint32_t> state_{0};
-  };
-
-  spread_array<small_lock> locks_;
+  platform::atomic<std::uint32_t> state_{0};
 };
+
+class brlock_mutexes : public lock_per_place<brlock_small_lock> {};
 
 }  // namespace rivals

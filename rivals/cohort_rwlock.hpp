@@ -26,12 +26,8 @@
 namespace rivals {
 
 // A ticket lock that tells whether somebody waits for it.
-class ticket_lock {
+class ticket_lock : immovable<ticket_lock> {
  public:
-  constexpr ticket_lock() noexcept = default;
-  ticket_lock(const ticket_lock&) = delete;
-  ticket_lock& operator=(const ticket_lock&) = delete;
-
   void lock() noexcept {
     const std::uint32_t ticket = next_.fetch_add(1, platform::seq_cst);
     wait_until([&] { return serving_.load(platform::acquire) == ticket; });
@@ -59,11 +55,9 @@ class ticket_lock {
   platform::atomic<std::uint32_t> serving_{0};
 };
 
-class cohort_rwlock {
+class cohort_rwlock : immovable<cohort_rwlock> {
  public:
   explicit cohort_rwlock(unsigned of_nodes = nodes()) noexcept : nodes_(of_nodes) {}
-  cohort_rwlock(const cohort_rwlock&) = delete;
-  cohort_rwlock& operator=(const cohort_rwlock&) = delete;
 
   void lock_shared() noexcept {
     node& mine = my_node();
@@ -161,7 +155,7 @@ class cohort_rwlock {
   }
   static void depart(node& mine) noexcept { mine.out.value.fetch_add(1, platform::release); }
 
-  // Who is out is counted first: a reader that comes and goes in between makes no difference then.
+  // Loads `out` first, so that a reader that comes and goes in between makes no difference.
   static bool is_empty(const node& n) noexcept {
     const std::uint32_t out = n.out.value.load(platform::acquire);
     return n.in.value.load(platform::seq_cst) == out;

@@ -5,7 +5,7 @@
 //
 // Readers arrive and depart; a writer need only know whether there is one. Under contention they
 // arrive at leaves, of which only the first arrival and the last departure go on to the root. A
-// writer closes the root: nobody arrives there any more, and the last to depart finds that out and
+// writer closes the root: no reader arrives there any more, and the last to depart notices that and
 // hands the lock over to the writer, which waits in a queue.
 //
 // Simplified: the tree has one level, a leaf per place (home.hpp); a reader goes to its leaf when
@@ -15,7 +15,7 @@
 // priorities.
 //
 // Reader: alone, one compare-and-swap and one atomic subtraction at the root; among readers the
-// same at its leaf. Writer: one compare-and-swap if nobody is there. Preference: in turns.
+// same at its leaf. Writer: one compare-and-swap if no reader is inside. Preference: in turns.
 // Recursive read locks: only while no writer waits. Size: two lines, and a line per CPU.
 #pragma once
 
@@ -28,11 +28,11 @@ class closable_indicator {
  public:
   enum ticket : std::uintptr_t { none, at_root, at_leaf };
 
-  // Who has failed so often at the root goes to its leaf.
+  // A reader goes to its leaf after so many failures at the root.
   explicit closable_indicator(unsigned patience) noexcept
       : patience_(patience), leaves_(places()) {}
 
-  // Not while it is closed.
+  // Returns `none` while it is closed.
   ticket arrive() noexcept {
     unsigned failures = 0;
     for (std::uint64_t root = root_.load(platform::relaxed);;) {
@@ -45,7 +45,7 @@ class closable_indicator {
     }
   }
 
-  // False where it is closed and this was the last.
+  // Returns false if it is closed and this was the last reader.
   bool depart(ticket where) noexcept {
     if (where == at_root) return depart_from_root(1);
     return leaves_[home()].fetch_sub(1, platform::acq_rel) != 1 || depart_from_root(one_leaf);
@@ -53,7 +53,7 @@ class closable_indicator {
 
   bool is_open() const noexcept { return (root_.load(platform::relaxed) & closed) == 0; }
 
-  // True where nobody was there.
+  // Returns whether no reader was inside.
   bool close() noexcept { return root_.fetch_or(closed, platform::acq_rel) == 0; }
   bool close_if_empty() noexcept {
     std::uint64_t empty = 0;
@@ -61,7 +61,7 @@ class closable_indicator {
            root_.compare_exchange_strong(empty, closed, platform::acquire, platform::relaxed);
   }
 
-  // Preconditions: closed, and nobody there. With so many arrivals at the root.
+  // Opens it with so many arrivals at the root. Preconditions: closed, and no reader inside.
   void open(std::uint32_t arrivals, bool and_close) noexcept {
     root_.store(arrivals | (and_close ? closed : 0), platform::release);
   }
@@ -86,7 +86,7 @@ class closable_indicator {
       }
       // Acquire: behind what the first to arrive here has seen at the root.
     } while (!leaf.compare_exchange_strong(here, here + 1, platform::acq_rel, platform::relaxed));
-    // Somebody else has counted the leaf too. It is not empty, so this is not the last departure.
+    // Another thread has counted the leaf too. It is not empty, so this is not the last departure.
     if (counted && here != 0) depart_from_root(one_leaf);
     return true;
   }
@@ -109,12 +109,10 @@ class closable_indicator {
   spread_array<platform::atomic<std::uint32_t>> leaves_;
 };
 
-class csnzi_rwlock {
+class csnzi_rwlock : immovable<csnzi_rwlock> {
  public:
   csnzi_rwlock() noexcept : csnzi_rwlock(1) {}
   explicit csnzi_rwlock(unsigned patience) noexcept : readers_inside_(patience) {}
-  csnzi_rwlock(const csnzi_rwlock&) = delete;
-  csnzi_rwlock& operator=(const csnzi_rwlock&) = delete;
 
   void lock() noexcept {
     if (readers_inside_.close_if_empty()) return;
@@ -160,7 +158,7 @@ class csnzi_rwlock {
       waiting_reader_count_ = waiting_reader_count_ + 1;
       queue_.unlock();
       me.await();
-      note(this, closable_indicator::at_root);  // where it was counted by who let it in
+      note(this, closable_indicator::at_root);  // where the writer that let it in has counted it
       return;
     }
   }
@@ -172,7 +170,7 @@ class csnzi_rwlock {
   void unlock_shared() noexcept {
     const auto ticket = static_cast<closable_indicator::ticket>(take_note(this));
     if (readers_inside_.depart(ticket)) return;
-    // Who has closed it waits.
+    // The writer that has closed it waits.
     queue_.lock();
     let_writer_in();
   }
@@ -182,7 +180,7 @@ class csnzi_rwlock {
   }
 
  private:
-  // On the stack of who waits.
+  // On the stack of a waiting thread.
   struct waiter {
     platform::variable<waiter*> next{};
     platform::atomic<std::uint32_t> is_in{0};
@@ -190,11 +188,11 @@ class csnzi_rwlock {
     void await() const noexcept {
       wait_until([this] { return is_in.load(platform::acquire) != 0; });
     }
-    // The last that is done with it.
+    // Its last access.
     void let_in() noexcept { is_in.store(1, platform::release); }
   };
 
-  // The first; the indicator stays closed. Gives the queue back.
+  // Lets the first writer in, with the indicator still closed, and unlocks the queue.
   void let_writer_in() noexcept {
     waiter* const first = waiting_writers_;
     waiting_writers_ = first->next;
@@ -204,7 +202,7 @@ class csnzi_rwlock {
   }
 
   closable_indicator readers_inside_;
-  // The rest with the queue held.
+  // Protected by queue_:
   spin_mutex queue_;
   platform::variable<std::uint32_t> waiting_reader_count_{0};
   platform::variable<waiter*> waiting_readers_{nullptr};

@@ -1,4 +1,5 @@
-// The asymmetric fence without a letter, for locks that are not the library's: nobody weakens it.
+// The asymmetric fence without a letter, for locks that are not the library's: no mutant weakens
+// it.
 #pragma once
 
 #include <readmost/detail/platform/platform.hpp>
@@ -14,15 +15,15 @@ bool heavy_fence() noexcept;
 inline void light_fence() noexcept {
   readmost::detail::platform::light_fence();
 }
-// A fork's child has to ask for it anew.
+// The child of a fork has to register for it again.
 inline bool heavy_fence() noexcept {
   namespace platform = readmost::detail::platform;
   return platform::heavy_fence() || (platform::enable_heavy_fence() && platform::heavy_fence());
 }
 #endif
 
-// Whether there is one in this process; asked once. Where there is none the locks that need it keep
-// all readers on their slow paths.
+// Whether this process has it; asks once. Without it the locks that need it keep all readers on
+// their slow paths.
 namespace detail {
 inline constinit readmost::detail::platform::atomic<int> heavy_fence_state{0};
 }
@@ -35,8 +36,9 @@ inline bool has_heavy_fence() noexcept {
   return state > 0;
 }
 
-// It may stop working, by a filter of system calls that a program installs late: then every thread
-// has time to come by a fence of its own, and nobody relies on it any more.
+// The fence may stop working when a program installs a seccomp filter late. Then this sleeps, so
+// that every thread executes a fence of its own meanwhile, and has_heavy_fence() is false from now
+// on.
 inline void heavy_fence_or_time() noexcept {
   if (heavy_fence()) return;
   detail::heavy_fence_state.store(-1, readmost::detail::platform::relaxed);

@@ -3,8 +3,8 @@
 // once: it has a number, as small as possible and reused after its exit, and a place, its number
 // modulo the number of CPUs, and it keeps both.
 //
-// What belongs to a number is written by one thread at a time: it needs no atomic. What belongs to
-// a place is shared by the threads that outnumber the CPUs.
+// Data of a number is written by one thread at a time, so it needs no atomic. Data of a place is
+// shared when there are more threads than CPUs.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline unsigned places() noexcept {
   if (count == 0) {
     count = platform::usable_cpus();
     if (count == 0) count = 1;
-    // Whoever is first: locks made by two threads at once are to be of one size.
+    // The first thread decides, so that locks that two threads make at once have the same size.
     std::uint32_t known = 0;
     if (!detail::known_places.compare_exchange_strong(known, count, platform::relaxed,
                                                       platform::relaxed)) {
@@ -40,8 +40,8 @@ inline unsigned places() noexcept {
   return count;
 }
 
-// How many numbers have something of their own in a lock where that is done by thread and not by
-// place: enough for two threads to a CPU, so that those which only look on do no harm.
+// How many numbers have data of their own in a lock that keeps data by thread rather than by
+// place: two for each CPU, so that some idle threads do no harm.
 constexpr unsigned seats_for(unsigned cpus) noexcept {
   return (2 * cpus + 7) / 8 * 8;
 }
@@ -51,8 +51,8 @@ inline unsigned seats() noexcept {
 
 // --- The calling thread -------------------------------------------------------------------------
 
-// What a thread notes about a lock between its lock and its unlock, where the algorithm gives out a
-// ticket that its users would have to keep. 0 in `lock`: free.
+// A thread's note about a lock that it holds, for algorithms that give out a ticket at lock and
+// need it at unlock. Free if `lock` is null.
 struct hold {
   const void* lock;
   std::uintptr_t ticket;
@@ -78,7 +78,7 @@ inline constinit READMOST_THREAD_LOCAL thread_state own{};
 
 }  // namespace detail
 
-// A thread without one is at its end, or out of memory.
+// The number of threads that exit, or that found no memory.
 inline constexpr unsigned no_number = ~0U;
 
 namespace detail {
@@ -111,7 +111,7 @@ inline unsigned my_number() noexcept {
   return detail::is_settled() ? detail::own.number : no_number;
 }
 
-// Its place; that of threads without a number is the first.
+// The calling thread's place; threads without a number have the first.
 inline unsigned home() noexcept {
   return detail::is_settled() ? detail::own.place : 0;
 }
@@ -132,7 +132,7 @@ inline void note(const void* lock, std::uintptr_t ticket) noexcept {
   }
 }
 
-// Whether it has noted a hold of that lock.
+// Whether the calling thread has noted a hold of that lock.
 inline bool has_note(const void* lock) noexcept {
   for (const hold_block* block = &detail::own.noted; block != nullptr; block = block->next) {
     for (const hold& one : block->holds) {
@@ -142,8 +142,8 @@ inline bool has_note(const void* lock) noexcept {
   return false;
 }
 
-// The ticket of one of its holds of that lock, which is noted no more. The process ends where it
-// has none: such a thread has not locked what it unlocks.
+// Removes a note of that lock and returns its ticket. Aborts the process if there is none: the
+// thread unlocks a lock that it does not hold.
 inline std::uintptr_t take_note(const void* lock) noexcept {
   hold_block* before = nullptr;
   for (hold_block* block = &detail::own.noted; block != nullptr; block = block->next) {
@@ -171,11 +171,11 @@ inline std::uintptr_t take_note(const void* lock) noexcept {
   std::abort();
 }
 
-// --- What a lock has of each place, number or node ----------------------------------------------
+// --- Data of a lock for each place, number or node ----------------------------------------------
 
 // An array of Ts, each on cache lines of its own. Its length is chosen when it is made.
 template <class T>
-class spread_array {
+class spread_array : immovable<spread_array<T>> {
  public:
   explicit spread_array(unsigned count) noexcept
       : all_(static_cast<cell*>(take_memory(footprint(count)))), count_(count) {
@@ -185,8 +185,6 @@ class spread_array {
     for (unsigned i = 0; i < count_; ++i) all_[i].~cell();
     give_back(all_, footprint(count_));
   }
-  spread_array(const spread_array&) = delete;
-  spread_array& operator=(const spread_array&) = delete;
 
   unsigned size() const noexcept { return count_; }
   T& operator[](unsigned i) noexcept { return all_[i].value; }

@@ -13,46 +13,11 @@
 // Waiting: each on a line of its own.
 #pragma once
 
-#include "rivals/home.hpp"
+#include "rivals/lock_per_place.hpp"
 #include "rivals/pf_q.hpp"
 
 namespace rivals {
 
-class per_cpu_lock {
- public:
-  per_cpu_lock() noexcept = default;
-  per_cpu_lock(const per_cpu_lock&) = delete;
-  per_cpu_lock& operator=(const per_cpu_lock&) = delete;
-
-  void lock_shared() noexcept { locks_[home()].lock_shared(); }
-  bool try_lock_shared() noexcept { return locks_[home()].try_lock_shared(); }
-  void unlock_shared() noexcept { locks_[home()].unlock_shared(); }
-
-  void lock() noexcept {
-    for (unsigned cpu = 0; cpu < locks_.size(); ++cpu) locks_[cpu].lock();
-  }
-
-  bool try_lock() noexcept {
-    for (unsigned cpu = 0; cpu < locks_.size(); ++cpu) {
-      if (locks_[cpu].try_lock()) continue;
-      unlock_first(cpu);
-      return false;
-    }
-    return true;
-  }
-
-  void unlock() noexcept { unlock_first(locks_.size()); }
-
-  static constexpr std::size_t footprint(unsigned cpus) noexcept {
-    return sizeof(per_cpu_lock) + decltype(locks_)::footprint(cpus);
-  }
-
- private:
-  void unlock_first(unsigned count) noexcept {
-    while (count != 0) locks_[--count].unlock();
-  }
-
-  spread_array<pf_q> locks_{places()};
-};
+class per_cpu_lock : public lock_per_place<pf_q> {};
 
 }  // namespace rivals

@@ -35,13 +35,11 @@
 
 namespace rivals {
 
-class percpu_rwlock {
+class percpu_rwlock : immovable<percpu_rwlock> {
  public:
   percpu_rwlock() noexcept : percpu_rwlock(seats()) {}
   // For so many threads with counters of their own.
   explicit percpu_rwlock(unsigned counters) noexcept : own_readers_(counters) {}
-  percpu_rwlock(const percpu_rwlock&) = delete;
-  percpu_rwlock& operator=(const percpu_rwlock&) = delete;
 
   void lock() noexcept {
     announce();
@@ -102,15 +100,15 @@ class percpu_rwlock {
     return no_writer;
   }
 
-  // After this all readers see the writer, and this writer sees all that they have counted before
-  // and what those did who have left.
+  // Afterwards all readers see the writer, and this writer sees all that they have counted, and the
+  // accesses of readers that have left.
   void announce() noexcept {
     writers_.fetch_add(1, platform::relaxed);
     readmost::detail::synchronize(readmost::detail::default_domain,
                                   readmost::detail::urgency::hurry);
   }
 
-  // What nobody adds to any more is moved into the common counter.
+  // Moves the readers' own counters, which no longer change, into the common counter.
   void settle() noexcept {
     std::int32_t sum = 0;
     for (unsigned i = 0; i < own_readers_.size(); ++i) {

@@ -20,32 +20,15 @@
 // line of its own.
 #pragma once
 
-#include <cstdint>
-
-#include "rivals/spin.hpp"
+#include "rivals/phase_fair.hpp"
 
 namespace rivals {
 
-class alignas(platform::cache_line) pf_q {
+class alignas(platform::cache_line) pf_q : public phase_fair {
  public:
-  constexpr pf_q() noexcept = default;
-  pf_q(const pf_q&) = delete;
-  pf_q& operator=(const pf_q&) = delete;
-
   void lock_shared() noexcept {
     const std::uint32_t in = readers_in_.fetch_add(one_reader, platform::acquire);
     if ((in & present) != 0) wait_for_writer(waiting_[in & parity]);
-  }
-
-  bool try_lock_shared() noexcept {
-    std::uint32_t in = readers_in_.load(platform::relaxed);
-    while ((in & present) == 0) {
-      if (readers_in_.compare_exchange_weak(in, in + one_reader, platform::acquire,
-                                            platform::relaxed)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   void unlock_shared() noexcept {
@@ -74,7 +57,7 @@ class alignas(platform::cache_line) pf_q {
     }
     std::uint32_t in = readers_in_.load(platform::relaxed);
     while (readers_out_.load(platform::acquire) == (in & ~writer_bits)) {
-      // No reader is inside, so none is left of the queue's last use.
+      // No reader is inside, so none is left in the queue.
       waiting_[in & parity].store(nobody(), platform::relaxed);
       if (readers_in_.compare_exchange_weak(in, in + present, platform::acq_rel,
                                             platform::relaxed)) {
@@ -99,16 +82,12 @@ class alignas(platform::cache_line) pf_q {
   }
 
  private:
-  // Of one who waits, on its stack. Writers are chained by `next`; a reader knows whom to wake.
+  // On the stack of a waiting thread. Writers are linked by `next`; a reader keeps the node before
+  // it.
   struct node {
     platform::atomic<bool> blocked{true};
     platform::atomic<node*> next{nullptr};
   };
-
-  static constexpr std::uint32_t one_reader = 0x100;
-  static constexpr std::uint32_t present = 2;  // a writer is inside, or next
-  static constexpr std::uint32_t parity = 1;   // of the phase of writing
-  static constexpr std::uint32_t writer_bits = present | parity;
 
   // The end of a queue of readers while their writer is present; null when it has gone.
   node* nobody() noexcept { return &writer_; }
@@ -117,8 +96,7 @@ class alignas(platform::cache_line) pf_q {
     node mine;
     node* before = queue.exchange(&mine, platform::acq_rel);
     if (before == nullptr) {
-      // The writer has gone and looks at the queue no more: this thread wakes the last in its
-      // stead.
+      // The writer has left and no longer looks at the queue: this thread wakes the last for it.
       before = queue.exchange(nullptr, platform::acq_rel);
       if (before == &mine) return;
       before->blocked.store(false, platform::release);
@@ -129,7 +107,7 @@ class alignas(platform::cache_line) pf_q {
     if (before != nobody()) before->blocked.store(false, platform::release);
   }
 
-  // Returns when this thread is the first of the writers, its node being the one in the lock.
+  // Returns when this thread is the first of the writers and its node is the one in the lock.
   void queue_up() noexcept {
     node* none = nullptr;
     if (last_writer_.compare_exchange_strong(none, &writer_, platform::acquire,
@@ -168,8 +146,6 @@ class alignas(platform::cache_line) pf_q {
     return next;
   }
 
-  platform::atomic<std::uint32_t> readers_in_{0};
-  platform::atomic<std::uint32_t> readers_out_{0};
   // Readers that came before the writer inside.
   platform::variable<std::uint32_t> before_{0};
   platform::atomic<node*> waiting_[2]{nullptr, nullptr};

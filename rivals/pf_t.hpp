@@ -17,33 +17,16 @@
 // writer. Size: 16 bytes. Waiting: all look at the same line.
 #pragma once
 
-#include <cstdint>
-
-#include "rivals/spin.hpp"
+#include "rivals/phase_fair.hpp"
 
 namespace rivals {
 
-class pf_t {
+class pf_t : public phase_fair {
  public:
-  constexpr pf_t() noexcept = default;
-  pf_t(const pf_t&) = delete;
-  pf_t& operator=(const pf_t&) = delete;
-
   void lock_shared() noexcept {
     const std::uint32_t phase = readers_in_.fetch_add(one_reader, platform::acquire) & writer_bits;
     if ((phase & present) == 0) return;
     wait_until([&] { return (readers_in_.load(platform::acquire) & writer_bits) != phase; });
-  }
-
-  bool try_lock_shared() noexcept {
-    std::uint32_t in = readers_in_.load(platform::relaxed);
-    while ((in & present) == 0) {
-      if (readers_in_.compare_exchange_weak(in, in + one_reader, platform::acquire,
-                                            platform::relaxed)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   void unlock_shared() noexcept { readers_out_.fetch_add(one_reader, platform::release); }
@@ -76,12 +59,7 @@ class pf_t {
   }
 
  private:
-  static constexpr std::uint32_t one_reader = 0x100;
-  static constexpr std::uint32_t present = 2;  // a writer is inside, or next
-  static constexpr std::uint32_t parity = 1;   // of the phase of writing
-  static constexpr std::uint32_t writer_bits = present | parity;
-
-  // What begins the phase of writing after the last one when it is added.
+  // Added to readers_in_, this begins the next phase of writing.
   static constexpr std::uint32_t next_phase(std::uint32_t in) noexcept {
     return (in & parity) == 0 ? present + parity : present - parity;
   }
@@ -90,8 +68,6 @@ class pf_t {
     writers_out_.store(writers_out_.load(platform::relaxed) + 1, platform::release);
   }
 
-  platform::atomic<std::uint32_t> readers_in_{0};
-  platform::atomic<std::uint32_t> readers_out_{0};
   platform::atomic<std::uint32_t> writers_in_{0};
   platform::atomic<std::uint32_t> writers_out_{0};
 };

@@ -17,7 +17,7 @@
 // Readers are thus cheaper than in FreeBSD, where they link a list and pin the thread.
 //
 // Reader with the token: two plain stores and three loads. Without: the mutex. Writer: the mutex,
-// and where tokens are out a membarrier and a look at the lists of those who had them; after
+// and where tokens are out a membarrier and a look at the lists of their owners; after
 // another writer with no reader in between, the mutex alone. Preference: whoever gets the mutex.
 // Recursive read locks: yes (RM_RECURSE), where the hold is on a list. Size: 56 bytes, and 64 per
 // thread for all locks together.
@@ -30,7 +30,7 @@ namespace rivals {
 
 namespace detail {
 
-// The locks that one thread is reading, or about to.
+// The locks that one thread reads, or is about to read.
 struct alignas(platform::cache_line) tracker_list {
   static constexpr std::size_t capacity = 8;
   static constexpr unsigned lists = 384;
@@ -41,12 +41,8 @@ inline constinit tracker_list tracker_lists[tracker_list::lists]{};
 
 }  // namespace detail
 
-class rmlock {
+class rmlock : immovable<rmlock> {
  public:
-  constexpr rmlock() noexcept = default;
-  rmlock(const rmlock&) = delete;
-  rmlock& operator=(const rmlock&) = delete;
-
   void lock() noexcept {
     mutex_.lock();
     std::uint64_t had[words];
@@ -55,7 +51,7 @@ class rmlock {
     }
     wait_until([this] { return counted_.load(platform::acquire) == 0; });
   }
-  // Takes the tokens and, where a reader is inside, gives them back.
+  // Takes the tokens and, if a reader is inside, gives them back.
   bool try_lock() noexcept {
     if (!mutex_.try_lock()) return false;
     bool is_read = counted_.load(platform::acquire) != 0;
@@ -132,8 +128,8 @@ class rmlock {
     return nullptr;
   }
 
-  // Where no writer is: takes the token if the fast path is open to this thread, and is counted
-  // otherwise.
+  // Precondition: no writer. Takes the token if this thread can use the fast path; otherwise counts
+  // the reader in the lock.
   void lock_with_mutex() noexcept {
     const unsigned number = my_number();
     if (number < list::lists && has_heavy_fence()) {
@@ -146,7 +142,7 @@ class rmlock {
     counted_.fetch_add(1, platform::relaxed);
   }
 
-  // False where nobody had one.
+  // Returns false if no thread had a token.
   bool take_tokens(std::uint64_t* had) noexcept {
     std::uint64_t any = 0;
     for (unsigned i = 0; i < words; ++i) {

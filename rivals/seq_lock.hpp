@@ -19,14 +19,10 @@
 
 namespace rivals {
 
-class seq_lock {
+class seq_lock : immovable<seq_lock> {
  public:
-  constexpr seq_lock() noexcept = default;
-  seq_lock(const seq_lock&) = delete;
-  seq_lock& operator=(const seq_lock&) = delete;
-
-  // What the last call of look() returned: none of what it read was written meanwhile. The calls
-  // before it may have read anything that was ever there.
+  // Returns the result of the last call of look(), during which nothing was written. Earlier calls
+  // may have read any mixture of old and new values.
   template <class Look>
   auto read(Look look) const noexcept(noexcept(look())) {
     for (;;) {
@@ -36,7 +32,7 @@ class seq_lock {
     }
   }
 
-  // The two halves: the number, when it is even, and whether it was written since.
+  // The two halves of read(): the number once it is even, and whether it has changed since.
   std::uint32_t begin() const noexcept {
     std::uint32_t number = 0;
     wait_until([&] {

@@ -1,4 +1,4 @@
-// Data that may be read while it is written, by readers who find out afterwards.
+// Data that may be read while it is written, by readers that validate afterwards.
 #pragma once
 
 #include <readmost/detail/platform/platform.hpp>
@@ -6,9 +6,9 @@
 namespace rivals {
 
 // One word of it. Loads are acquires, so that the look at the lock's number stays behind them;
-// stores are releases, so that who reads one sees the number that the writer set before. x86 has
-// both for nothing. (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
-// 2012, who has it beside the variant with fences.)
+// stores are releases, so that a reader of one also sees the number that the writer set before. x86
+// has both for nothing. (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?,
+// MSPC 2012, which has it beside the variant with fences.)
 template <class T>
 class sequenced {
  public:

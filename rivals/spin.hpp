@@ -1,6 +1,6 @@
-// How the rivals wait: they spin for about a microsecond, then give up the CPU between two looks,
-// since there may be more threads than CPUs. The papers' locks spin throughout, or run where nobody
-// can be preempted.
+// How the rivals wait: they spin for about a microsecond, then yield the CPU between two looks,
+// since there may be more threads than CPUs. The papers' locks spin throughout, or run where
+// threads cannot be preempted.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,19 @@ namespace rivals {
 
 namespace platform = readmost::detail::platform;
 
+// The base of what stays where it is made. A template, so that a lock and its first member may both
+// have it at one address.
+template <class>
+struct immovable {
+  constexpr immovable() noexcept = default;
+  immovable(const immovable&) = delete;
+  immovable& operator=(const immovable&) = delete;
+};
+
 // The wait of one operation.
 class spin {
  public:
-  // Between two looks at what is waited for.
+  // Called between two looks at the condition.
   void wait() noexcept {
     if (spent_ >= platform::turns(most)) {
       platform::yield();
@@ -33,20 +42,26 @@ class spin {
   std::uint32_t pause_ = 1;
 };
 
-// Returns as soon as `holds()` does.
+// Returns as soon as `holds()` is true.
 template <class Condition>
 void wait_until(Condition holds) noexcept {
   for (spin waiting; !holds();) waiting.wait();
 }
 
-// A mutex of one word that is looked at before it is written (test and test-and-set). No fairness.
-// All zeros: free.
-class spin_mutex {
- public:
-  constexpr spin_mutex() noexcept = default;
-  spin_mutex(const spin_mutex&) = delete;
-  spin_mutex& operator=(const spin_mutex&) = delete;
+// Tries until it succeeds; after a failure it waits before it looks, and tries again only when
+// nothing is in the way.
+template <class Try, class Obstacle>
+void retry(Try try_once, Obstacle is_in_the_way) noexcept {
+  for (spin waiting; !try_once();) {
+    do {
+      waiting.wait();
+    } while (is_in_the_way());
+  }
+}
 
+// A test and test-and-set mutex, without fairness. Zero: free.
+class spin_mutex : immovable<spin_mutex> {
+ public:
   bool try_lock() noexcept {
     return taken_.load(platform::relaxed) == 0 && taken_.exchange(1, platform::acquire) == 0;
   }
@@ -60,14 +75,12 @@ class spin_mutex {
   platform::atomic<std::uint32_t> taken_{0};
 };
 
-// For the length of a block.
+// Holds a mutex for a block.
 template <class Mutex>
-class holding {
+class holding : immovable<holding<Mutex>> {
  public:
   explicit holding(Mutex& mutex) noexcept : mutex_(mutex) { mutex_.lock(); }
   ~holding() { mutex_.unlock(); }
-  holding(const holding&) = delete;
-  holding& operator=(const holding&) = delete;
 
  private:
   Mutex& mutex_;

@@ -4,8 +4,8 @@
 //
 // One word has the number of readers, whether there is a writer, and a version that every writer
 // raises. A reader either counts itself in the word, or takes the word down as a stamp, reads
-// (`sequenced` data: sequenced.hpp), and asks whether the stamp is still valid. Those who have to
-// wait do so in a queue, which readers do not pass.
+// (`sequenced` data: sequenced.hpp), and asks whether the stamp is still valid. Threads that have
+// to wait do so in a queue, which readers do not pass.
 //
 // Simplified: the queue is a ticket lock, at whose head a thread waits for the word, instead of a
 // list of nodes that sleep; writers may pass it, as in Java. Twenty bits of readers need no
@@ -13,7 +13,7 @@
 //
 // Reader: one compare-and-swap and one atomic subtraction; optimistic: two loads. Writer: one
 // compare-and-swap and one atomic addition. Preference: in order of arrival. Recursive read locks:
-// only while nobody waits. Size: 16 bytes.
+// only while no thread waits. Size: 16 bytes.
 #pragma once
 
 #include "rivals/sequenced.hpp"
@@ -21,13 +21,9 @@
 
 namespace rivals {
 
-class stamped_lock {
+class stamped_lock : immovable<stamped_lock> {
  public:
   using stamp = std::uint64_t;
-
-  constexpr stamped_lock() noexcept = default;
-  stamped_lock(const stamped_lock&) = delete;
-  stamped_lock& operator=(const stamped_lock&) = delete;
 
   // 0 while there is a writer.
   stamp try_optimistic_read() const noexcept {

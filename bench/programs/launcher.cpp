@@ -10,9 +10,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "environment.hpp"
-#include "preload.hpp"
-#include "program_file.hpp"
+#include "process/environment.hpp"
+#include "process/preload.hpp"
+#include "process/program_file.hpp"
 #include "statistics/lock_names.hpp"
 
 namespace bench {

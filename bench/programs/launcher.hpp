@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "child.hpp"
 #include "harness/benchmark.hpp"
-#include "signal_watch.hpp"
+#include "process/child.hpp"
+#include "process/signal_watch.hpp"
 
 namespace bench {
 

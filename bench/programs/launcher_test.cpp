@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "preload.hpp"
+#include "process/preload.hpp"
 
 namespace {
 

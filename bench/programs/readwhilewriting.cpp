@@ -13,6 +13,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -103,59 +104,52 @@ rocksdb::Options options_of_the_paper(rocksdb::Env* memory) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  examples::settings chosen;
-  CLI::App app{
-      "RocksDB's readwhilewriting: --threads readers and one writer besides. An operation is "
-      "one read."};
+int main(int argc, char** argv) {
   std::uint32_t keys = 10'000;
-  std::size_t value_words = 25;
+  unsigned value_words = 25;
   unsigned writes_per_second = 0;
-  chosen.add_options(app);
-  app.add_option("--keys", keys, "How many there are")
-      ->check(CLI::Range(1u, 100'000'000u))
-      ->capture_default_str();
-  app.add_option("--value-words", value_words, "Length of a value, in words of 4 bytes")
-      ->check(CLI::Range(2u, 1'000'000u))
-      ->capture_default_str();
-  app.add_option("--writes-per-second", writes_per_second,
-                 "Of the writer; 0: no pause between writes")
-      ->check(CLI::Range(0u, 1'000'000u))
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-
-  const std::unique_ptr<rocksdb::Env> memory{rocksdb::NewMemEnv(rocksdb::Env::Default())};
-  rocksdb::DB* opened = nullptr;
-  require(rocksdb::DB::Open(options_of_the_paper(memory.get()), "/readwhilewriting", &opened));
-  const std::unique_ptr<rocksdb::DB> db{opened};
-  const auto write = [&](std::uint32_t key, std::uint32_t version) {
-    require(db->Put({}, key_text{key}.slice(), value_text{key, version, value_words}.slice()));
-  };
-  for (std::uint32_t key = 0; key < keys; ++key) write(key, 0);
-
-  const unsigned writer = chosen.threads++;
-  examples::outcome result = examples::run(chosen, [&](unsigned thread) {
-    return [&, thread, random = examples::xorshift{thread}, version = std::uint32_t{0},
-            next_write = pace{writes_per_second},
-            value = std::make_unique<rocksdb::PinnableSlice>()]() mutable {
-      const std::uint32_t key = examples::scaled(static_cast<std::uint32_t>(random()), keys);
-      if (thread == writer) {
-        next_write.await_next();
-        write(key, ++version);
-        return;
-      }
-      value->Reset();
-      require(db->Get({}, db->DefaultColumnFamily(), key_text{key}.slice(), value.get()));
-      examples::require(value_text::is_whole(*value, key, value_words),
-                        "a reader got a half-written value: it held the lock beside a writer");
+  const examples::program program{
+      "readwhilewriting",
+      "RocksDB's readwhilewriting: --threads readers and one writer besides. An operation is one "
+      "read.",
+      {{"--keys", &keys, "Number of keys", 1, 1e8},
+       {"--value-words", &value_words, "Length of a value, in words of 4 bytes", 2, 1e6},
+       {"--writes-per-second", &writes_per_second,
+        "Pace of the writer; 0 for no pause between writes", 0, 1e6}}};
+  return program.main(argc, argv, [&](examples::settings chosen) {
+    const std::unique_ptr<rocksdb::Env> memory{rocksdb::NewMemEnv(rocksdb::Env::Default())};
+    rocksdb::DB* opened = nullptr;
+    require(rocksdb::DB::Open(options_of_the_paper(memory.get()), "/readwhilewriting", &opened));
+    const std::unique_ptr<rocksdb::DB> db{opened};
+    const auto write = [&](std::uint32_t key, std::uint32_t version) {
+      require(db->Put({}, key_text{key}.slice(), value_text{key, version, value_words}.slice()));
     };
-  });
+    for (std::uint32_t key = 0; key < keys; ++key) write(key, 0);
 
-  const double writes = static_cast<double>(result.operations.back()) / result.seconds;
-  result.operations.pop_back();
-  examples::print_throughput("readwhilewriting", result);
-  fmt::print("the writer: {:.1f} writes per second\n", writes);
-  require(db->Close());
-} catch (const std::exception& error) {
-  return examples::failed("readwhilewriting", error);
+    const unsigned writer = chosen.threads++;
+    examples::outcome result = examples::run(chosen, [&](unsigned thread) {
+      return [&, thread, random = examples::xorshift{thread}, version = std::uint32_t{0},
+              next_write = pace{writes_per_second},
+              value = std::make_unique<rocksdb::PinnableSlice>()]() mutable {
+        const std::uint32_t key = examples::scaled(static_cast<std::uint32_t>(random()), keys);
+        if (thread == writer) {
+          next_write.await_next();
+          write(key, ++version);
+          return;
+        }
+        value->Reset();
+        require(db->Get({}, db->DefaultColumnFamily(), key_text{key}.slice(), value.get()));
+        examples::require(value_text::is_whole(*value, key, value_words),
+                          "a reader got a half-written value: it held the lock beside a writer");
+      };
+    });
+
+    const double writes = static_cast<double>(result.operations.back()) / result.seconds;
+    result.operations.pop_back();
+    char line[64];
+    std::snprintf(line, sizeof line, "\nthe writer: %.1f writes per second", writes);
+    result.remark = line;
+    require(db->Close());
+    return result;
+  });
 }

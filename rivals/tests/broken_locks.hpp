@@ -25,7 +25,7 @@ enum class defect : std::uint8_t {
   seen_by_itself,            // a reader that comes in again waits for the writer that waits for it
 };
 
-// What of it is a lock's, and what all of them share that are one.
+// The state of one lock, and the state that all locks share under defect::one_for_all.
 struct broken_state {
   platform::atomic<std::uint32_t> writing{0};
   platform::atomic<std::uint32_t> readers{0};
@@ -33,12 +33,8 @@ struct broken_state {
 inline constinit broken_state common_state{};
 
 template <defect Defect>
-class small_rwlock {
+class small_rwlock : immovable<small_rwlock<Defect>> {
  public:
-  constexpr small_rwlock() noexcept = default;
-  small_rwlock(const small_rwlock&) = delete;
-  small_rwlock& operator=(const small_rwlock&) = delete;
-
   void lock() noexcept {
     wait_until([this] { return begin_writing(); });
     if (Defect != defect::writer_does_not_wait) {
@@ -72,11 +68,8 @@ class small_rwlock {
       note(this, 0);
       return;
     }
-    for (spin waiting; !enter();) {
-      do {
-        waiting.wait();
-      } while (state().writing.load(platform::relaxed) != 0);
-    }
+    retry([this] { return enter(); },
+          [this] { return state().writing.load(platform::relaxed) != 0; });
     note(this, 0);
   }
   bool try_lock_shared() noexcept {

@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-// Whether it came to be in that time.
+// Whether the condition becomes true in that time.
 template <class Condition>
 bool comes_true(Condition condition, milliseconds within) {
   for (const auto until = clock::now() + within; !condition();) {
@@ -38,7 +38,7 @@ bool stays_false(Condition condition, patience how_long) {
   return !comes_true(condition, milliseconds(how_long.milliseconds));
 }
 
-// In another thread, which is over when it returns.
+// Calls the function in another thread and waits for it.
 template <class Function>
 bool elsewhere(Function function) {
   bool result = false;
@@ -60,6 +60,37 @@ bool can_be_written(lock_under_test& lock) {
     return true;
   });
 }
+
+void read(lock_under_test& lock) {
+  lock.lock_shared();
+  lock.unlock_shared();
+}
+void write(lock_under_test& lock) {
+  lock.lock();
+  lock.unlock();
+}
+
+// A thread that performs an operation, and tells when it has.
+class visitor {
+ public:
+  template <class Operation>
+  explicit visitor(Operation operation)
+      : thread_([this, operation] {
+          operation();
+          done_ = true;
+        }) {}
+  bool is_done() const { return done_; }
+  bool waits(patience how_long) const {
+    return stays_false([this] { return is_done(); }, how_long);
+  }
+  bool gets_done() const {
+    return comes_true([this] { return is_done(); });
+  }
+
+ private:
+  std::atomic<bool> done_{false};
+  std::jthread thread_;
+};
 
 // Two numbers that a writer raises one after the other.
 class twins {
@@ -102,29 +133,24 @@ bool keeps_writers_apart(const lock_maker& make, patience how_long) {
     for (unsigned i = 0; i < more_than_cpus(); ++i) {
       threads.emplace_back([&, i] {
         for (unsigned round = i; !over; ++round) {
-          if (round % 4 == 0) {
-            lock->lock();
-            data.raise();
-            lock->unlock();
-            ++written;
-          } else if (round % 16 == 1) {
-            if (!lock->try_lock()) continue;
-            data.raise();
-            lock->unlock();
-            ++written;
-          } else if (round % 16 == 2) {
-            if (!lock->try_lock_shared()) continue;
-            data.compare();
-            lock->unlock_shared();
+          const bool writes = round % 4 == 0 || round % 16 == 1;
+          if (round % 16 == 1 || round % 16 == 2) {
+            if (!(writes ? lock->try_lock() : lock->try_lock_shared())) continue;
           } else {
-            lock->lock_shared();
+            writes ? lock->lock() : lock->lock_shared();
+          }
+          if (writes) {
+            data.raise();
+            lock->unlock();
+            ++written;
+          } else {
             data.compare();
             lock->unlock_shared();
           }
         }
       });
     }
-    // Not before something has happened, on however busy a machine.
+    // Waits for some writes first, however busy the machine is.
     comes_true([&] { return data.is_violated() || written > 200; });
     comes_true([&] { return data.is_violated(); }, milliseconds(how_long.milliseconds));
     over = true;
@@ -168,12 +194,7 @@ bool writer_waits_for_the_last_reader(const lock_maker& make, patience how_long)
     });
   }
   all_in.wait();
-  std::atomic<bool> inside{false};
-  std::jthread writer([&] {
-    lock->lock();
-    inside = true;
-    lock->unlock();
-  });
+  const visitor writer([&] { write(*lock); });
   // One after the other, from both ends, and the last is one in the middle.
   bool waited = true;
   std::vector<unsigned> order(count);
@@ -182,46 +203,36 @@ bool writer_waits_for_the_last_reader(const lock_maker& make, patience how_long)
   for (unsigned i = 0; i + 1 < count; ++i) {
     may_leave[order[i]] = true;
     readers[order[i]].join();
-    waited = waited && !inside;
+    waited = waited && !writer.is_done();
   }
-  waited = waited && stays_false([&] { return inside.load(); }, how_long);
+  waited = waited && writer.waits(how_long);
   may_leave[order[count - 1]] = true;
-  const bool came_in = comes_true([&] { return inside.load(); });
-  return waited && came_in;
+  return writer.gets_done() && waited;
+}
+
+// Whether the operation waits for a writer that is inside.
+static bool waits_for_writer(const lock_maker& make, patience how_long,
+                             void (*operation)(lock_under_test&)) {
+  const auto lock = make();
+  lock->lock();
+  const visitor other([&] { operation(*lock); });
+  const bool waited = other.waits(how_long);
+  lock->unlock();
+  return other.gets_done() && waited;
 }
 
 bool reader_waits_for_writer(const lock_maker& make, patience how_long) {
-  const auto lock = make();
-  lock->lock();
-  std::atomic<bool> inside{false};
-  std::jthread reader([&] {
-    lock->lock_shared();
-    inside = true;
-    lock->unlock_shared();
-  });
-  const bool waited = stays_false([&] { return inside.load(); }, how_long);
-  lock->unlock();
-  return comes_true([&] { return inside.load(); }) && waited;
+  return waits_for_writer(make, how_long, read);
 }
 
 bool writer_waits_for_writer(const lock_maker& make, patience how_long) {
-  const auto lock = make();
-  lock->lock();
-  std::atomic<bool> inside{false};
-  std::jthread writer([&] {
-    lock->lock();
-    inside = true;
-    lock->unlock();
-  });
-  const bool waited = stays_false([&] { return inside.load(); }, how_long);
-  lock->unlock();
-  return comes_true([&] { return inside.load(); }) && waited;
+  return waits_for_writer(make, how_long, write);
 }
 
 bool trying_tells(const lock_maker& make) {
   const auto made = make();
   lock_under_test& lock = *made;
-  // Twice: what a failure leaves behind is found by the second look.
+  // Twice, so that the second pass finds what a failure has left behind.
   for (int i = 0; i < 2; ++i) {
     if (!can_be_read(lock) || !can_be_written(lock)) return false;
 
@@ -249,12 +260,10 @@ bool trying_tells(const lock_maker& make) {
 bool trying_does_not_wait(const lock_maker& make) {
   const auto lock = make();
   lock->lock_shared();
-  std::atomic<bool> back{false};
-  std::jthread writer([&] {
+  const visitor writer([&] {
     if (lock->try_lock()) lock->unlock();
-    back = true;
   });
-  const bool at_once = comes_true([&] { return back.load(); }, std::chrono::seconds(5));
+  const bool at_once = comes_true([&] { return writer.is_done(); }, std::chrono::seconds(5));
   lock->unlock_shared();
   return at_once;
 }
@@ -279,7 +288,7 @@ bool are_held_and_left_in_any_order(const lock_maker& make) {
       if (i % 5 != 4) {
         locks[i]->lock_shared();
       } else if (!locks[i]->try_lock()) {
-        return false;  // where they get in each other's way
+        return false;  // the locks interfere with each other
       }
       held[i] = true;
     }
@@ -320,9 +329,8 @@ bool serves_threads_that_come_and_go(const lock_maker& make) {
     std::vector<std::jthread> threads;
     for (unsigned k = 0; k < 2 * seats(); ++k) {
       threads.emplace_back([&] {
-        // A number of its own, which those who go first leave to others.
-        lock->lock_shared();
-        lock->unlock_shared();
+        // Takes a number, which threads that exit early leave to others.
+        read(*lock);
         all_there.arrive_and_wait();
         come_and_go();
       });
@@ -330,15 +338,14 @@ bool serves_threads_that_come_and_go(const lock_maker& make) {
     }
   }
   if (data.is_violated() || data.value() != written) return false;
-  // A reader who comes late, while many are there, keeps a writer out all the same.
+  // A reader that comes late, beside many threads, keeps a writer out as well.
   bool kept_out = true;
   std::latch all_there(static_cast<std::ptrdiff_t>(2 * seats() + 1));
   std::latch over(1);
   std::vector<std::jthread> threads;
   for (unsigned k = 0; k < 2 * seats(); ++k) {
     threads.emplace_back([&] {
-      lock->lock_shared();
-      lock->unlock_shared();
+      read(*lock);
       all_there.arrive_and_wait();
       over.wait();
     });
@@ -357,7 +364,7 @@ bool serves_threads_that_come_and_go(const lock_maker& make) {
 }
 
 bool lets_a_reader_in_again(const lock_maker& make) {
-  // Theirs too: where they stay shut out of each other the threads never end.
+  // Shared with the threads, which never end if reader and writer block each other.
   const std::shared_ptr<lock_under_test> lock = make();
   struct progress {
     std::atomic<bool> reads{false};
@@ -367,7 +374,7 @@ bool lets_a_reader_in_again(const lock_maker& make) {
   std::thread reader([lock, come] {
     lock->lock_shared();
     come->reads = true;
-    // Until the writer waits, if there is a way to tell: new readers are refused then.
+    // Waits for the writer, if it makes the lock refuse new readers.
     comes_true([&] { return !can_be_read(*lock); }, milliseconds(500));
     lock->lock_shared();
     come->reads_again = true;
@@ -375,10 +382,7 @@ bool lets_a_reader_in_again(const lock_maker& make) {
     lock->unlock_shared();
   });
   comes_true([&] { return come->reads.load(); });
-  std::thread writer([lock] {
-    lock->lock();
-    lock->unlock();
-  });
+  std::thread writer([lock] { write(*lock); });
   const bool let_in = comes_true([&] { return come->reads_again.load(); }, std::chrono::seconds(5));
   if (let_in) {
     reader.join();

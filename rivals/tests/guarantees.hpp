@@ -1,12 +1,12 @@
-// What a reader-writer lock has to keep. Each function tries one guarantee on locks that it makes
-// and says whether it was kept; of a lock that does not keep it, it finds that out.
+// The guarantees of a reader-writer lock. Each function tests one of them on locks that it makes
+// and returns whether it held; a lock without the guarantee fails the test.
 #pragma once
 
 #include "lock_under_test.hpp"
 
 namespace rivals::test {
 
-// How long to look for what should not happen. Whoever expects it to happen gives much.
+// How long to look for an event that should not happen; much where the test expects it.
 struct patience {
   int milliseconds;
 };
@@ -23,15 +23,15 @@ bool writer_waits_for_the_last_reader(const lock_maker& make, patience how_long)
 bool reader_waits_for_writer(const lock_maker& make, patience how_long);
 bool writer_waits_for_writer(const lock_maker& make, patience how_long);
 
-// Operations that only try fail where they have to, and where they have they leave nothing behind.
+// try_lock and try_lock_shared fail when they must, and a failure leaves nothing behind.
 bool trying_tells(const lock_maker& make);
-// A writer's fails at once.
+// try_lock fails at once.
 bool trying_does_not_wait(const lock_maker& make);
 
-// One thread reads many locks at once and leaves them in other orders than it came.
+// One thread holds many locks at once and releases them in various orders.
 bool are_held_and_left_in_any_order(const lock_maker& make);
 
-// Many more threads than places come, read and write, and go; at times many are there at once.
+// Many more threads than places start, read and write, and exit; at times many exist at once.
 bool serves_threads_that_come_and_go(const lock_maker& make);
 
 // A reader inside may lock again while a writer waits.

@@ -1,4 +1,4 @@
-// Locks of any class behind one face, so that the tests are compiled once.
+// Locks of any class behind one interface, so that the tests are compiled once.
 #pragma once
 
 #include <functional>

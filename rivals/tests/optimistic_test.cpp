@@ -1,4 +1,4 @@
-// The locks that can be read without locking: nobody is given what does not belong together.
+// The locks that can be read without locking: readers see whole writes only.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,23 +27,13 @@ struct seen {
   bool is_whole() const { return first == second; }
 };
 
-// Each reads the twins by `look`, which may return half of a write if nobody keeps it from that.
+// Reads the twins by `look`, which returns half of a write if it runs beside a writer.
 
-struct sequence_reader {
+struct careful {
   template <class Look>
   static seen read(const rivals::seq_lock& lock, Look look) {
     return lock.read(look);
   }
-};
-// Defect: believes what it has read.
-struct careless_sequence_reader {
-  template <class Look>
-  static seen read(const rivals::seq_lock& lock, Look look) {
-    lock.begin();
-    return look();
-  }
-};
-struct stamp_reader {
   template <class Look>
   static seen read(const rivals::stamped_lock& lock, Look look) {
     for (;;) {
@@ -54,8 +44,13 @@ struct stamp_reader {
     }
   }
 };
-// Defect: takes any stamp for valid.
-struct careless_stamp_reader {
+// Defect: does not check what it has read.
+struct careless {
+  template <class Look>
+  static seen read(const rivals::seq_lock& lock, Look look) {
+    lock.begin();
+    return look();
+  }
   template <class Look>
   static seen read(const rivals::stamped_lock& lock, Look look) {
     lock.try_optimistic_read();
@@ -63,7 +58,7 @@ struct careless_stamp_reader {
   }
 };
 
-// A whole write comes between the first look at the one twin and at the other.
+// A whole write comes between the reads of the two twins.
 template <class Lock, class Reader>
 bool is_whole_when_written_meanwhile() {
   Lock lock;
@@ -83,8 +78,8 @@ bool is_whole_when_written_meanwhile() {
   return found.is_whole();
 }
 
-// It is read while a writer is in the middle of its write; that one goes on once the reader has
-// looked, or after a while where it waits instead.
+// Reads in the middle of a write. The writer continues when the reader has looked, or after a while
+// if the reader waits.
 template <class Lock, class Reader>
 bool is_whole_when_read_in_the_middle() {
   Lock lock;
@@ -144,14 +139,19 @@ bool is_whole_under_traffic() {
   return whole && data.first == written && data.second == written;
 }
 
-TEST(seq_lock, gives_what_belongs_together) {
-  EXPECT_TRUE((is_whole_when_written_meanwhile<rivals::seq_lock, sequence_reader>()));
-  EXPECT_TRUE((is_whole_when_read_in_the_middle<rivals::seq_lock, sequence_reader>()));
-  EXPECT_TRUE((is_whole_under_traffic<rivals::seq_lock, sequence_reader>()));
+template <class Lock>
+class optimistic : public testing::Test {};
+using locks = testing::Types<rivals::seq_lock, rivals::stamped_lock>;
+TYPED_TEST_SUITE(optimistic, locks);
+
+TYPED_TEST(optimistic, readers_see_whole_writes) {
+  EXPECT_TRUE((is_whole_when_written_meanwhile<TypeParam, careful>()));
+  EXPECT_TRUE((is_whole_when_read_in_the_middle<TypeParam, careful>()));
+  EXPECT_TRUE((is_whole_under_traffic<TypeParam, careful>()));
 }
 
-TEST(seq_lock, that_is_not_asked_again_gives_half_of_a_write) {
-  EXPECT_FALSE((is_whole_when_written_meanwhile<rivals::seq_lock, careless_sequence_reader>()));
+TYPED_TEST(optimistic, readers_that_do_not_check_see_half_a_write) {
+  EXPECT_FALSE((is_whole_when_written_meanwhile<TypeParam, careless>()));
 }
 
 TEST(seq_lock, keeps_a_writer_that_tries_away_from_another) {
@@ -174,15 +174,8 @@ TEST(seq_lock, has_an_end_for_each_read) {
   EXPECT_FALSE(lock.is_over(lock.begin()));
 }
 
-TEST(stamped_lock, gives_what_belongs_together) {
-  EXPECT_TRUE((is_whole_when_written_meanwhile<rivals::stamped_lock, stamp_reader>()));
-  EXPECT_TRUE((is_whole_when_read_in_the_middle<rivals::stamped_lock, stamp_reader>()));
-  EXPECT_TRUE((is_whole_under_traffic<rivals::stamped_lock, stamp_reader>()));
-}
-
-TEST(stamped_lock, whose_stamps_are_not_asked_about_gives_half_of_a_write) {
-  EXPECT_FALSE((is_whole_when_written_meanwhile<rivals::stamped_lock, careless_stamp_reader>()));
-  EXPECT_FALSE((is_whole_when_read_in_the_middle<rivals::stamped_lock, careless_stamp_reader>()));
+TEST(stamped_lock, gives_half_a_write_in_the_middle_of_one_unless_the_stamp_is_checked) {
+  EXPECT_FALSE((is_whole_when_read_in_the_middle<rivals::stamped_lock, careless>()));
 }
 
 TEST(stamped_lock, stamps_are_valid_until_the_next_writer) {

@@ -1,5 +1,5 @@
-// All rivals that are reader-writer locks keep all guarantees, and of broken ones the same
-// functions say that they do not.
+// All rivals that are reader-writer locks pass the tests of all guarantees, and broken locks fail
+// them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace rivals::test;
 
-// gtest takes a minus sign in a name for the start of what is left out.
+// gtest reads a minus sign in a filter as an exclusion.
 std::string as_test_name(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

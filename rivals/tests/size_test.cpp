@@ -1,5 +1,5 @@
-// How large the locks are, as their headers and README.md say: on their own, and with what they
-// allocate on a machine of 2 CPUs and of 72.
+// The sizes of the locks, as in their headers and README.md: alone, and with the memory that they
+// allocate on machines with 2 and with 72 CPUs.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -28,7 +28,7 @@ TEST(sizes, of_locks_that_grow_with_the_machine) {
   EXPECT_EQ(rivals::per_cpu_lock::footprint(72), sizeof(rivals::per_cpu_lock) + 72 * 64U);
 }
 
-// A lock whose bytes are all zero is free, so that it can lie in memory that nobody has made it in.
+// A lock whose bytes are all zero is free, so that zeroed memory needs no constructor.
 template <class Lock>
 bool is_free_when_zero() {
   alignas(Lock) unsigned char bytes[sizeof(Lock)]{};

@@ -1,5 +1,5 @@
-// A program whose malloc is its own and guards what it counts by a reader-writer lock, so a lock
-// that allocates would have to wait for itself. Prints whether the counts agree.
+// A program with a malloc of its own that guards a counter by a reader-writer lock, so that a lock
+// that allocates would wait for itself. Prints whether the count is right.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ void free(void* memory) {
 }  // extern "C"
 
 int main() {
-  alarm(15);  // where one waits for itself
+  alarm(15);  // in case a lock waits for itself
   constexpr int threads = 4;
   constexpr int rounds = 500;
   constexpr int held_at_once = 20;
@@ -79,7 +79,7 @@ int main() {
     for (int i = 0; i < threads; ++i) {
       all.emplace_back([] {
         for (int round = 0; round < rounds; ++round) {
-          // Locks that are new, of which a thread holds many.
+          // New locks, of which a thread holds many.
           auto* const locks = new pthread_rwlock_t[held_at_once];
           for (int j = 0; j < held_at_once; ++j) {
             pthread_rwlock_init(&locks[j], nullptr);

@@ -1,5 +1,5 @@
-// Preloaded in the place of the library: a lock that lets a writer in beside whoever is inside. The
-// program that uses locks in every way has to notice.
+// Preloaded instead of the library: a lock that lets a writer in beside others.
+// every_way_program.cpp has to notice.
 #include <pthread.h>
 
 extern "C" {

@@ -1,19 +1,9 @@
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <nlohmann/json.hpp>
+#include <pty.h>
 
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
-using ::testing::Not;
-using json = nlohmann::json;
 
 class compare : public command {
  protected:
@@ -37,7 +27,7 @@ class compare : public command {
     const ending end = readmost(options);
     EXPECT_EQ(end.code, 0) << end.err;
     table = end.out;
-    return json::parse(read(path("result.json")));
+    return read_json("result.json");
   }
 
   std::string table;
@@ -118,7 +108,7 @@ TEST_F(compare, writes_the_facts_beside_the_values) {
   EXPECT_EQ(result["command"], json({"./bench", "two words"}));
   EXPECT_EQ(result["metric"], "[0-9]+");
   EXPECT_EQ(result["readmost"], READMOST_VERSION);
-  EXPECT_EQ(result["library"], READMOST_TEST_LIBRARY);
+  EXPECT_EQ(result["library"], READMOST_IDLE_LIBRARY);
   EXPECT_EQ(result["complete"], true);
   EXPECT_EQ(result["problem"], nullptr);
   EXPECT_GE(result["host"]["cpus"].get<int>(), 1);
@@ -156,18 +146,14 @@ TEST_F(compare, shows_progress_only_on_a_terminal) {
   const words arguments{"compare", "--runs", "2", "--", "./bench"};
   EXPECT_EQ(readmost(arguments).err, "");
 
-  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
-  ASSERT_EQ(grantpt(terminal), 0);
-  ASSERT_EQ(unlockpt(terminal), 0);
-  error_terminal = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-  ASSERT_GE(error_terminal, 0);
+  int terminal = -1;
+  ASSERT_EQ(openpty(&terminal, &error_terminal, nullptr, nullptr, nullptr), 0);
   const ending end = readmost(arguments);
   EXPECT_EQ(end.code, 0);
   char shown[4096];
   const ssize_t count = ::read(terminal, shown, sizeof shown);
   ASSERT_GT(count, 0);
-  EXPECT_THAT(std::string(shown, static_cast<std::size_t>(count)), HasSubstr("0%   10   20"));
+  EXPECT_THAT(std::string(shown, static_cast<std::size_t>(count)), HasSubstr("100% (4 of 4)"));
   EXPECT_THAT(end.out, Not(HasSubstr("0%")));
   close(error_terminal);
   close(terminal);

@@ -1,5 +1,5 @@
-// Uses pthread's reader-writer locks in every way that all locks of READMOST_LOCK have to keep, and
-// says what went wrong. Ends with what it has done.
+// Uses pthread's reader-writer locks in every way that all locks of READMOST_LOCK must support, and
+// prints the first fault, or whether the lock itself or another one in its place was used.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -51,7 +51,7 @@ bool is_free(pthread_rwlock_t* lock) {
          }) == 0;
 }
 
-// Writers are alone, readers see whole writes, and nobody hangs, with more threads than CPUs.
+// Writers are alone, readers see whole writes, and no thread hangs, with more threads than CPUs.
 void exclusion() {
   static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   static long left = 0, right = 0;
@@ -171,7 +171,7 @@ void many_locks() {
   for (pthread_rwlock_t& lock : locks) pthread_rwlock_destroy(&lock);
 }
 
-// Memory is a lock again and again, whether the last one there was destroyed or not, or held.
+// Initializes a lock in the same memory again and again, whether or not the last one was destroyed.
 void lives() {
   pthread_rwlock_t lock;
   for (int life = 0; life < 5'000; ++life) {
@@ -208,7 +208,7 @@ void two_processes() {
   const pid_t child = fork();
   if (child == 0) {
     const bool busy = pthread_rwlock_tryrdlock(lock) == EBUSY;
-    // What was free before is free in the child.
+    // Locks that were free before the fork are free in the child.
     const bool works = pthread_rwlock_wrlock(&own) == 0 && pthread_rwlock_unlock(&own) == 0 &&
                        pthread_rwlock_rdlock(&own) == 0 && pthread_rwlock_unlock(&own) == 0;
     _exit(busy ? works ? 0 : 2 : 1);
@@ -223,7 +223,7 @@ void two_processes() {
   pthread_rwlock_destroy(lock);
 }
 
-// Whether a lock was made for one of the program's, which then points to it.
+// Whether another lock was made in place of the program's, which then points to it.
 bool is_made_elsewhere() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   pthread_rwlock_rdlock(&lock);

@@ -1,12 +1,6 @@
 #include "launch.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -17,7 +11,6 @@
 namespace readmost::command_test {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -38,7 +31,7 @@ bool becomes_true(Condition condition) {
 
 }  // namespace
 
-command::command() : environment{std::string("READMOST_LIBRARY=") + READMOST_TEST_LIBRARY} {
+command::command() : environment{std::string("READMOST_LIBRARY=") + READMOST_IDLE_LIBRARY} {
   std::string name = (fs::temp_directory_path() / "readmost-command-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + name);
   folder = fs::canonical(name);
@@ -69,7 +62,7 @@ pid_t command::start(const words& arguments) const {
 
   const pid_t child = fork();
   if (child != 0) return child;
-  // Whoever started the tests in the background may have had these ignored.
+  // A shell that started the tests in the background may have ignored these.
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGHUP, SIG_DFL);
   const int in = open(path(".stdin").c_str(), O_RDONLY);
@@ -95,6 +88,15 @@ ending command::wait(pid_t child) const {
   const bool exited = WIFEXITED(status);
   return {exited, exited ? WEXITSTATUS(status) : WTERMSIG(status), child, read(path(".stdout")),
           error_terminal >= 0 ? "" : read(path(".stderr"))};
+}
+
+void command::expect_refusal(const words& arguments, int status, const words& parts) const {
+  const ending end = readmost(arguments);
+  EXPECT_TRUE(end.exited);
+  EXPECT_EQ(end.code, status);
+  EXPECT_EQ(end.out, "");
+  EXPECT_EQ(std::ranges::count(end.err, '\n'), 1) << end.err;
+  for (const std::string& part : parts) EXPECT_THAT(end.err, HasSubstr(part));
 }
 
 fs::path command::write(const std::string& name, const std::string& text) const {
@@ -126,7 +128,7 @@ bool command::becomes(pid_t process, const std::string& program) {
 
 bool command::vanishes(pid_t process) {
   return becomes_true([&] {
-    // A zombie that nobody has waited for yet is gone as well.
+    // A zombie counts as ended.
     const std::string state = read(fmt::format("/proc/{}/stat", process));
     return state.empty() || state.find(") Z ") != std::string::npos;
   });

@@ -1,14 +1,33 @@
+// Shared by all tests of the command: includes, names, and the fixture that starts the command.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <sys/types.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 namespace readmost::command_test {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+using json = nlohmann::json;
+using words = std::vector<std::string>;
 
 struct ending {
   bool exited = false;  // otherwise killed by a signal
@@ -18,40 +37,50 @@ struct ending {
   std::string err;
 };
 
-// A folder of its own for each test, and the command started in it as a child process, with
-// READMOST_LIBRARY pointing to the test's library unless `environment` says otherwise.
+// Gives each test a folder of its own and starts the command in it as a child process, with a
+// library that does nothing as READMOST_LIBRARY unless `environment` says otherwise.
 class command : public ::testing::Test {
  protected:
-  using words = std::vector<std::string>;
-
   command();
   ~command() override;
 
   ending readmost(const words& arguments) const { return wait(start(arguments)); }
 
+  // Expects this exit status, nothing on stdout, and one line on stderr with all these parts.
+  void expect_refusal(const words& arguments, int status, const words& parts) const;
+
   pid_t start(const words& arguments) const;
   ending wait(pid_t child) const;
 
-  std::filesystem::path path(const std::string& name) const { return folder / name; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const;
-  std::filesystem::path script(const std::string& name, const std::string& lines) const;
+  fs::path path(const std::string& name) const { return folder / name; }
+  fs::path write(const std::string& name, const std::string& text) const;
+  fs::path script(const std::string& name, const std::string& lines) const;
 
-  static std::string read(const std::filesystem::path& file);
+  static std::string read(const fs::path& file);
+  json read_json(const std::string& name) const { return json::parse(read(path(name))); }
 
-  // Until the file holds something; the test fails when it never does.
-  static std::string read_when_written(const std::filesystem::path& file);
+  // Waits for the file to end with a newline; the test fails when it never does.
+  static std::string read_when_written(const fs::path& file);
 
-  // Whether the process runs this program, at the latest after some seconds.
+  // Whether the process executes this program within some seconds.
   static bool becomes(pid_t process, const std::string& program);
 
-  // Whether the process is gone, at the latest after some seconds.
+  // Whether the process ends within some seconds.
   static bool vanishes(pid_t process);
 
-  std::filesystem::path folder;
+  fs::path folder;
   std::string executable = READMOST_COMMAND;
   std::string input;        // what the child finds on stdin
-  words environment;        // NAME=VALUE, on top of ours without LD_PRELOAD and READMOST_*
-  int error_terminal = -1;  // stderr instead of a file when set
+  words environment;        // NAME=VALUE, in addition to ours without LD_PRELOAD and READMOST_*
+  int error_terminal = -1;  // replaces the file for stderr when set
 };
+
+#ifdef READMOST_REAL_LIBRARY
+// The command with the library that it is made for, found where the build puts it.
+class real_command : public command {
+ protected:
+  real_command() { environment.clear(); }
+};
+#endif
 
 }  // namespace readmost::command_test

@@ -1,12 +1,7 @@
-#include <gmock/gmock.h>
-
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 // Where the command looks for the library it preloads.
 class library : public command {
@@ -19,7 +14,7 @@ class library : public command {
     environment.clear();
   }
   void install_library(const std::string& root) {
-    fs::copy(READMOST_TEST_LIBRARY, path(root) / "lib" / "libreadmost-pthread.so");
+    fs::copy(READMOST_IDLE_LIBRARY, path(root) / "lib" / "libreadmost-pthread.so");
   }
 };
 
@@ -33,10 +28,8 @@ TEST_F(library, is_found_beside_the_executable) {
 TEST_F(library, that_is_missing_is_named) {
   install_command("place");
   for (const char* command_name : {"run", "compare"}) {
-    const ending end = readmost({command_name, "--", "true"});
-    EXPECT_EQ(end.code, 125);
-    EXPECT_THAT(end.err, HasSubstr(path("place/lib/libreadmost-pthread.so").string()));
-    EXPECT_THAT(end.err, HasSubstr("READMOST_LIBRARY"));
+    expect_refusal({command_name, "--", "true"}, 125,
+                   {path("place/lib/libreadmost-pthread.so").string(), "READMOST_LIBRARY"});
   }
 }
 
@@ -47,25 +40,19 @@ TEST_F(library, is_not_needed_to_run_under_glibc) {
 
 TEST_F(library, from_the_environment_that_is_missing_is_named) {
   environment = {"READMOST_LIBRARY=/no/such/library.so"};
-  const ending end = readmost({"run", "--", "true"});
-  EXPECT_EQ(end.code, 125);
-  EXPECT_THAT(end.err, HasSubstr("'/no/such/library.so' (from READMOST_LIBRARY)"));
+  expect_refusal({"run", "--", "true"}, 125, {"'/no/such/library.so' (from READMOST_LIBRARY)"});
 }
 
 TEST_F(library, must_be_a_shared_library) {
   environment = {"READMOST_LIBRARY=" +
                  write("text.so", "no library, only some text " + std::string(100, '.')).string()};
-  const ending end = readmost({"run", "--", "true"});
-  EXPECT_EQ(end.code, 125);
-  EXPECT_THAT(end.err, HasSubstr("not a readable shared library"));
+  expect_refusal({"run", "--", "true"}, 125, {"not a readable shared library"});
 }
 
 TEST_F(library, cannot_lie_where_the_preload_list_would_be_cut) {
   install_command("a place");
   install_library("a place");
-  const ending end = readmost({"run", "--", "true"});
-  EXPECT_EQ(end.code, 125);
-  EXPECT_THAT(end.err, HasSubstr("space or a colon"));
+  expect_refusal({"run", "--", "true"}, 125, {"space or a colon"});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Uses locks in several places a known number of times. With a file's name it writes that file once
-// it has, and goes on reading until it is killed.
+// Uses locks in several places a known number of times. With a file name as argument it then writes
+// that file and goes on reading until it is killed.
 #include <pthread.h>
 
 #include <fstream>

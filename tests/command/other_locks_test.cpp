@@ -1,22 +1,11 @@
 // The library with each lock that READMOST_LOCK can name under one program.
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "launch.hpp"
 #include "statistics/lock_names.hpp"
 
 namespace readmost::command_test {
 namespace {
 
-using ::testing::HasSubstr;
-using json = nlohmann::json;
-
-class other_locks : public command, public ::testing::WithParamInterface<std::string_view> {
- protected:
-  other_locks() { environment.clear(); }
-};
+class other_locks : public real_command, public ::testing::WithParamInterface<std::string_view> {};
 
 TEST_P(other_locks, keep_what_every_lock_has_to_keep) {
   const std::string lock(GetParam());
@@ -43,21 +32,19 @@ TEST_P(other_locks, are_named_in_statistics) {
       readmost({"run", "--lock", lock, "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out, "writes: 10\n");
-  const json stats = json::parse(read(path("stats.json")));
+  const json stats = read_json("stats.json");
   EXPECT_EQ(stats["lock"], lock);
   EXPECT_EQ(stats["writes"], lock == "prwlock" ? 10 : 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, other_locks, ::testing::ValuesIn(lock_names), [](const auto& info) {
-  std::string name(info.param);
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(all, other_locks, ::testing::ValuesIn(detail::lock_names),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
-class lock_choices : public command {
- protected:
-  lock_choices() { environment.clear(); }
-};
+class lock_choices : public real_command {};
 
 TEST_F(lock_choices, the_program_notices_a_lock_that_does_not_exclude) {
   environment = {std::string("READMOST_LIBRARY=") + READMOST_BROKEN_RWLOCK};
@@ -73,10 +60,10 @@ TEST_F(lock_choices, an_unknown_name_is_told_in_one_line_and_prwlock_serves) {
   EXPECT_EQ(end.out, "writes: 10\n");
   EXPECT_EQ(std::ranges::count(end.err, '\n'), 1) << end.err;
   EXPECT_THAT(end.err, HasSubstr("READMOST_LOCK=brlok is not known; it can be prwlock, pthread, "));
-  for (const std::string_view name : lock_names) {
+  for (const std::string_view name : detail::lock_names) {
     EXPECT_THAT(end.err, HasSubstr(std::string(name)));
   }
-  EXPECT_EQ(json::parse(read(path("stats.json")))["lock"], "prwlock");
+  EXPECT_EQ(read_json("stats.json")["lock"], "prwlock");
 }
 
 TEST_F(lock_choices, all_of_them_are_compared_by_one_word) {
@@ -84,11 +71,11 @@ TEST_F(lock_choices, all_of_them_are_compared_by_one_word) {
       readmost({"compare", "--runs", "1", "--locks", "all", "--metric", "writes: ([0-9]+)",
                 "--json", "result.json", "--", READMOST_RWLOCK_PROGRAM});
   EXPECT_EQ(end.code, 0) << end.err;
-  const json locks = json::parse(read(path("result.json")))["locks"];
-  ASSERT_EQ(locks.size(), lock_names.size() + 1);
+  const json locks = read_json("result.json")["locks"];
+  ASSERT_EQ(locks.size(), detail::lock_names.size() + 1);
   EXPECT_EQ(locks[0]["lock"], "glibc");
-  for (std::size_t i = 0; i < lock_names.size(); ++i) {
-    EXPECT_EQ(locks[i + 1]["lock"], lock_names[i]);
+  for (std::size_t i = 0; i < detail::lock_names.size(); ++i) {
+    EXPECT_EQ(locks[i + 1]["lock"], detail::lock_names[i]);
     EXPECT_EQ(locks[i + 1]["values"], json({10}));
   }
 }

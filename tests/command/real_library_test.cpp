@@ -1,32 +1,22 @@
-#include <gmock/gmock.h>
-
-#include <nlohmann/json.hpp>
-
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
 
-using ::testing::HasSubstr;
-using json = nlohmann::json;
-
 // The command together with the library that it is made for.
-class real_library : public command {
- protected:
-  real_library() { environment.clear(); }
-};
+class real_library : public real_command {};
 
 TEST_F(real_library, is_found_where_the_build_puts_it) {
   const ending end = readmost({"run", "--", "cat", "/proc/self/maps"});
   EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr(READMOST_TEST_LIBRARY));
+  EXPECT_THAT(end.out, HasSubstr(READMOST_REAL_LIBRARY));
 }
 
 TEST_F(real_library, counts_the_program_s_locks_in_the_statistics_file) {
   const ending end = readmost({"run", "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out, "writes: 10\n");
-  const json stats = json::parse(read(path("stats.json")));
+  const json stats = read_json("stats.json");
   EXPECT_EQ(stats["lock"], "prwlock");
   EXPECT_EQ(stats["pid"], end.pid);
   EXPECT_EQ(stats["writes"], 10);
@@ -45,7 +35,7 @@ TEST_F(real_library, passes_calls_on_when_asked) {
       readmost({"run", "--lock", "pthread", "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out, "writes: 10\n");
-  EXPECT_EQ(json::parse(read(path("stats.json")))["lock"], "pthread");
+  EXPECT_EQ(read_json("stats.json")["lock"], "pthread");
 }
 
 TEST_F(real_library, is_compared_with_glibc) {
@@ -53,7 +43,7 @@ TEST_F(real_library, is_compared_with_glibc) {
       readmost({"compare", "--runs", "2", "--locks", "glibc,pthread,prwlock", "--metric",
                 "writes: ([0-9]+)", "--json", "result.json", "--", READMOST_RWLOCK_PROGRAM});
   EXPECT_EQ(end.code, 0) << end.err;
-  for (const json& lock : json::parse(read(path("result.json")))["locks"]) {
+  for (const json& lock : read_json("result.json")["locks"]) {
     EXPECT_EQ(lock["values"], json({10, 10})) << lock;
   }
 }

@@ -1,18 +1,7 @@
-#include <gmock/gmock.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
-
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 class run : public command {};
 
@@ -53,17 +42,17 @@ TEST_F(run, understands_a_program_without_the_separator) {
 TEST_F(run, loads_the_library_into_the_program) {
   const ending end = readmost({"run", "--", "cat", "/proc/self/maps"});
   EXPECT_EQ(end.code, 0);
-  EXPECT_THAT(end.out, HasSubstr(READMOST_TEST_LIBRARY));
+  EXPECT_THAT(end.out, HasSubstr(READMOST_IDLE_LIBRARY));
 }
 
 TEST_F(run, puts_the_library_before_what_is_preloaded_already) {
   environment.push_back("LD_PRELOAD=libc.so.6:libm.so.6");
   const ending end = readmost({"run", "--", "sh", "-c", "echo $LD_PRELOAD"});
-  EXPECT_EQ(end.out, std::string(READMOST_TEST_LIBRARY) + ":libc.so.6:libm.so.6\n");
+  EXPECT_EQ(end.out, std::string(READMOST_IDLE_LIBRARY) + ":libc.so.6:libm.so.6\n");
 }
 
 TEST_F(run, makes_a_relative_library_path_absolute) {
-  std::filesystem::copy(READMOST_TEST_LIBRARY, path("mine.so"));
+  fs::copy(READMOST_IDLE_LIBRARY, path("mine.so"));
   environment = {"READMOST_LIBRARY=mine.so"};
   const ending end = readmost({"run", "--", "sh", "-c", "echo $LD_PRELOAD"});
   EXPECT_EQ(end.out, path("mine.so").string() + "\n");
@@ -90,7 +79,7 @@ TEST_F(run, empties_the_statistics_file_and_makes_its_path_absolute) {
   write("stats.json", "of an earlier run");
   const ending end = readmost({"run", "--stats=stats.json", "--", "env"});
   EXPECT_THAT(end.out, HasSubstr("READMOST_STATS=" + path("stats.json").string() + "\n"));
-  EXPECT_TRUE(std::filesystem::exists(path("stats.json")));
+  EXPECT_TRUE(fs::exists(path("stats.json")));
   EXPECT_EQ(read(path("stats.json")), "");
 }
 
@@ -110,7 +99,7 @@ TEST_F(run, warns_about_a_statically_linked_program_and_runs_it) {
 
 TEST_F(run, warns_about_a_script_whose_interpreter_is_statically_linked) {
   write("script", std::string("#!") + READMOST_STATIC_PROGRAM + "\n");
-  std::filesystem::permissions(path("script"), std::filesystem::perms::owner_all);
+  fs::permissions(path("script"), fs::perms::owner_all);
   const ending end = readmost({"run", "--", "./script"});
   EXPECT_EQ(end.out, "static\n");
   EXPECT_THAT(end.err, HasSubstr("statically linked"));
@@ -121,7 +110,7 @@ TEST_F(run, warns_about_a_program_that_gains_rights_and_runs_it) {
   std::string program = "/bin/su";
   if (geteuid() == 0) {
     program = path("set_user_id").string();
-    std::filesystem::copy("/bin/true", program);
+    fs::copy("/bin/true", program);
     ASSERT_EQ(chown(program.c_str(), 65534, 65534), 0);
     ASSERT_EQ(chmod(program.c_str(), 04755), 0);
   }
@@ -132,7 +121,7 @@ TEST_F(run, warns_about_a_program_that_gains_rights_and_runs_it) {
 
 TEST_F(run, hands_a_script_without_an_interpreter_line_to_sh) {
   write("plain", "echo plain $1\n");
-  std::filesystem::permissions(path("plain"), std::filesystem::perms::owner_all);
+  fs::permissions(path("plain"), fs::perms::owner_all);
   EXPECT_EQ(readmost({"run", "--", "./plain", "script"}).out, "plain script\n");
 }
 

@@ -1,28 +1,15 @@
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using json = nlohmann::json;
-
-// What the preloaded library reports about single locks.
-class statistics : public command {
+// The preloaded library's reports on single locks.
+class statistics : public real_command {
  protected:
-  statistics() { environment.clear(); }
-
   json report(const std::string& program = READMOST_LOCK_PLACES) {
     const ending end = readmost({"run", "--stats=stats.json", "--", program});
     EXPECT_EQ(end.code, 0) << end.err;
-    return json::parse(read(path("stats.json")));
+    return read_json("stats.json");
   }
 
   std::string table() {
@@ -145,7 +132,7 @@ TEST_F(statistics, that_lack_a_key_are_not_as_the_schema_says) {
 
 TEST_F(statistics, can_be_listened_to_by_probes) {
   executable = "/bin/sh";
-  const ending end = wait(start({"-c", "readelf -n " READMOST_TEST_LIBRARY}));
+  const ending end = wait(start({"-c", "readelf -n " READMOST_REAL_LIBRARY}));
   for (const char* probe :
        {"read_contention", "write_contention", "wait_end", "revocation", "membarrier"}) {
     EXPECT_THAT(end.out, HasSubstr(std::string("Provider: readmost\n    Name: ") + probe + "\n"));

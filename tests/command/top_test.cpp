@@ -1,33 +1,15 @@
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
 #include "launch.hpp"
 
 namespace readmost::command_test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
-using json = nlohmann::json;
-
-class top : public command {
+class top : public real_command {
  protected:
-  top() { environment.clear(); }
   ~top() override { end_program(); }
 
   // A program that has used its locks and goes on reading one of them.
   void run_program(words variables) {
-    variables.emplace_back("LD_PRELOAD=" READMOST_TEST_LIBRARY);
+    variables.emplace_back("LD_PRELOAD=" READMOST_REAL_LIBRARY);
     run_with(READMOST_LOCK_PLACES, {path("ready").string()}, variables);
     EXPECT_EQ(read_when_written(path("ready")), "ready\n");
   }
@@ -51,14 +33,6 @@ class top : public command {
     words all{"top", "-p", std::to_string(program), "-d", "0.1"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
-  }
-
-  void expect_refusal(const ending& end, const words& parts) {
-    EXPECT_TRUE(end.exited);
-    EXPECT_EQ(end.code, 125);
-    EXPECT_EQ(end.out, "");
-    EXPECT_THAT(end.err, StartsWith("readmost top: "));
-    for (const std::string& part : parts) EXPECT_THAT(end.err, HasSubstr(part));
   }
 
   pid_t program = 0;
@@ -137,7 +111,7 @@ TEST_F(top, ends_with_the_process) {
 TEST_F(top, ends_when_it_is_interrupted_and_leaves_the_process_alone) {
   run_program({"READMOST_STATS=/dev/null"});
   for (const auto& [signal, status] : {std::pair(SIGINT, 0), std::pair(SIGTERM, 128 + SIGTERM)}) {
-    std::filesystem::remove(path(".stdout"));
+    fs::remove(path(".stdout"));
     const pid_t watching = start(arguments({"--json"}));
     read_when_written(path(".stdout"));
     kill(watching, signal);
@@ -149,7 +123,7 @@ TEST_F(top, ends_when_it_is_interrupted_and_leaves_the_process_alone) {
 TEST_F(top, refuses_a_process_that_does_not_exist) {
   run_with("/bin/true", {}, {});
   waitpid(program, nullptr, 0);
-  expect_refusal(readmost(arguments()), {fmt::format("no process {}", program), "pidof"});
+  expect_refusal(arguments(), 125, {fmt::format("no process {}", program), "pidof"});
   program = 0;
 }
 
@@ -157,14 +131,14 @@ TEST_F(top, refuses_a_process_without_the_library) {
   run_with("/bin/sleep", {"1000"}, {});
   // Until it has become sleep, it is a copy of this test.
   EXPECT_TRUE(becomes(program, "sleep"));
-  expect_refusal(readmost(arguments()),
+  expect_refusal(arguments(), 125,
                  {fmt::format("process {} (/bin/sleep)", program), "readmost run --stats"});
 }
 
 TEST_F(top, refuses_a_process_of_somebody_else) {
   // A process that only root may look into; a copy of the command that everybody may run.
-  std::filesystem::copy(READMOST_COMMAND, path("readmost"));
-  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  fs::copy(READMOST_COMMAND, path("readmost"));
+  fs::permissions(folder, fs::perms::all);
   const bool is_root = geteuid() == 0;
   executable = is_root ? "/usr/bin/setpriv" : path("readmost").string();
   words command_line{"top", "-p", "1"};
@@ -172,16 +146,7 @@ TEST_F(top, refuses_a_process_of_somebody_else) {
     command_line.insert(command_line.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups",
                                                path("readmost").string()});
   }
-  expect_refusal(wait(start(command_line)), {"process 1", "ptrace_scope", "sudo"});
-}
-
-TEST_F(top, refuses_what_is_no_process_id) {
-  for (const char* pid : {"0", "-5", "server", "1.5", ""}) {
-    expect_refusal(readmost({"top", "-p", pid}), {fmt::format("'{}'", pid), "--help"});
-  }
-  expect_refusal(readmost({"top"}), {"--pid", "--help"});
-  expect_refusal(readmost({"top", "-p", "1", "-d", "0"}), {"'0'", "86400"});
-  expect_refusal(readmost({"top", "-p", "1", "--", "true"}), {"'-- true'", "--help"});
+  expect_refusal(command_line, 125, {"process 1", "ptrace_scope", "sudo"});
 }
 
 }  // namespace

@@ -1,61 +1,32 @@
-#include "evaluation.hpp"
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
-#include <vector>
+#include <map>
 
-#include "child.hpp"
-#include "environment.hpp"
+#include "commands.hpp"
 #include "failure.hpp"
-#include "program_file.hpp"
+#include "process/child.hpp"
+#include "process/environment.hpp"
+#include "process/program_file.hpp"
 
 namespace readmost::command {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
+using words = std::vector<std::string>;
 
-constexpr const char* bench = "bench";
-constexpr const char* report = "report";
 constexpr const char* folder_variable = "READMOST_EVALUATION";
 constexpr const char* python_variable = "READMOST_PYTHON";
-// Where the distribution's packages are, whatever other python comes first in the path.
+// Has the distribution's modules, whatever other python comes first in the path.
 constexpr const char* system_python = "/usr/bin/python3";
 
-struct needed_module {
-  const char* name;
-  const char* debian_package;
-};
-
-constexpr std::array bench_modules{needed_module{"tqdm", "python3-tqdm"},
-                                   needed_module{"jsonschema", "python3-jsonschema"}};
-constexpr std::array report_modules{needed_module{"jinja2", "python3-jinja2"},
-                                    needed_module{"jsonschema", "python3-jsonschema"}};
-
-std::vector<needed_module> modules_for(const std::string& command) {
-  if (command == report) return {report_modules.begin(), report_modules.end()};
-  return {bench_modules.begin(), bench_modules.end()};
-}
-
-fs::path folder_of_this_program() {
-  std::error_code error;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  if (error) {
-    throw failure(exit_status::own_failure,
-                  fmt::format("cannot tell where this program lies (/proc/self/exe: {}); set {} to "
-                              "the folder evaluation of the sources",
-                              error.message(), folder_variable));
-  }
-  return executable.parent_path();
-}
+// The Python modules of each command; Debian's packages have their names after "python3-".
+const std::map<std::string, words> needed_modules{{"bench", {"tqdm", "jsonschema"}},
+                                                  {"report", {"jinja2", "jsonschema"}}};
 
 // A build tree has a link in the place where an installation has the folder.
 fs::path find_package(const environment& env, const fs::path& programs) {
@@ -67,103 +38,70 @@ fs::path find_package(const environment& env, const fs::path& programs) {
   std::error_code error;
   if (!fs::is_regular_file(package / "__main__.py", error)) {
     throw failure(
-        exit_status::own_failure,
-        fmt::format("the evaluation is not at '{}'{}; install readmost whole, or set {} to "
-                    "the folder evaluation of the sources",
-                    package.string(),
-                    asked.empty() ? "" : fmt::format(" (from {})", folder_variable),
-                    folder_variable));
+        "no evaluation package at '{}'{}; install all of readmost, or set {} to the folder "
+        "evaluation of the sources",
+        package.string(), asked.empty() ? "" : fmt::format(" (from {})", folder_variable),
+        folder_variable);
   }
   return package;
 }
 
-// Of the modules, those that the interpreter has not; it prints them line by line.
-std::vector<needed_module> missing_modules(const fs::path& python,
-                                           const std::vector<needed_module>& needed,
-                                           const environment& env) {
-  std::vector<std::string> words{"python3", "-c",
-                                 "import importlib.util, sys\n"
-                                 "for name in sys.argv[1:]:\n"
-                                 "    print(name, importlib.util.find_spec(name) is not None)"};
-  for (const needed_module& one : needed) words.emplace_back(one.name);
-  signal_watch signals;
-  const child_result run = run_child(python, std::move(words), env, {20s, 10'000}, signals);
-  if (run.how == child_result::ending::interrupted) {
-    throw failure(exit_status::signal_base + run.code, "interrupted");
-  }
-  std::vector<needed_module> missing;
-  for (const needed_module& one : needed) {
-    if (run.output.find(fmt::format("{} True\n", one.name)) == std::string::npos) {
-      missing.push_back(one);
-    }
+words missing_modules(const fs::path& python, const words& needed, const environment& env) {
+  words arguments{"python3", "-c",
+                  "import importlib.util, sys\n"
+                  "for name in sys.argv[1:]:\n"
+                  "    print(name, importlib.util.find_spec(name) is not None)"};
+  arguments.insert(arguments.end(), needed.begin(), needed.end());
+  const child_result run =
+      run_to_end(python, std::move(arguments), env, {std::chrono::seconds(20), 10'000});
+  words missing;
+  for (const std::string& module : needed) {
+    if (run.output.find(module + " True\n") == std::string::npos) missing.push_back(module);
   }
   return missing;
 }
 
-// The first python3 that can do it: that of READMOST_PYTHON, or that of the path, or the system's.
+// The interpreter that READMOST_PYTHON names, or the first of python3 in the path and the system's
+// that has all modules.
 fs::path find_python(const std::string& command, const environment& env) {
   const std::string asked = env.get(python_variable).value_or("");
-  const std::vector<std::string> names = asked.empty()
-                                             ? std::vector<std::string>{"python3", system_python}
-                                             : std::vector<std::string>{asked};
-  const std::vector<needed_module> needed = modules_for(command);
   std::string problem;
-  for (const std::string& name : names) {
+  for (const std::string& name : asked.empty() ? words{"python3", system_python} : words{asked}) {
     fs::path python;
     try {
       python = find_program(name, env);
     } catch (const failure&) {
-      problem = fmt::format(
-          "there is no program '{}', which it is written for; install python3, or "
-          "set {} to an interpreter",
-          name, python_variable);
+      problem = fmt::format("no program '{}'; install python3, or set {} to an interpreter", name,
+                            python_variable);
       continue;
     }
-    const std::vector<needed_module> missing = missing_modules(python, needed, env);
+    const words missing = missing_modules(python, needed_modules.at(command), env);
     if (missing.empty()) return python;
-    std::vector<std::string> modules, packages;
-    for (const needed_module& one : missing) {
-      modules.emplace_back(one.name);
-      packages.emplace_back(one.debian_package);
-    }
     problem = fmt::format(
-        "'{}' has no {}; install it with 'scripts/setup' in the sources or 'apt-get "
-        "install {}', or set {} to an interpreter that has it",
-        python.string(), fmt::join(modules, ", "), fmt::join(packages, " "), python_variable);
+        "'{}' has no {}; install it with 'scripts/setup' in the sources or 'apt-get install "
+        "python3-{}', or set {} to an interpreter that has it",
+        python.string(), fmt::join(missing, ", "), fmt::join(missing, " python3-"),
+        python_variable);
   }
-  throw failure(exit_status::own_failure, problem);
+  throw failure("{}", problem);
 }
 
 }  // namespace
 
-void add_evaluation(CLI::App& readmost) {
-  readmost.add_subcommand(bench)->description(
-      "Measure the figures of the papers on this machine.\n");
-  readmost.add_subcommand(report)->description(
-      "Show what bench measured, figure by figure, as one HTML file.\n");
-}
-
-bool is_evaluation(const command_line& line) {
-  return !line.own.empty() && (line.own.front() == bench || line.own.front() == report);
-}
-
-void evaluate(const command_line& line) {
+void evaluate(const words& own) {
   environment env;
-  const fs::path programs = folder_of_this_program();
+  const fs::path programs = folder_of_this_program(folder_variable);
   const fs::path package = find_package(env, programs);
-  const fs::path python = find_python(line.own.front(), env);
+  const fs::path python = find_python(own.front(), env);
   env.set("READMOST_BENCH_PROGRAMS", programs.string());
   env.set("READMOST_BENCH_VERSION", READMOST_VERSION);
   env.set("READMOST_BENCH_COMPILER", READMOST_COMPILER);
   env.set("READMOST_BENCH_BUILD_TYPE", READMOST_BUILD_TYPE);
-  // -B: nothing is written beside the sources.
-  std::vector<std::string> words{"python3", "-B", package.string()};
-  words.insert(words.end(), line.own.begin(), line.own.end());
-  if (line.separated) words.emplace_back("--");
-  words.insert(words.end(), line.program.begin(), line.program.end());
-  execve(python.c_str(), argument_pointers(words).data(), env.pointers().data());
-  throw failure(exit_status::own_failure,
-                fmt::format("cannot run '{}': {}", python.string(), std::strerror(errno)));
+  // -B: writes nothing beside the sources.
+  words arguments{"python3", "-B", package.string()};
+  arguments.insert(arguments.end(), own.begin(), own.end());
+  execve(python.c_str(), argument_pointers(arguments).data(), env.pointers().data());
+  throw cannot_run(python, errno);
 }
 
 }  // namespace readmost::command

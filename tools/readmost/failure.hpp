@@ -1,7 +1,9 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <stdexcept>
-#include <string>
+#include <utility>
 
 namespace readmost::command {
 
@@ -13,12 +15,19 @@ inline constexpr int own_failure = 125;
 inline constexpr int not_executable = 126;
 inline constexpr int not_found = 127;
 inline constexpr int signal_base = 128;
+// Of `doctor`, which returns 1 for an obstacle.
+inline constexpr int cannot_examine = 2;
 }  // namespace exit_status
 
-// Ends the command with one line on stderr and the given exit status.
+// Ends the command with one line on stderr and the given exit status, 125 by default.
 struct failure : std::runtime_error {
-  failure(int exit_status, const std::string& message)
-      : std::runtime_error(message), status(exit_status) {}
+  template <class... Values>
+  failure(int exit_status, fmt::format_string<Values...> message, Values&&... values)
+      : std::runtime_error(fmt::format(message, std::forward<Values>(values)...)),
+        status(exit_status) {}
+  template <class... Values>
+  explicit failure(fmt::format_string<Values...> message, Values&&... values)
+      : failure(exit_status::own_failure, message, std::forward<Values>(values)...) {}
   int status;
 };
 

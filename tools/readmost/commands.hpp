@@ -1,0 +1,51 @@
+// The subcommands, and their options with defaults. Those that return give the exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace readmost::command {
+
+struct run_options {
+  std::string lock;    // empty: READMOST_LOCK decides
+  std::string prefer;  // empty: READMOST_PREFER decides
+  std::string stats;   // empty: READMOST_STATS decides; "-": on stderr
+  bool backtrace = false;
+};
+
+struct compare_options {
+  int runs = 5;
+  std::vector<std::string> locks{"glibc", "prwlock"};  // the first is the baseline
+  std::string metric;                                  // empty: wall time
+  bool lower = false;
+  std::string json;
+  double timeout = 600;
+};
+
+struct top_options {
+  int pid = 0;
+  double delay = 1;
+  unsigned count = 0;  // 0: until the process ends
+  bool once = false;
+  bool json = false;
+};
+
+struct doctor_options {
+  bool quick = false;
+  bool json = false;
+  bool only_pthread = false;  // internal: measure pthread_rwlock_t in this process, print JSON
+};
+
+// Replaces this process by the program; returns only by throwing failure.
+[[noreturn]] void run(const run_options& options, std::vector<std::string> program);
+
+int compare(const compare_options& options, std::vector<std::string> program);
+int top(const top_options& options);
+int doctor(const doctor_options& options);
+
+// Runs `bench` or `report`, which are written in Python: evaluation/ in the sources,
+// share/readmost/evaluation once installed. Replaces this process by Python; `words` is our command
+// line. Throws failure when Python or a module that it needs is missing.
+[[noreturn]] void evaluate(const std::vector<std::string>& words);
+
+}  // namespace readmost::command

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "compare/metric.hpp"
+#include "machine/facts.hpp"
+
+namespace readmost::command {
+
+// The results under one lock; the values are in the order of the rounds.
+struct measurements {
+  std::string lock;
+  std::vector<double> values;
+  std::vector<double> seconds;
+};
+
+struct comparison {
+  std::vector<std::string> program;
+  metric judged_by;
+  int rounds_asked = 0;
+  std::vector<measurements> locks;  // the first is the baseline
+  std::string library;              // empty when no lock needed it
+  std::string problem;              // why it stopped early; empty when it did not
+  kernel_facts kernel = kernel_of_this_machine();
+  std::size_t cpus = cpus_of_this_thread().size();
+
+  bool has_values() const;
+  std::size_t rounds_finished() const;
+
+  // Each value against the baseline's of the same round, so that what changes from round to round
+  // (other load, the CPU's frequency) cancels. Only rounds that both have finished count.
+  std::vector<double> ratios_of(const measurements& lock) const;
+};
+
+std::string as_table(const comparison& results);
+std::string as_json(const comparison& results);
+
+}  // namespace readmost::command

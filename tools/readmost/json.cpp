@@ -1,0 +1,225 @@
+// All JSON that the command reads and writes: the only source that includes nlohmann/json.hpp,
+// which takes seconds to compile.
+#include <fmt/chrono.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "compare/comparison.hpp"
+#include "doctor/examination.hpp"
+#include "top/rates.hpp"
+
+// null for nothing.
+template <class Value>
+struct nlohmann::adl_serializer<std::optional<Value>> {
+  template <class Json>
+  static void to_json(Json& document, const std::optional<Value>& value) {
+    document = value ? Json(*value) : Json(nullptr);
+  }
+};
+
+namespace readmost::command {
+
+using json = nlohmann::ordered_json;
+
+static void to_json(json& document, const spread& values) {
+  document = {{"median", values.median}, {"min", values.min}, {"max", values.max}};
+}
+
+static json text_or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+// A program's words may hold any bytes, JSON only UTF-8.
+static std::string text_of(const json& document, int indentation = 2) {
+  return document.dump(indentation, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+// --- compare
+// --------------------------------------------------------------------------------------
+
+std::string as_json(const comparison& results) {
+  const std::optional<std::string> pattern = results.judged_by.pattern();
+  const kernel_facts& kernel = results.kernel;
+  json document = {
+      {"readmost", READMOST_VERSION},
+      {"finished", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"command", results.program},
+      {"metric", pattern.value_or("wall time")},
+      {"better", results.judged_by.lower_is_better() ? "lower" : "higher"},
+      {"rounds", results.rounds_asked},
+      {"rounds_finished", results.rounds_finished()},
+      {"complete", results.problem.empty()},
+      {"problem", text_or_null(results.problem)},
+      {"library", text_or_null(results.library)},
+      {"host",
+       {{"cpus", results.cpus},
+        {"kernel", kernel.system + ' ' + kernel.release},
+        {"machine", kernel.architecture}}},
+      {"baseline", results.locks.front().lock},
+      {"locks", json::array()},
+  };
+  for (const measurements& lock : results.locks) {
+    const std::vector<double> ratios = results.ratios_of(lock);
+    document["locks"].push_back({{"lock", lock.lock},
+                                 {"values", lock.values},
+                                 {"seconds", lock.seconds},
+                                 {"value", spread_of(lock.values)},
+                                 {"ratios", ratios},
+                                 {"ratio", spread_of(ratios)}});
+  }
+  return text_of(document);
+}
+
+// --- top
+// ------------------------------------------------------------------------------------------
+
+static json per_second(const top_counts& counts, double seconds) {
+  const auto rate = [&](std::uint64_t count) {
+    return std::round(static_cast<double>(count) / seconds * 10) / 10;
+  };
+  return {
+      {"reads", {{"passive", rate(counts.passive_reads)}, {"active", rate(counts.active_reads)}}},
+      {"writes", rate(counts.writes)},
+      {"revocations", rate(counts.revocations)}};
+}
+
+static json waits_as_json(const wait_figures& waits) {
+  return {{"count", waits.count}, {"p50", waits.p50}, {"p99", waits.p99}};
+}
+
+std::string as_json(top_target& target, const top_rates& rates) {
+  json document = {{"program", target.program()},
+                   {"pid", target.pid()},
+                   {"version", READMOST_VERSION},
+                   {"lock", name_of(rates.now.lock)},
+                   {"seconds", rates.seconds},
+                   {"threads", rates.now.threads},
+                   {"per_second", per_second(rates.all, rates.seconds)},
+                   {"hottest", rates.now.per_lock ? json::array() : json(nullptr)}};
+  if (!rates.now.per_lock) return text_of(document, -1);
+  for (const lock_rates& lock : rates.hottest) {
+    const std::uintptr_t address = lock.lock - target.core_offset();
+    document["hottest"].push_back({{"lock", fmt::format("{:#x}", address)},
+                                   {"place", target.place_of(address)},
+                                   {"per_second", per_second(lock.counts, rates.seconds)},
+                                   {"waits",
+                                    {{"readers", waits_as_json(lock.read_waits)},
+                                     {"writers", waits_as_json(lock.write_waits)}}}});
+  }
+  return text_of(document, -1);
+}
+
+// --- doctor
+// ---------------------------------------------------------------------------------------
+
+static spread spread_from(const json& document) {
+  return {document.at("median"), document.at("min"), document.at("max")};
+}
+
+static json error_or_null(int error) {
+  return error == 0 ? json(nullptr) : json(std::generic_category().message(error));
+}
+
+static void to_json(json& document, const lock_costs::together& some) {
+  document = {{"threads", some.threads}, {"read", some.read}};
+}
+
+static void to_json(json& document, const lock_costs& costs) {
+  document = {{"read", costs.read}, {"write", costs.write}, {"read_together", costs.read_together}};
+}
+
+static void to_json(json& document, const finding& found) {
+  document = {{"obstacle", found.obstacle}, {"text", found.text}};
+}
+
+static void to_json(json& document, const synchronization_costs::transfer& pair) {
+  document = {{"cpus", {pair.cpu, pair.other}},
+              {"nearness", text_or_null(pair.nearness)},
+              {"cost", pair.cost}};
+}
+
+static void to_json(json& document, const synchronization_costs::fence_of_all& some) {
+  document = {
+      {"running_threads", some.running}, {"sleeping_threads", some.sleeping}, {"cost", some.cost}};
+}
+
+static void to_json(json& document, const synchronization_costs& costs) {
+  document = {{"store", costs.store},
+              {"fetch_add", costs.fetch_add},
+              {"store_and_fence", costs.store_and_fence},
+              {"line_transfer", costs.transfers},
+              {"membarrier", costs.membarriers},
+              {"wake", costs.wake}};
+}
+
+static void to_json(json& document, const membarrier_answers& answers) {
+  document = {{"private_expedited", answers.offers_private()},
+              {"private_expedited_rseq", answers.offers_rseq()},
+              {"commands", answers.commands},
+              {"kills", answers.killed},
+              {"query_error", error_or_null(answers.query_error)},
+              {"private_expedited_error", error_or_null(answers.private_error)},
+              {"private_expedited_rseq_error", error_or_null(answers.rseq_error)}};
+}
+
+static void to_json(json& document, const machine_facts& machine) {
+  document = {
+      {"kernel", machine.kernel.system + ' ' + machine.kernel.release},
+      {"architecture", machine.kernel.architecture},
+      {"cpus",
+       {{"usable", machine.cpus.usable.size()},
+        {"online", machine.cpus.online},
+        {"quota", machine.cpus.quota},
+        {"numa_nodes", machine.cpus.numa_nodes}}},
+      {"membarrier", machine.membarrier},
+      {"seccomp_mode", machine.seccomp_mode},
+      {"container", text_or_null(machine.container)},
+      {"rseq", {{"registered", machine.rseq_registered}, {"offered", machine.rseq_offered}}},
+      {"procmap_query", machine.procmap_query},
+      {"ptrace_scope", machine.ptrace_scope},
+      {"load", machine.load},
+  };
+}
+
+std::string as_json(const pthread_costs& costs) {
+  return text_of({{"provider", costs.provider},
+                  {"is_libc", costs.is_libc},
+                  {"version", costs.version},
+                  {"costs", costs.costs}},
+                 -1);
+}
+
+std::optional<pthread_costs> pthread_costs_from(const std::string& text) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  const json& costs = document.at("costs");
+  pthread_costs result{
+      document.at("provider"), document.at("is_libc"),
+      lock_costs{spread_from(costs.at("read")), spread_from(costs.at("write")), {}},
+      document.at("version"), ""};
+  for (const json& some : costs.at("read_together")) {
+    result.costs->read_together.push_back({some.at("threads"), spread_from(some.at("read"))});
+  }
+  return result;
+}
+
+std::string as_json(const examination& all) {
+  const std::vector<finding> findings = meaning_of(all);
+  return text_of(
+      {{"readmost", READMOST_VERSION},
+       {"useful", is_useful(findings)},
+       {"machine", all.machine},
+       {"library",
+        {{"path", text_or_null(all.library)}, {"version", text_or_null(all.preloaded.version)}}},
+       {"nanoseconds", all.costs},
+       {"locks",
+        {{"glibc", all.glibc.costs},
+         {"preloaded", all.preloaded.costs},
+         {"readmost::shared_mutex", all.costs.readmost}}},
+       {"findings", findings}});
+}
+
+}  // namespace readmost::command

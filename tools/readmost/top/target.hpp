@@ -1,0 +1,67 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "statistics/introspection.hpp"
+
+namespace readmost::command {
+
+using namespace readmost::detail;
+
+// A running process with the preloaded library, which is read from outside, neither stopped nor
+// changed. All functions throw failure when the process cannot be read, process_ended when it has
+// ended.
+class top_target {
+ public:
+  struct process_ended {};
+
+  // One piece of the process's memory, to be copied to `to`.
+  struct piece {
+    const void* from;
+    void* to;
+    std::size_t size;
+  };
+
+  explicit top_target(pid_t pid);
+  ~top_target();
+  top_target(const top_target&) = delete;
+  top_target& operator=(const top_target&) = delete;
+
+  pid_t pid() const { return pid_; }
+  const std::string& program() const { return program_; }
+  std::size_t core_offset() const { return shown_.core_offset; }
+  // Readable when the process has ended.
+  int descriptor() const { return descriptor_; }
+
+  // The current state.
+  const introspection& shown();
+
+  void read(std::span<const piece> pieces) const;
+  template <class T>
+  void read(const T* from, T& to) const {
+    const piece one{from, &to, sizeof(T)};
+    read({&one, 1});
+  }
+
+  // The place of the lock, as in the statistics report.
+  const std::string& place_of(std::uintptr_t lock);
+
+ private:
+  std::uintptr_t find_symbol(std::uintptr_t library) const;
+  [[noreturn]] void not_allowed(int error) const;
+
+  pid_t pid_;
+  int descriptor_;
+  std::string program_;
+  std::string proc_;
+  const introspection* shown_at_ = nullptr;
+  introspection shown_{"", nullptr, nullptr, 0};
+  std::map<std::uintptr_t, std::string> places_;
+};
+
+}  // namespace readmost::command
