@@ -45,7 +45,7 @@ constexpr named_mutant mutants[] = {
 #undef READMOST_NAMED
 };
 
-// Forks are not.
+// Forks are not simulated.
 bool is_simulated(mutant which) {
   return which != mutant::fork_keeps_waiters;
 }

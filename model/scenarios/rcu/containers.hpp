@@ -8,13 +8,13 @@
 
 namespace readmost::model {
 
-// As begin_rcu(); who retires reclaims.
+// As begin_rcu(), with reclamation by the threads that retire.
 inline void begin_containers(scenario& s) {
   begin_rcu(s);
   reclaim_by(default_domain, reclaiming::in_place);
 }
 
-// Data of an element. A read beside the construction or after the destruction is found.
+// Data of an element. The checker finds reads during its construction or after its destruction.
 class content {
  public:
   explicit content(std::uint32_t value) : value_(value) {}
@@ -33,7 +33,7 @@ class content {
   variable<std::uint32_t> value_;
 };
 
-// Reclaims what the calling thread, or anybody before, has retired.
+// Reclaims all objects retired before.
 inline void reclaim_all_retired() {
   rcu_barrier();
 }

@@ -1,4 +1,4 @@
-// Hash maps of RCU: lookups and walks against writers, both against a resize, all against
+// Hash maps of RCU: lookups and traversals against writers, both against a resize, all against
 // reclamation.
 #include <initializer_list>
 #include <readmost/rcu_hash_map.hpp>
@@ -9,7 +9,7 @@ namespace readmost::model {
 
 namespace {
 
-// So that a key is its hash: undoes the map's multiplication. Keys are below 2^32.
+// Undoes the map's multiplication, so that a key is its hash. Keys are below 2^32.
 struct undo_mixing {
   std::size_t operator()(std::uint32_t key) const { return key * inverse; }
 
@@ -25,7 +25,8 @@ struct undo_mixing {
 
 using map = rcu_hash_map<std::uint32_t, content, undo_mixing>;
 
-// In a map of 16 buckets these are in one; in one of 32, A in the lower of two and B in the upper.
+// In a map of 16 buckets these share one; in a map of 32, A is in the lower of two and B in the
+// upper.
 constexpr std::uint32_t a1 = 5;
 constexpr std::uint32_t a2 = 5 + 32;
 constexpr std::uint32_t b1 = 5 + 16;
@@ -54,17 +55,17 @@ void add_finder(scenario& s, const map& in, std::uint32_t key) {
   s.thread("reader", be_online, [&in, key] { expect_found(in, key); });
 }
 
-// Walks over all; meets those of `always` exactly once, the others at most once.
+// Traverses the map; expects to find those of `always` exactly once, the others at most once.
 void add_walker(scenario& s, const map& over, std::uint64_t always) {
   s.thread("reader", be_online, [&over, always] {
     std::uint64_t met = 0;
     over.for_each([&](const map::value_type& each) {
       each.second.read();
       const std::uint64_t bit = std::uint64_t{1} << each.first;
-      expect((met & bit) == 0, "an element is met twice");
+      expect((met & bit) == 0, "an element is found twice");
       met |= bit;
     });
-    expect((met & always) == always, "an element that is in the map throughout is not met");
+    expect((met & always) == always, "an element that is in the map throughout is not found");
   });
 }
 constexpr std::uint64_t set_of(std::initializer_list<std::uint32_t> keys) {
@@ -84,9 +85,9 @@ void add_writer(scenario& s, Change change, const char* name = "writer") {
 
 }  // namespace
 
-// --- At rest
+// --- Maps that keep their size
 
-SCENARIO(map_insert_while_looked_up, "who finds a new element finds it complete", effort::small) {
+SCENARIO(map_insert_while_looked_up, "a lookup finds a new element complete", effort::small) {
   auto& in = make_map(s, small, {a1});
   s.thread("reader", be_online, [&in] {
     look_up(in, a2);
@@ -96,7 +97,7 @@ SCENARIO(map_insert_while_looked_up, "who finds a new element finds it complete"
 }
 
 SCENARIO(map_erase_while_looked_up,
-         "what is erased is not deleted while it is read, and leads on to what stays",
+         "an erased element is not deleted while it is read, and leads to the elements behind it",
          effort::medium) {
   auto& in = make_map(s, small, {a1, b1});
   add_walker(s, in, set_of({a1}));
@@ -127,7 +128,7 @@ SCENARIO(map_writers_of_one_bucket, "writers of one bucket do not lose each othe
 }
 
 SCENARIO(map_erase_before_replaced_element,
-         "who is led past an erased element finds complete what another writer has put behind it",
+         "a lookup that passes an erased element finds the next one, by another writer, complete",
          effort::small) {
   auto& in = make_map(s, small, {a1, b1, a2});
   add_finder(s, in, a1);
@@ -137,7 +138,7 @@ SCENARIO(map_erase_before_replaced_element,
 
 // --- Growing
 
-SCENARIO(map_unzips_while_walked, "a walk meets each element once while the map grows",
+SCENARIO(map_unzips_while_walked, "a traversal finds each element once while the map grows",
          effort::large) {
   auto& over = make_map(s, small, {a2, b1, a1});
   add_walker(s, over, set_of({a1, b1, a2}));
@@ -146,7 +147,7 @@ SCENARIO(map_unzips_while_walked, "a walk meets each element once while the map 
 
 SCENARIO(
     map_changes_while_growing,
-    "what is inserted while the map grows is found, what is erased is deleted behind its readers",
+    "an element inserted while the map grows is found, an erased one deleted after its readers",
     effort::large) {
   auto& in = make_map(s, small, {a1});
   auto& inserted = s.make<signal>("inserted");
@@ -165,8 +166,8 @@ SCENARIO(
 
 SCENARIO(
     map_changes_while_unzipping,
-    "while chains are separated a replaced element is found complete, and an erased one left by "
-    "both chains",
+    "while chains are unzipped, a replacement is found complete and an erased element leaves both "
+    "chains",
     effort::large) {
   auto& in = make_map(s, small, {a2, b1, a1});
   add_finder(s, in, a2);
@@ -180,7 +181,7 @@ SCENARIO(
 
 // --- Shrinking
 
-SCENARIO(map_shrinks_while_walked, "a walk meets each element once while the map shrinks",
+SCENARIO(map_shrinks_while_walked, "a traversal finds each element once while the map shrinks",
          effort::medium) {
   auto& over = make_map(s, large, {a1, b1});
   add_walker(s, over, set_of({a1, b1}));
@@ -188,7 +189,7 @@ SCENARIO(map_shrinks_while_walked, "a walk meets each element once while the map
 }
 
 SCENARIO(map_joins_new_element,
-         "who comes from a joined chain to an element of another bucket finds it complete",
+         "a lookup that comes by a joined chain to another bucket's element finds it complete",
          effort::large) {
   auto& in = make_map(s, large, {a1});
   s.thread("reader", be_online, [&in] { look_up(in, a2); });

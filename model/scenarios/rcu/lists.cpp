@@ -1,4 +1,4 @@
-// Lists of RCU: who walks over one against who changes it.
+// Lists of RCU: threads that traverse one against threads that change it.
 #include <initializer_list>
 #include <readmost/rcu_list.hpp>
 
@@ -35,7 +35,7 @@ class future_route {
   alignas(route) unsigned char memory_[sizeof(route)];
 };
 
-// A list of elements 1, 2 and so on, and threads in their usual parts.
+// A list of elements 1, 2 and so on, and threads in their usual roles.
 class scene {
  public:
   scene(scenario& s, std::uint32_t count) : in_(s), list(begin(s)) {
@@ -45,7 +45,7 @@ class scene {
     }
   }
 
-  // Meets each of `always` in this order, and nothing twice.
+  // Expects to find each of `always` in this order, and no element twice.
   void add_reader(std::initializer_list<std::uint32_t> always) {
     auto* const expected = &in_.make<std::array<std::uint32_t, 4>>("expected");
     std::copy(always.begin(), always.end(), expected->begin());
@@ -55,11 +55,11 @@ class scene {
       std::uint32_t seen = 0;
       for (const route& each : list) {
         const std::uint32_t number = each.data.read();
-        expect((seen >> number & 1) == 0, "an element is met twice");
+        expect((seen >> number & 1) == 0, "an element is found twice");
         seen |= 1U << number;
         if ((*expected)[met] == number) ++met;
       }
-      expect((*expected)[met] == 0, "an element that is in the list throughout is not met");
+      expect((*expected)[met] == 0, "an element that is in the list throughout is not found");
     });
   }
   template <class Change>
@@ -81,8 +81,7 @@ class scene {
 
 }  // namespace
 
-SCENARIO(list_insert_while_walked, "who walks over a list finds new elements complete",
-         effort::small) {
+SCENARIO(list_insert_while_walked, "a traversal finds new elements complete", effort::small) {
   auto& on = s.make<scene>("scene", s, 2U);
   auto& fresh = s.make<future_route>("fresh");
   on.add_reader({1, 2});
@@ -90,7 +89,7 @@ SCENARIO(list_insert_while_walked, "who walks over a list finds new elements com
 }
 
 SCENARIO(list_erase_while_walked,
-         "who stands on an element that is erased is led on, and it is not deleted meanwhile",
+         "a traversal continues from an erased element, which is not deleted meanwhile",
          effort::medium) {
   auto& on = s.make<scene>("scene", s, 3U);
   on.add_reader({1, 3});
@@ -103,7 +102,7 @@ SCENARIO(list_erase_while_walked,
 
 SCENARIO(
     list_erase_before_new_element,
-    "who is led past an erased element finds complete what another writer has linked behind it",
+    "a traversal that passes an erased element finds the next one, by another writer, complete",
     effort::small) {
   auto& on = s.make<scene>("scene", s, 2U);
   auto& fresh = s.make<future_route>("fresh");
@@ -118,7 +117,7 @@ SCENARIO(
   });
 }
 
-SCENARIO(list_replace_while_walked, "who walks over a list finds an element or its replacement",
+SCENARIO(list_replace_while_walked, "a traversal finds an element or its replacement",
          effort::small) {
   auto& on = s.make<scene>("scene", s, 2U);
   auto& fresh = s.make<future_route>("fresh");
@@ -126,22 +125,22 @@ SCENARIO(list_replace_while_walked, "who walks over a list finds an element or i
   on.add_writer([&] { on.list.replace(*on.elements[1], fresh.make(3)); });
 }
 
-SCENARIO(list_clear_while_walked, "who stands on an element of a list that is cleared is led on",
+SCENARIO(list_clear_while_walked, "a traversal continues from an element of a list that is cleared",
          effort::small) {
   auto& on = s.make<scene>("scene", s, 2U);
   on.add_reader({});
   on.add_writer([&] { on.list.clear([](route& old) { old.retire(); }); });
 }
 
-SCENARIO(list_spliced_while_walked, "who walks over a list that is moved reaches its end",
-         effort::medium) {
+SCENARIO(list_spliced_while_walked,
+         "a traversal of a list that is spliced elsewhere reaches an end", effort::medium) {
   auto& on = s.make<scene>("scene", s, 2U);
   auto& other = s.make<routes>("other list");
   on.add_reader({});
   on.add_writer([&] { other.splice_back(on.list); });
 }
 
-SCENARIO(list_splice_into_walked_list, "who walks over a list finds complete what is moved there",
+SCENARIO(list_splice_into_walked_list, "a traversal finds spliced elements complete",
          effort::medium) {
   auto& on = s.make<scene>("scene", s, 2U);
   auto& other = s.make<routes>("other list");

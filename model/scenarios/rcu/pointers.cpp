@@ -1,4 +1,5 @@
-// Pointers that readers of RCU share: who loads one against who puts another object in its place.
+// Pointers that readers of RCU share: threads that load one against threads that replace its
+// object.
 #include <memory>
 #include <readmost/rcu_pointer.hpp>
 
@@ -49,7 +50,7 @@ void end_by_reclaiming(scenario& s, rcu_pointer<T>& of) {
 }  // namespace
 
 SCENARIO(pointer_loaded_while_assigned,
-         "who loads a pointer finds a complete object, that is not deleted inside the section",
+         "a load finds a complete object, which is not deleted inside the section",
          effort::medium) {
   auto& current = make_pointer<config>(s);
   add_reader(s, current);
@@ -60,7 +61,7 @@ SCENARIO(pointer_loaded_while_assigned,
 }
 
 SCENARIO(pointer_loaded_while_assigned_with_allocation,
-         "who loads a pointer finds a complete object, if retiring it allocates", effort::small) {
+         "a load finds a complete object, although its retirement allocates", effort::small) {
   auto& current = make_pointer<const plain_config>(s);
   add_reader(s, current);
   s.thread("writer", be_known, [&current] { assign_to(current, 2); });
@@ -68,7 +69,7 @@ SCENARIO(pointer_loaded_while_assigned_with_allocation,
 }
 
 SCENARIO(pointer_assigned_by_two,
-         "who retires an object that another thread has assigned finds it complete",
+         "a thread that retires an object which another has assigned finds it complete",
          effort::small) {
   auto& current = make_pointer<config>(s);
   for (const char* name : {"writer", "other writer"}) {
@@ -78,7 +79,8 @@ SCENARIO(pointer_assigned_by_two,
 }
 
 SCENARIO(pointer_dereferenced_while_assigned,
-         "the functions: who dereferences a pointer finds a complete object", effort::small) {
+         "the functions: a thread that dereferences a pointer finds a complete object",
+         effort::small) {
   begin_containers(s);
   auto& first = s.make<config>("first", 1U);
   auto& current = s.make<platform::atomic<config*>>("current", &first);

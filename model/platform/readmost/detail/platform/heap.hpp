@@ -1,4 +1,4 @@
-// The seam to the C++ heap, for the checker: memory of the execution, never put to another use.
+// The seam to the C++ heap, for the checker: memory of the execution, which is not used again.
 #pragma once
 
 #include <cstddef>
