@@ -29,7 +29,10 @@ class reader_bytes {
   platform::atomic<std::uint8_t> bytes_[48]{};
 };
 
-class tlrw_byte_lock : public flag_lock<std::uint8_t, reader_bytes> {};
+class tlrw_byte_lock : public flag_lock<std::uint8_t, reader_bytes> {
+ public:
+  constexpr tlrw_byte_lock() noexcept = default;
+};
 static_assert(sizeof(tlrw_byte_lock) == 56);
 
 }  // namespace rivals
