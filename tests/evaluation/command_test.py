@@ -124,7 +124,7 @@ class Refusals(Case):
         words = self.refusal("report", "out.html", READMOST_PYTHON=str(bare))
         self.assertRegex(words, "has no jinja2.*scripts/setup.*python3-jinja2")
         words = self.refusal("report", "out.html", READMOST_EVALUATION="/none")
-        self.assertRegex(words, "not at '/none'.*READMOST_EVALUATION")
+        self.assertRegex(words, "no evaluation package at '/none'.*READMOST_EVALUATION")
 
     def test_a_contender_that_fails_is_told_in_the_end(self):
         script = "[ $2 = --list ] && echo readmost::rcu && exit; echo broken >&2; exit 4"
