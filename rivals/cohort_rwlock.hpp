@@ -66,7 +66,7 @@ class cohort_rwlock : immovable<cohort_rwlock> {
     bool raised = false;
     do {
       wait_until([&] {
-        if (!raised && ++waited >= platform::turns(patience)) {
+        if (!raised && ++waited >= platform::spins(patience)) {
           barrier_.fetch_add(1, platform::relaxed);
           raised = true;
         }

@@ -88,7 +88,7 @@ namespace detail {
   if (me == nullptr) return false;
   unsigned number = me->number;
   for (readmost::detail::chunk* c = readmost::detail::default_domain.chunks.load(platform::relaxed);
-       c != me->home; c = c->next.load(platform::acquire)) {
+       c != me->in_chunk; c = c->next.load(platform::acquire)) {
     number += readmost::detail::chunk::capacity;
   }
   own.number = number;

@@ -24,7 +24,7 @@ class spin {
  public:
   // Called between two looks at the condition.
   void wait() noexcept {
-    if (spent_ >= platform::turns(most)) {
+    if (spent_ >= platform::spins(most)) {
       platform::yield();
       return;
     }

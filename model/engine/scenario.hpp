@@ -55,8 +55,8 @@ class scenario {
   // How many sleeps of each thread may end by their deadline although a thread could still wake
   // them.
   void timeouts(unsigned most) noexcept { run_.simulated_machine().timeouts = most; }
-  // The length of spins that may end without success: see platform::turns().
-  void turns(std::uint32_t most) noexcept { run_.simulated_machine().turns = most; }
+  // The length of spins that may end without success: see platform::spins().
+  void spins(std::uint32_t most) noexcept { run_.simulated_machine().turns = most; }
   void cpus(unsigned count) noexcept { run_.simulated_machine().cpus = count; }
   // Lets the library start a thread of its own, which is simulated as this thread.
   void starts_thread(const char* name) {

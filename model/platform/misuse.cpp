@@ -8,7 +8,7 @@ namespace readmost::detail {
 bool checks_misuse() noexcept {
   return false;
 }
-void report_misuse(misuse, unsigned, const void*) noexcept {}
+void diagnose_misuse(misuse, unsigned, const void*) noexcept {}
 void check_dereference(unsigned) noexcept {}
 
 std::uint64_t section_limit() noexcept {

@@ -113,7 +113,7 @@ void sleep_for(std::uint64_t nanoseconds, place in) noexcept {
   run()->yield(in);
 }
 
-std::uint32_t turns(std::uint32_t most) noexcept {
+std::uint32_t spins(std::uint32_t most) noexcept {
   return std::min(most, run()->simulated_machine().turns);
 }
 

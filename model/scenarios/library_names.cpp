@@ -64,7 +64,7 @@ bool find_member(const member (&members)[Count], std::size_t offset, Write write
 constexpr member record_members[] = READMOST_MEMBERS(thread_record,
     (held) (seen) (mode) (elsewhere) (idle_rounds) (reads) (section) (retired_latest)
     (uncounted_objects) (uncounted_bytes) (thread) (credited) (untracked) (deciding)
-    (waiting_in) (waited_for) (waited_until) (number) (home) (writes) (revocations)
+    (waiting_in) (waited_for) (waited_until) (number) (in_chunk) (writes) (revocations)
     (active_reads) (reads_elsewhere) (active_elsewhere) (tallies) (timed_lock) (timed_since));
 
 constexpr member chunk_members[] = READMOST_MEMBERS(chunk,
@@ -104,7 +104,7 @@ std::uintptr_t chunk_of(const execution& run, unsigned number) {
   for (unsigned i = 0; i < run.thread_count(); ++i) {
     const std::uintptr_t record = own_record(run, i, number);
     if (record == reinterpret_cast<std::uintptr_t>(&unregistered)) continue;
-    return peek(reinterpret_cast<const thread_record*>(record)->home);
+    return peek(reinterpret_cast<const thread_record*>(record)->in_chunk);
   }
   return 0;
 }
@@ -179,7 +179,7 @@ std::string state_in_words(std::uint64_t state) {
   add_bit(rwlock::draining, "draining");
   add_bit(rwlock::readers_parked, "readers parked");
   add_bit(rwlock::writers_parked, "writers parked");
-  add_bit(rwlock::readers_turn, "readers' turn");
+  add_bit(rwlock::reader_phase, "readers' phase");
   add_bit(rwlock::upgrading, "upgrading");
   add_bit(rwlock::upgrader_parked, "upgrader parked");
   add_count(static_cast<std::int64_t>((state & rwlock::waiting_writers) / rwlock::one_writer),

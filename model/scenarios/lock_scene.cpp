@@ -90,12 +90,12 @@ lock_scene& scene_on(scenario& s, rwlock& lock) {
 }
 
 lock_scene& biased_scene(scenario& s) {
-  s.turns(0);
+  s.spins(0);
   return scene_on(s, biased_lock(s));
 }
 
 lock_scene& unbiased_scene(scenario& s) {
-  s.turns(0);
+  s.spins(0);
   return scene_on(s, unbiased_lock(s));
 }
 

@@ -21,7 +21,7 @@ void name_members(scenario& s, const rwlock& lock, const std::string& name) {
   add(lock.domain, ".domain");
   add(lock.grant, ".grant");
   add(lock.traits, ".traits");
-  add(lock.turn, ".turn");
+  add(lock.writer_exits, ".writer_exits");
 }
 
 rwlock& make_lock(scenario& s, const char* name, std::uint64_t state) {
@@ -58,12 +58,12 @@ rwlock& without_bias_to_come(rwlock& lock) {
 }
 
 rwlock& ordinary_lock(scenario& s) {
-  s.turns(0);
+  s.spins(0);
   return without_bias_to_come(unbiased_lock(s));
 }
 
 rwlock& once_biased_lock(scenario& s) {
-  s.turns(0);
+  s.spins(0);
   return without_bias_to_come(biased_lock(s));
 }
 

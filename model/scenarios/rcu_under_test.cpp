@@ -17,7 +17,7 @@ constexpr retired_kind kind_of_retiree{[](retired* object) noexcept {
 }  // namespace
 
 void begin_rcu(scenario& s) {
-  s.turns(0);
+  s.spins(0);
   find_out_once();
   s.finally(expect_no_sections_left);
 }

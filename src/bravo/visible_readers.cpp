@@ -106,7 +106,7 @@ visible_reader* introduce_reader() noexcept {
   if (record == nullptr || record == me.refused) return nullptr;
   std::uint64_t which = 0;
   for_each_chunk(default_domain, [&](const chunk& c) {
-    if (&c == record->home) return false;
+    if (&c == record->in_chunk) return false;
     ++which;
     return true;
   });
@@ -361,21 +361,21 @@ void departure_wait::turn() noexcept {
   constexpr std::uint64_t shortest_sleep = 16'000;
   constexpr std::uint32_t doublings = 6;
   const std::uint32_t turn = turns_;
-  if (turn < platform::turns(spins)) {
+  if (turn < platform::spins(spins)) {
     ++turns_;
     report_if_asked();
     platform::relax();
     return;
   }
-  const std::uint32_t later = turn - platform::turns(spins);
-  if (later < platform::turns(yields)) {
+  const std::uint32_t later = turn - platform::spins(spins);
+  if (later < platform::spins(yields)) {
     ++turns_;
     report_if_asked();
     platform::yield();
     return;
   }
   go_offline();
-  const std::uint32_t slept = later - platform::turns(yields);
+  const std::uint32_t slept = later - platform::spins(yields);
   if (slept < doublings) ++turns_;
   platform::sleep_for(shortest_sleep << slept);
 }

@@ -45,7 +45,7 @@ domain& core_of(const readmost_rcu_domain* domain) noexcept {
 // report is made as well.
 bool would_deadlock(const readmost_rcu_domain* domain, misuse what, const void* caller) noexcept {
   if (!is_in_section(number_of(domain))) return false;
-  if (checks_misuse()) report_misuse(what, number_of(domain), caller);
+  if (checks_misuse()) diagnose_misuse(what, number_of(domain), caller);
   return true;
 }
 

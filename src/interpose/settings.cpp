@@ -21,7 +21,7 @@ std::size_t chosen_among(const std::array<std::string_view, N>& names,
   for (std::size_t i = 0; i < N; ++i) {
     if (names[i] == value) return i;
   }
-  report_text complaint;
+  text_buffer complaint;
   complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
   for (std::size_t i = 0; i < N; ++i) {
     complaint.add("%s %s", i == 0 ? "" : i + 1 < N ? "," : " or", names[i].data());

@@ -40,7 +40,7 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
 // Whether there are other threads, so that the lock's line may have to come from another core.
 // Looks at one chunk of records only.
 bool has_company(const thread_record& me) noexcept {
-  return (me.home->used.load(platform::relaxed) & ~bit(me.number)) != 0;
+  return (me.in_chunk->used.load(platform::relaxed) & ~bit(me.number)) != 0;
 }
 
 // Biases the lock; the caller holds it.
@@ -69,7 +69,8 @@ void give_bias(rwlock& lock, rules how) noexcept {
 // millisecond, then less and less often, but not after its caller's deadline.
 class patience {
  public:
-  explicit patience(const rwlock& lock) noexcept : first_seen_(lock.turn.load(platform::relaxed)) {}
+  explicit patience(const rwlock& lock) noexcept
+      : first_seen_(lock.writer_exits.load(platform::relaxed)) {}
 
   const platform::deadline* until(const platform::deadline* callers) noexcept {
     callers_is_next_ = callers != nullptr && platform::time_left(*callers) < interval_;
@@ -82,7 +83,7 @@ class patience {
   bool is_callers() const noexcept { return callers_is_next_; }
 
   bool passed_over(const rwlock& lock) const noexcept {
-    return lock.turn.load(platform::relaxed) != first_seen_;
+    return lock.writer_exits.load(platform::relaxed) != first_seen_;
   }
 
  private:
@@ -146,7 +147,7 @@ class reader {
  private:
   bool is_open(std::uint64_t state) const noexcept {
     return (state & rwlock::writing) == 0 &&
-           ((state & rwlock::waiting_writers) == 0 || (state & rwlock::readers_turn) != 0 ||
+           ((state & rwlock::waiting_writers) == 0 || (state & rwlock::reader_phase) != 0 ||
             holds_already_);
   }
 
@@ -164,7 +165,7 @@ class reader {
     if ((state & rwlock::biased) == 0 &&
         me_->active_reads[home_slot(&lock_)].load(platform::relaxed) % active_reads_per_account ==
             0) {
-      settle_account(lock_, how_);
+      update_account(lock_, how_);
     }
     return true;
   }
@@ -187,7 +188,7 @@ class reader {
 
   void join_queue(std::uint64_t state) noexcept {
     std::uint64_t next = with_waiter(state, waits_as::reader);
-    if (starving_) next |= rwlock::readers_turn;
+    if (starving_) next |= rwlock::reader_phase;
     counted_ = start_waiting(lock_, me_, waits_as::reader, state, next);
   }
 
@@ -236,7 +237,7 @@ class reader {
 
 }  // namespace
 
-void settle_account(rwlock& lock, rules how) noexcept {
+void update_account(rwlock& lock, rules how) noexcept {
   bias::credit_active_reads(lock, has_company(my_record(lock.domain)));
   if (bias::is_earned(lock)) give_bias(lock, how);
 }

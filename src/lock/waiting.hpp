@@ -27,7 +27,7 @@ class spinner {
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
   // waits for a revocation, which takes less than a microsecond.
   bool spin(bool brief) noexcept {
-    if (spent_ >= platform::turns(budget)) return false;
+    if (spent_ >= platform::spins(budget)) return false;
     if (!brief && !waited_) {
       waited_ = true;
       const std::uint64_t since = since_last_wait();
@@ -50,7 +50,7 @@ class spinner {
   // that thread is off its CPU, or its signal handler waits for this one.
   bool spin_or_yield() noexcept {
     report_if_asked();
-    if (spent_ < platform::turns(spins_between_yields)) {
+    if (spent_ < platform::spins(spins_between_yields)) {
       ++spent_;
       platform::relax();
       return true;
@@ -62,7 +62,7 @@ class spinner {
   }
 
   // Longer than a thread that is on a CPU takes to leave a short critical section.
-  bool has_been_long() const noexcept { return spent_ >= platform::turns(long_wait); }
+  bool has_been_long() const noexcept { return spent_ >= platform::spins(long_wait); }
 
   // After a sleep.
   void restart() noexcept { spent_ = pause_ = 0; }
@@ -88,7 +88,7 @@ class spinner {
   }
 
   static void pass(std::uint32_t pauses) noexcept {
-    for (std::uint32_t i = 0; i < platform::turns(pauses); ++i) {
+    for (std::uint32_t i = 0; i < platform::spins(pauses); ++i) {
       report_if_asked();
       platform::relax();
     }

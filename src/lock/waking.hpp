@@ -32,7 +32,7 @@ struct wake_up {
   wake_up(std::uint64_t& next, preference prefers, bool all_readers = false) noexcept {
     if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
     const bool readers_first = (next & rwlock::waiting_writers) == 0 ||
-                               prefers == preference::reader || (next & rwlock::readers_turn) != 0;
+                               prefers == preference::reader || (next & rwlock::reader_phase) != 0;
     if ((readers_first || all_readers) && (next & rwlock::readers_parked) != 0) {
       next &= ~rwlock::readers_parked;
       readers = true;

@@ -105,11 +105,11 @@ class candidate {
 
   bool upgrades() const noexcept { return own_ != own_hold::none; }
 
-  // A reader that upgrades is inside already, so the readers' turn does not keep it out.
+  // A reader that upgrades is inside already, so the readers' phase does not keep it out.
   bool is_closed(std::uint64_t state) const noexcept {
     return (state & rwlock::writing) != 0 ||
-           (!how_.try_only && !upgrades() && (state & rwlock::readers_turn) != 0 &&
-            !is_mutant(mutant::turn_ignored));
+           (!how_.try_only && !upgrades() && (state & rwlock::reader_phase) != 0 &&
+            !is_mutant(mutant::phase_ignored));
   }
 
   // Whether all other readers that may be inside are gone. Passive holds and debts cancel each
@@ -339,8 +339,8 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const bool bias = (bias::is_earned(lock) ||
                      (grant == rwlock::granted_by_revocation && bias::is_worth_keeping(lock))) &&
                     bias::is_allowed(lock, how);
-  lock.turn.store(static_cast<std::uint16_t>(lock.turn.load(platform::relaxed) + 1),
-                  platform::relaxed);
+  lock.writer_exits.store(static_cast<std::uint16_t>(lock.writer_exits.load(platform::relaxed) + 1),
+                          platform::relaxed);
   thread_record& record = my_record(lock.domain);
   note_write_end(record, address(lock));
   // (M1) As (M) below, where nobody waits and no bias is given.
@@ -358,7 +358,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~rwlock::writing) + readers;
     if (how.prefers == preference::phase_fair && (now & rwlock::waiting_readers) != 0) {
-      now |= rwlock::readers_turn;
+      now |= rwlock::reader_phase;
     }
     return bias && (now & rwlock::waiting_writers) == 0 ? now | rwlock::biased : now;
   });

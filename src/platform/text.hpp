@@ -9,12 +9,12 @@ namespace readmost::detail {
 
 // In pages of its own, which take memory only as far as they are written. Text that does not fit is
 // cut.
-class report_text {
+class text_buffer {
  public:
-  report_text() noexcept : buffer_(static_cast<char*>(platform::map_pages(room))) {}
-  ~report_text() { platform::give_back({buffer_, room}); }
-  report_text(const report_text&) = delete;
-  report_text& operator=(const report_text&) = delete;
+  text_buffer() noexcept : buffer_(static_cast<char*>(platform::map_pages(room))) {}
+  ~text_buffer() { platform::give_back({buffer_, room}); }
+  text_buffer(const text_buffer&) = delete;
+  text_buffer& operator=(const text_buffer&) = delete;
 
   __attribute__((format(printf, 2, 3))) void add(const char* format, ...) noexcept {
     if (buffer_ == nullptr) return;

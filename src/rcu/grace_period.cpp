@@ -131,7 +131,7 @@ constexpr std::uint32_t spins_between_yields = 64;
 
 bool are_over_soon(domain& d) noexcept {
   return spin_for(
-      platform::turns(1) * spin_for_sections, [&] { return sections_are_over(d); },
+      platform::spins(1) * spin_for_sections, [&] { return sections_are_over(d); },
       [](std::uint32_t turn) {
         if (turn % spins_between_yields == spins_between_yields - 1) platform::yield();
       });
@@ -202,7 +202,7 @@ void run(domain& d, thread_record* me, bool begun, urgency how) noexcept {
 // Waits until another thread stops leading: spins first, since grace periods are short, then
 // sleeps.
 void await_leader(domain& d, std::uint64_t word) noexcept {
-  if (spin_for_turns(256, [&] { return d.grace_periods.load(platform::relaxed) != word; })) return;
+  if (spin_up_to(256, [&] { return d.grace_periods.load(platform::relaxed) != word; })) return;
   if ((word & grace_period_awaited) == 0) {
     const std::uint64_t awaited = word | grace_period_awaited;
     if (!d.grace_periods.compare_exchange_strong(word, awaited, platform::relaxed,
@@ -291,14 +291,14 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
 void await_grace_period(domain& d, std::uint64_t grace_period, urgency how) noexcept {
   if (is_over(d, grace_period)) return;
   if (is_in_section(number_of(d))) {
-    report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
+    diagnose_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
   }
   lead_or_wait(d, grace_period, how);
 }
 
 void synchronize(domain& d, urgency how) noexcept {
   if (is_in_section(number_of(d))) {
-    report_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
+    diagnose_misuse(misuse::synchronize_inside, number_of(d), __builtin_return_address(0));
   }
   if (is_mutant(mutant::no_grace_period)) return;
   // No other thread leads: a grace period that begins now is the one that the caller needs.

@@ -57,7 +57,7 @@ hazard_slot* take_from(hazard_block& block) noexcept {
   const std::uint32_t number = take_bit(block.taken, at(letter::HP9, platform::acquire));
   if (number == no_bit) return nullptr;
   slots_taken.fetch_add(1, platform::relaxed);
-  block.slots[number].home = &block;
+  block.slots[number].in_block = &block;
   return &block.slots[number];
 }
 
@@ -65,7 +65,7 @@ hazard_slot* add_block() noexcept {
   auto* const fresh = static_cast<hazard_block*>(platform::map_pages(sizeof(hazard_block)));
   if (fresh == nullptr) return nullptr;
   fresh->taken.store(1, platform::relaxed);
-  fresh->slots[0].home = fresh;
+  fresh->slots[0].in_block = fresh;
   slots_taken.fetch_add(1, platform::relaxed);
   hazard_block* newest = last_added.load(platform::relaxed);
   do {
@@ -77,7 +77,7 @@ hazard_slot* add_block() noexcept {
 }
 
 void free_slot(hazard_slot& slot) noexcept {
-  hazard_block& block = *slot.home;
+  hazard_block& block = *slot.in_block;
   const auto number = static_cast<std::uint32_t>(&slot - block.slots);
   slots_taken.fetch_sub(1, platform::relaxed);
   // (HP10) Pairs with (HP9), and with (HP8): a scan that finds the slot free happens after the use
@@ -394,7 +394,7 @@ void scan(thread_record* me, bool of_everybody) noexcept {
 // Marks the record, so that other threads' scans find its list.
 void mark(thread_record& me) noexcept {
   const std::uint64_t mine = std::uint64_t{1} << me.number;
-  auto& hazardous = me.home->hazardous;
+  auto& hazardous = me.in_chunk->hazardous;
   if ((hazardous.load(platform::relaxed) & mine) == 0) {
     hazardous.fetch_or(mine, platform::relaxed);
   }

@@ -49,7 +49,7 @@ std::uint64_t limit_in_milliseconds() noexcept {
   std::uint64_t limit = 0;
   for (const char* c = value; *c != '\0'; ++c) {
     if (*c < '0' || *c > '9' || limit > most_limit) {
-      report_text complaint;
+      text_buffer complaint;
       complaint.add(
           "readmost: READMOST_RCU_SECTION_LIMIT=%s is no number of milliseconds. Using %llu.\n",
           value, static_cast<unsigned long long>(default_limit));
@@ -259,12 +259,12 @@ constexpr duration in_thousandths(std::uint64_t thousandths) noexcept {
   return {thousandths / 1000, thousandths % 1000};
 }
 
-void add_seconds(report_text& t, std::uint64_t nanoseconds) noexcept {
+void add_seconds(text_buffer& t, std::uint64_t nanoseconds) noexcept {
   const duration d = in_thousandths(nanoseconds / 1'000'000);
   t.add("%llu.%03llu s", d.whole, d.thousandths);
 }
 
-void add_frames(report_text& t, const char* first, const trace& where,
+void add_frames(text_buffer& t, const char* first, const trace& where,
                 const address_space& space) noexcept {
   for (std::size_t i = 0; i < where.count && t.length() < most_text - most_of_a_frame; ++i) {
     // The return address may already be past the end of the function.
@@ -284,7 +284,7 @@ void add_frames(report_text& t, const char* first, const trace& where,
   }
 }
 
-void add_thread(report_text& t, std::int32_t thread) noexcept {
+void add_thread(text_buffer& t, std::int32_t thread) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
   const platform::file_content name = platform::content_of(path);
@@ -302,7 +302,7 @@ void report_once(misuse what, unsigned domain, std::int32_t about, const trace& 
   if (!is_new_way(kind, where)) return;
   const address_space space("/proc/self", symbol_names::mangled);
   if (!is_new(~mixed(kind, place_in(where, space)))) return;
-  report_text t;
+  text_buffer t;
   t.add("readmost: %s\n  ", title_of(what));
   add_thread(t, about);
   t.add(" of process %d, domain %u, at ", platform::process_id(), domain);
@@ -331,7 +331,7 @@ bool checks_misuse() noexcept {
   return settings().checks;
 }
 
-void report_misuse(misuse what, unsigned domain, const void* caller) noexcept {
+void diagnose_misuse(misuse what, unsigned domain, const void* caller) noexcept {
   if (what != misuse::synchronize_inside && !checks_misuse()) return;
   const trace called = trace_from(caller);
   noted_section section;
@@ -344,7 +344,7 @@ void report_misuse(misuse what, unsigned domain, const void* caller) noexcept {
 
 void check_dereference(unsigned domain) noexcept {
   if (!is_in_section(domain)) {
-    report_misuse(misuse::dereference_outside, domain, __builtin_return_address(0));
+    diagnose_misuse(misuse::dereference_outside, domain, __builtin_return_address(0));
   }
 }
 
@@ -358,7 +358,7 @@ void report_if_long(const thread_record& reader) noexcept {
   // The leader and the reader itself may both get here.
   auto& told = reader.notes.load(platform::relaxed)->told;
   if (told.exchange(section.entered, platform::relaxed) == section.entered) return;
-  const unsigned domain = reader.home->domain;
+  const unsigned domain = reader.in_chunk->domain;
   report_once(misuse::long_section, domain, reader.thread.load(platform::relaxed), trace{},
               section);
 }

@@ -25,7 +25,7 @@ bool checks_misuse() noexcept;
 // address to which the library returns to the program, so the function that passes it must not be
 // inlined; null if the program did not call. Allocates no memory and takes no lock. With
 // READMOST_RCU_CHECK=abort it does not return from misuse that would hang.
-void report_misuse(misuse what, unsigned domain, const void* caller) noexcept;
+void diagnose_misuse(misuse what, unsigned domain, const void* caller) noexcept;
 
 // How long a read section may be open before it is reported, in nanoseconds; 0: for ever.
 std::uint64_t section_limit() noexcept;

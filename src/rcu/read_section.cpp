@@ -98,7 +98,7 @@ void leave_section_slow(unsigned domain) noexcept {
   if (&me == &unregistered || !is_open(section)) {
     std::uint64_t& unrecorded = unrecorded_sections[domain];
     if (!is_open(unrecorded)) {
-      report_misuse(misuse::unlock_without_lock, domain, __builtin_return_address(0));
+      diagnose_misuse(misuse::unlock_without_lock, domain, __builtin_return_address(0));
       return;
     }
     const std::uint64_t left = unrecorded - 1;
@@ -128,7 +128,7 @@ void mark_if_checked(thread_record& me) noexcept {
 void abandon_sections(thread_record& me) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
   if (is_open(section) && (section & section_checked) != 0) {
-    report_misuse(misuse::exit_inside, me.home->domain, nullptr);
+    diagnose_misuse(misuse::exit_inside, me.in_chunk->domain, nullptr);
     note_exit(me);
   }
   // (G10) As (G2).

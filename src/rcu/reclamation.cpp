@@ -21,7 +21,8 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind) noexcept 
     push(r.unrecorded_latest, object, letter::Y1);
   } else if (push(me->retired_latest, object, letter::Y1)) {
     // (Y6) Pairs with (Y5).
-    me->home->retiring.fetch_or(std::uint64_t{1} << me->number, at(letter::Y6, platform::release));
+    me->in_chunk->retiring.fetch_or(std::uint64_t{1} << me->number,
+                                    at(letter::Y6, platform::release));
   }
   const bool due = count(r, me, bytes);
   // (Y13) Queued before the look at the reclaimer. Pairs with (Y12).
@@ -66,7 +67,7 @@ bool await_barrier(reclamation& r, std::uint32_t barrier,
 void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
   if (checks_misuse() && object.kind != nullptr) {
     // Queued again it would cut off the queue behind it, or be reclaimed twice.
-    report_misuse(misuse::retired_twice, number_of(d), __builtin_return_address(0));
+    diagnose_misuse(misuse::retired_twice, number_of(d), __builtin_return_address(0));
     return;
   }
   schedule_as(d, object, &kind);
@@ -80,13 +81,13 @@ void schedule_call(domain& d, retired& object, retired_call function, std::size_
 void barrier(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_executor(d)) {
-    report_misuse(misuse::barrier_inside_deleter, number_of(d), __builtin_return_address(0));
+    diagnose_misuse(misuse::barrier_inside_deleter, number_of(d), __builtin_return_address(0));
     reclaim_done(r);
     reclaim_all(d, r, true);
     return;
   }
   if (is_in_section(number_of(d))) {
-    report_misuse(misuse::barrier_inside, number_of(d), __builtin_return_address(0));
+    diagnose_misuse(misuse::barrier_inside, number_of(d), __builtin_return_address(0));
   }
   const std::uint32_t barrier = take_barrier(r);
   while (!await_barrier(r, barrier, nullptr)) {

@@ -86,7 +86,7 @@ bool fence_now(letter name) noexcept {
 // `name`: the letter of the caller's own.
 bool fence_all(letter name) noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
-  const std::uint32_t turns = platform::turns(256);
+  const std::uint32_t turns = platform::spins(256);
   const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::release)) + 1;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
     // (S2) Pairs with the other's heavy fence: what that made visible is visible to the caller.
@@ -173,18 +173,18 @@ void unlist_if_idle(thread_record& record) noexcept {
   for (const auto& slot : record.held) {
     // (T2) As (L): a writer that does not find the record in the index is behind its sections.
     if (is_passive_hold(slot.load(at(letter::T2, platform::acquire))) &&
-        !is_mutant(mutant::retires_holders)) {
+        !is_mutant(mutant::unlists_holders)) {
       next = participation::dormant;
     }
   }
   // (T5) As (T2), for grace periods (G4).
   if (is_open(record.section.load(at(letter::T5, platform::acquire))) &&
-      !is_mutant(mutant::retires_sections)) {
+      !is_mutant(mutant::unlists_sections)) {
     next = participation::dormant;
   }
   if (next == participation::offline) {
     // (T3) Pairs with (R8): a round that does not find the record is behind (T2).
-    give_back_bit(record.home->present, record.number, at(letter::T3, platform::release));
+    give_back_bit(record.in_chunk->present, record.number, at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
   // Only this round changes the mode now. (T4) Behind (T3), so that the thread can enter the index

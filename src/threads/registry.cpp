@@ -31,9 +31,9 @@ thread_record* take_from(chunk& c) noexcept {
   const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
   if (number == no_bit) return nullptr;
   thread_record& record = c.records[number];
-  if (record.home == nullptr) {  // set once; rounds read it when the record is in the index
+  if (record.in_chunk == nullptr) {  // set once; rounds read it when the record is in the index
     record.number = number;
-    record.home = &c;
+    record.in_chunk = &c;
   }
   return &record;
 }
@@ -67,11 +67,11 @@ thread_record* take_record(unsigned domain) noexcept {
 
 void give_back(thread_record& record) noexcept {
   // (R7) Pairs with (R6) and (BR18): the next owner finds the record as the last one left it.
-  give_back_bit(record.home->used, record.number, at(letter::R7, platform::release));
+  give_back_bit(record.in_chunk->used, record.number, at(letter::R7, platform::release));
 }
 
 void enter_index(thread_record& me) noexcept {
-  me.home->present.fetch_or(bit(me.number), platform::relaxed);
+  me.in_chunk->present.fetch_or(bit(me.number), platform::relaxed);
 }
 
 void on_thread_exit() noexcept {
@@ -82,7 +82,7 @@ void on_thread_exit() noexcept {
     // A writer may sleep until a passive hold is released, or a grace period until a section is
     // over.
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
-    own_records[me.home->domain] = &unregistered;
+    own_records[me.in_chunk->domain] = &unregistered;
     call_parts(&part::on_departure, me);
     give_back(me);
   });
@@ -103,7 +103,7 @@ void forget_other_threads(domain& d) noexcept {
   if (&mine != &unregistered) {
     mine.thread.store(platform::thread_id(), platform::relaxed);
     mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    mine.home->present.store(bit(mine.number), platform::relaxed);
+    mine.in_chunk->present.store(bit(mine.number), platform::relaxed);
   }
   d.drain_sleepers.store(0, platform::relaxed);
 }

@@ -188,7 +188,7 @@ void expect_free_for_all(rwlock& lock, preference prefers) {
   ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
   ASSERT_TRUE(test::unlock_shared(lock));
   constexpr std::uint64_t traces =
-      rwlock::waiting_writers | rwlock::waiting_readers | rwlock::readers_turn | rwlock::upgrading;
+      rwlock::waiting_writers | rwlock::waiting_readers | rwlock::reader_phase | rwlock::upgrading;
   ASSERT_EQ(lock.state.load() & traces, 0U);
 }
 

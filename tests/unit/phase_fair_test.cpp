@@ -129,7 +129,7 @@ TEST(phase_fair, a_writer_is_not_passed_by_a_second_phase_of_readers) {
   r1.arrive();
   test::unlock(lock, phase_fair);
   ASSERT_TRUE(r1.enters());
-  EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U) << "all that waited are in";
+  EXPECT_EQ(lock.state.load() & rwlock::reader_phase, 0U) << "all that waited are in";
   r2.arrive();
   next.arrive();
   r1.leave();
@@ -162,7 +162,7 @@ TEST(phase_fair, all_readers_that_wait_get_in_together_between_two_writers) {
   test::expect_free(lock, phase_fair);
 }
 
-// The test counts a waiting reader that does not exist, which keeps the readers' turn open.
+// The test counts a waiting reader that does not exist, which keeps the readers' phase open.
 TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in) {
   rwlock lock;
   chronicle all;
@@ -171,7 +171,7 @@ TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in)
   lock.state.fetch_add(rwlock::one_waiting_reader);
   w.arrive();
   test::unlock(lock, phase_fair);
-  EXPECT_NE(lock.state.load() & rwlock::readers_turn, 0U);
+  EXPECT_NE(lock.state.load() & rwlock::reader_phase, 0U);
   EXPECT_TRUE(w.stays_out());
   helper_thread newcomer;
   EXPECT_EQ(newcomer.call([&] { return test::lock_shared(lock, phase_fair); }), test::acquired)
@@ -181,7 +181,7 @@ TEST(phase_fair, a_writer_stays_out_until_the_last_of_the_counted_readers_is_in)
   while (
       !lock.state.compare_exchange_weak(state, rwlock::without_waiter(state, waits_as::reader))) {
   }
-  EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U);
+  EXPECT_EQ(lock.state.load() & rwlock::reader_phase, 0U);
   EXPECT_EQ(newcomer.call([&] { return test::unlock_shared(lock); }), 1);
   w.leave();
   test::expect_free(lock, phase_fair);
@@ -213,13 +213,13 @@ TEST(phase_fair, does_not_keep_a_writer_out_that_only_tries_or_a_reader_that_upg
   rwlock lock;
   test::keep_without_bias(lock);
   test::write(lock, phase_fair);
-  lock.state.fetch_add(rwlock::one_waiting_reader | rwlock::readers_turn);
+  lock.state.fetch_add(rwlock::one_waiting_reader | rwlock::reader_phase);
   EXPECT_EQ(test::try_lock(lock, phase_fair), test::acquired);
   test::unlock(lock, phase_fair);
   EXPECT_EQ(test::lock_shared(lock, phase_fair), test::acquired);
   EXPECT_EQ(test::upgrade(lock, phase_fair), test::acquired);
   test::unlock(lock, phase_fair);
-  EXPECT_EQ(lock.state.load(), rwlock::one_waiting_reader | rwlock::readers_turn);
+  EXPECT_EQ(lock.state.load(), rwlock::one_waiting_reader | rwlock::reader_phase);
 }
 
 TEST(phase_fair, a_reader_that_gives_up_leaves_no_turn_behind) {
@@ -236,7 +236,7 @@ TEST(phase_fair, a_reader_that_gives_up_leaves_no_turn_behind) {
   w.arrive();
   test::unlock(lock, phase_fair);
   EXPECT_TRUE(w.enters());
-  EXPECT_EQ(lock.state.load() & rwlock::readers_turn, 0U);
+  EXPECT_EQ(lock.state.load() & rwlock::reader_phase, 0U);
   w.leave();
   test::expect_free(lock, phase_fair);
 }
@@ -307,7 +307,7 @@ TEST(waiting_counts, a_reader_beyond_the_last_that_can_be_counted_waits_and_gets
   EXPECT_EQ(lock.state.load() & ~rwlock::readers_parked, rwlock::writing | rwlock::waiting_readers);
   test::unlock(lock, phase_fair);
   EXPECT_EQ(reader.end(), test::acquired);
-  EXPECT_EQ(lock.state.load(), rwlock::one_reader | rwlock::waiting_readers | rwlock::readers_turn);
+  EXPECT_EQ(lock.state.load(), rwlock::one_reader | rwlock::waiting_readers | rwlock::reader_phase);
   EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
 }
 

@@ -385,7 +385,7 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
     test::lock(lock);
     ++writers_passed;
     const bool seen =
-        wait_until([&] { return reader_is_in || (lock.state & rwlock::readers_turn) != 0; });
+        wait_until([&] { return reader_is_in || (lock.state & rwlock::reader_phase) != 0; });
     test::unlock(lock);
     return static_cast<int>(seen);
   };
@@ -405,7 +405,7 @@ TEST(shared_mutex, lets_a_reader_in_that_a_preferred_writer_has_passed_over) {
   const int passed = reader.end();
   EXPECT_NE(passed, helper_thread::still_running);
   EXPECT_LE(passed, 1);
-  EXPECT_EQ(lock.state & rwlock::readers_turn, 0U) << "the next reader has to wait again";
+  EXPECT_EQ(lock.state & rwlock::reader_phase, 0U) << "the next reader has to wait again";
   reader.call([&] { return test::unlock_shared(lock); });
   for (helper_thread& writer : writers) EXPECT_EQ(writer.end(), 1);
   EXPECT_EQ(writers_passed, 3);

@@ -151,7 +151,7 @@ Lock& in_slot_of(scenario& s, const Lock& other, const char* name) {
 
 template <class Lock>
 Lock& make_lock(scenario& s) {
-  s.turns(0);
+  s.spins(0);
   find_out_once();
   return s.make<Lock>("lock");
 }

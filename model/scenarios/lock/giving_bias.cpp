@@ -58,7 +58,7 @@ SCENARIO(first_passive_reader_against_writer,
   unbiased_scene(s)
       .thread("giver", hold_and_be_due,
               [](rwlock& lock) {
-                settle_account(lock, {});
+                update_account(lock, {});
                 test::unlock_shared(lock);
               })
       .add_passive_reader()

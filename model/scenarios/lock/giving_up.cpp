@@ -71,7 +71,7 @@ SCENARIO(give_up_as_reader, "the lock does not count a reader as waiting that ha
 }
 
 SCENARIO(give_up_as_last_of_a_turn,
-         "a reader that gives up in the readers' turn lets in the writer that the turn kept out",
+         "a reader that gives up in the readers' phase lets in the writer that the turn kept out",
          effort::large) {
   s.timeouts(1);
   auto& on = ordinary_scene(s);

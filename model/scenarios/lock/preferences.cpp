@@ -71,7 +71,7 @@ SCENARIO(readers_first_bias_given_over_sleeping_writer,
          "a reader that gives the bias wakes the sleeping writer", effort::small) {
   auto& on = unbiased_scene(s);
   on.thread("reader", hold_actively, [](rwlock& lock) {
-    settle_account(lock, readers_first);
+    update_account(lock, readers_first);
     test::unlock_shared(lock);
   });
   s.thread("writer", be_known, [&] { test::write(on.lock, readers_first); });

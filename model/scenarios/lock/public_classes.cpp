@@ -12,7 +12,7 @@ namespace {
 
 template <class Mutex, class... Arguments>
 auto& scene_of(scenario& s, Arguments... of_mutex) {
-  s.turns(0);
+  s.spins(0);
   find_out_once();
   return scene_on(s, s.make<Mutex>("mutex", of_mutex...));
 }

@@ -17,7 +17,7 @@ SCENARIO(sleeping_writer_and_release_by_another,
 SCENARIO(slot_of_released_hold_is_used_again,
          "a writer that clears the slot of a released hold leaves the slot's next use alone",
          effort::small) {
-  s.turns(0);
+  s.spins(0);
   auto& lock = biased_lock(s);
   auto& other = scene_on(s, biased_lock(s, "other"));
   auto& on = scene_on(s, lock);

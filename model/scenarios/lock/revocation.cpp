@@ -61,7 +61,7 @@ void pass_slot_to_active_hold(scenario& s, Next next, bool exits = false) {
 SCENARIO(slot_passes_to_other_lock,
          "a writer that finds another lock in a slot sees the end of the section before",
          effort::small) {
-  s.turns(0);
+  s.spins(0);
   auto& lock = biased_lock(s);
   auto& other = biased_lock_in_slot_of(s, lock, "other");
   pass_slot(s, lock, other, [](rwlock& next) {

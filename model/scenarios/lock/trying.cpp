@@ -74,7 +74,7 @@ bool sees_claim(const rwlock& lock) {
 
 // For a thread that holds the lock.
 void give_bias_and_leave(rwlock& lock) {
-  settle_account(lock, {});
+  update_account(lock, {});
   test::unlock_shared(lock);
 }
 

@@ -79,7 +79,7 @@ class cell {
         second(s.make<element>("second", 2U)),
         current(s.make<source>("current", &first)),
         in_(s) {
-    s.turns(0);
+    s.spins(0);
     find_out_once();
   }
 

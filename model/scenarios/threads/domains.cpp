@@ -10,7 +10,7 @@ namespace {
 
 // A biased lock in a domain of its own.
 lock_scene& scene_in(scenario& s, const lock_domain& own) {
-  s.turns(0);
+  s.spins(0);
   rwlock& lock = biased_lock(s);
   lock.domain = static_cast<std::uint8_t>(own.number());
   return scene_on(s, lock);
@@ -81,7 +81,7 @@ SCENARIO(number_of_a_domain_passes_on,
   const auto use_domain = [](use& of) {
     const lock_domain own;
     of.number = own.number();
-    of.records = enlist(own.number())->home.get();
+    of.records = enlist(own.number())->in_chunk.get();
   };
   s.thread("first", [&, use_domain] { use_domain(first); });
   s.thread("second", [&, use_domain] { use_domain(second); });

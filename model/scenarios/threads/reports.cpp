@@ -67,7 +67,7 @@ SCENARIO(reader_waits_and_reports,
          "a reader that waits for one writer reports to another, and neither misses it",
          effort::large) {
   auto& on = biased_scene(s);
-  s.turns(1);
+  s.spins(1);
   auto& other = unbiased_lock(s, "other");
   add_reader_that_tries(on, other).add_trying_writer();
   s.thread("other writer", be_known, [&] { test::write(other); });

@@ -8,7 +8,7 @@ namespace {
 // Writers spin for two turns, so that they find each other's membarriers.
 lock_scene& spinning_scene(scenario& s) {
   auto& on = biased_scene(s);
-  s.turns(2);
+  s.spins(2);
   return on;
 }
 
@@ -40,7 +40,7 @@ SCENARIO(membarrier_of_a_sleeper,
 
 SCENARIO(two_readers_and_two_writers,
          "writers of two locks and readers of both exclude one another", effort::large) {
-  s.turns(2);
+  s.spins(2);
   auto& first = scene_on(s, biased_lock(s, "first"));
   auto& second = scene_on(s, biased_lock(s, "second"));
   for (const char* name : {"reader", "other reader"}) {
@@ -60,7 +60,7 @@ SCENARIO(two_readers_and_two_writers,
 SCENARIO(sleeper_relies_on_membarrier_of_a_writer,
          "a writer that sleeps behind another's membarrier is woken by the last reader",
          effort::large) {
-  s.turns(2);
+  s.spins(2);
   auto& on = scene_on(s, without_bias_to_come(biased_lock(s)));
   const auto hold_with_drain = [](rwlock& lock) {
     hold_passively(lock);

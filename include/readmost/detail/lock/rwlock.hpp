@@ -75,7 +75,7 @@ struct rwlock {
   static constexpr std::uint64_t readers_parked = 8;
   static constexpr std::uint64_t writers_parked = 16;
   // Readers pass waiting writers until all of waiting_readers are inside.
-  static constexpr std::uint64_t readers_turn = 32;
+  static constexpr std::uint64_t reader_phase = 32;
   static constexpr std::uint64_t upgrading = 64;  // a reader waits to be the only one
   static constexpr std::uint64_t upgrader_parked = 128;
   static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 23: waiting writers
@@ -101,7 +101,7 @@ struct rwlock {
         return state - one_writer;
       case waits_as::reader:
         state -= one_waiting_reader;
-        return (state & waiting_readers) == 0 ? state & ~readers_turn : state;
+        return (state & waiting_readers) == 0 ? state & ~reader_phase : state;
       case waits_as::counted_upgrader:
         state -= one_writer;
         [[fallthrough]];
@@ -149,7 +149,7 @@ struct rwlock {
   platform::atomic<std::uint8_t> grant{not_granted};
   platform::atomic<std::uint8_t> traits{0};
   // Counts the writers that have left. Written by the writer alone.
-  platform::atomic<std::uint16_t> turn{0};
+  platform::atomic<std::uint16_t> writer_exits{0};
 };
 static_assert(sizeof(rwlock) == 16);
 
@@ -288,13 +288,13 @@ inline constexpr std::uint64_t active_reads_per_account = 8;
 
 enum class active_attempt {
   acquired,
-  account_due,  // acquired, and settle_account() has to follow
+  account_due,  // acquired, and update_account() has to follow
   unavailable,
 };
 
 // Once in active_reads_per_account reads: credits the account (src/lock/bias.hpp) for all of them
 // and biases the lock if that is earned. The caller holds the lock for reading.
-[[gnu::noinline]] void settle_account(rwlock& lock, rules how) noexcept;
+[[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
 // Read-locks actively, by one compare-and-swap, if nothing is in the way. Unavailable also for
 // locks that have not been through a slow path yet. `me`: the caller's record in `d`, the lock's
@@ -330,9 +330,9 @@ template <class How = rules>
   const active_attempt attempt = lock_shared_actively(lock, me, d);
   if (attempt == active_attempt::account_due) {
     if constexpr (std::is_invocable_v<How>) {
-      settle_account(lock, how());
+      update_account(lock, how());
     } else {
-      settle_account(lock, how);
+      update_account(lock, how);
     }
   }
   return attempt != active_attempt::unavailable;

@@ -28,7 +28,7 @@
   X(one_upgrader_woken, "of several threads that wait for a claim's decision only one is woken")  \
   X(silent_conversion, "a passive hold becomes active without waking writers that sleep over it") \
   X(downgrade_uncounted, "a downgrade unlocks and leaves no read hold")                           \
-  X(turn_ignored, "a writer enters although it is the readers' turn")                             \
+  X(phase_ignored, "a writer enters although it is the readers' phase")                           \
   X(counted_for_ever, "a reader that gives up stays counted as waiting")                          \
   X(silent_back_out, "a reader inside that met a claim is not woken when the claim is undone")    \
   X(wrong_domain, "a writer asks the threads of the default domain, whatever the lock's domain")  \
@@ -58,7 +58,7 @@
   X(mode_not_rechecked, "a passive reader does not check its own mode after publishing")          \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")               \
   X(section_after_mode, "a reader checks its own mode, then publishes its section")               \
-  X(retires_sections, "a round takes a record out of the index during its read section")          \
+  X(unlists_sections, "a round takes a record out of the index during its read section")          \
   X(one_phase, "a grace period waits for the counted sections of the present phase only")         \
   X(counted_is_enough, "a section that is counted at a deeper nesting is not waited for")         \
   X(taken_for_reached,                                                                            \
@@ -67,7 +67,7 @@
   X(silent_executor, "a thread that stops reclaiming does not wake the next one")                 \
   X(nested_barrier_publishes, "a barrier in a deleter reports that everything is reclaimed")      \
   X(woken_is_awake, "a reclaimer does not sleep on after a wake-up for an earlier sleep")         \
-  X(retires_holders, "a round takes a record out of the index without checking its slots")        \
+  X(unlists_holders, "a round takes a record out of the index without checking its slots")        \
   X(online_before_index, "a thread comes online, then enters the index")                          \
   X(counts_before_slots, "a writer reads the active count, then scans the slots")                 \
   X(clears_before_count, "a passive hold is cleared, then counted")                               \

@@ -117,7 +117,7 @@ inline void relax() noexcept {
 
 // How many iterations a bounded spin loop may take. Under the checker one, which reaches the same
 // states.
-constexpr std::uint32_t turns(std::uint32_t most) noexcept {
+constexpr std::uint32_t spins(std::uint32_t most) noexcept {
   return most;
 }
 

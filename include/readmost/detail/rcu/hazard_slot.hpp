@@ -14,7 +14,7 @@ struct hazard_block;
 // the hazard pointer and not to a thread, so both may move between threads.
 struct alignas(platform::cache_line) hazard_slot {
   platform::atomic<const retired*> object{};
-  platform::variable<hazard_block*> home{};
+  platform::variable<hazard_block*> in_block{};
 };
 
 // Returns null when there is no memory.

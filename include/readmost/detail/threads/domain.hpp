@@ -72,7 +72,7 @@ inline constexpr domain& default_domain = domains[0];
 
 // Only for records that belong, or belonged, to a thread.
 inline domain& domain_of(const thread_record& record) noexcept {
-  return domains[record.home->domain];
+  return domains[record.in_chunk->domain];
 }
 
 inline unsigned number_of(const domain& d) noexcept {

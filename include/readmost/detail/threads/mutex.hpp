@@ -43,8 +43,7 @@ class mutex {
  private:
   template <class GivesUp>
   [[gnu::noinline]] bool lock_slowly(GivesUp gives_up, const std::uint64_t* slice) noexcept {
-    if (spin_for_turns(spins,
-                       [&] { return word_.load(platform::relaxed) == free && try_lock(); })) {
+    if (spin_up_to(spins, [&] { return word_.load(platform::relaxed) == free && try_lock(); })) {
       return true;
     }
     go_offline();

@@ -7,8 +7,8 @@ namespace readmost::detail {
 
 // Spins until done() is true, for so many turns at most; whether it is.
 template <class Done>
-bool spin_for_turns(std::uint32_t most, Done done) noexcept {
-  const std::uint32_t turns = platform::turns(most);
+bool spin_up_to(std::uint32_t most, Done done) noexcept {
+  const std::uint32_t turns = platform::spins(most);
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
     report_if_asked();
     platform::relax();
@@ -21,7 +21,7 @@ bool spin_for_turns(std::uint32_t most, Done done) noexcept {
 // without the clock, which costs as much as many of them. Calls between_turns(turn) after each.
 template <class Done, class BetweenTurns>
 bool spin_for(std::uint64_t nanoseconds, Done done, BetweenTurns between_turns) noexcept {
-  const std::uint32_t turns_without_clock = platform::turns(16);
+  const std::uint32_t turns_without_clock = platform::spins(16);
   std::uint64_t start = 0;
   for (std::uint32_t turn = 0;; ++turn) {
     if (done()) return true;

@@ -170,7 +170,7 @@ struct alignas(platform::cache_line) thread_record {
   platform::variable<std::uintptr_t> waited_for{};
   platform::variable<std::uint64_t> waited_until{};
   platform::variable<std::uint32_t> number{};  // in the chunk
-  platform::variable<chunk*> home{};
+  platform::variable<chunk*> in_chunk{};
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
   // Active reads by home slot.

@@ -198,7 +198,7 @@ inline void relax() noexcept {}
 // For loops that may not. Returns after a variable that the loop has read has changed.
 void yield(place in = place::current()) noexcept;
 void sleep_for(std::uint64_t nanoseconds, place in = place::current()) noexcept;
-std::uint32_t turns(std::uint32_t most) noexcept;
+std::uint32_t spins(std::uint32_t most) noexcept;
 
 struct deadline {
   clockid_t clock;

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <readmost/detail/threads/domain.hpp>
 
-#include "interpose/lock_report.hpp"
+#include "interpose/lock_tables.hpp"
 #include "interpose/settings.hpp"
 #include "platform/text.hpp"
 #include "statistics/lock_statistics.hpp"
@@ -17,7 +17,7 @@ std::uint64_t started = 0;
 
 using count = unsigned long long;
 
-void add_json(report_text& t, const statistics& s, const lock_survey* survey,
+void add_json(text_buffer& t, const statistics& s, const lock_survey* survey,
               const settings& chosen, double seconds) noexcept {
   t.add("{\"program\":");
   t.add_json_string(program_invocation_name);
@@ -33,7 +33,7 @@ void add_json(report_text& t, const statistics& s, const lock_survey* survey,
   t.add("}\n");
 }
 
-void add_table(report_text& t, const statistics& s, const lock_survey* survey,
+void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
                const settings& chosen, double seconds) noexcept {
   const double reads = static_cast<double>(s.passive_reads + s.active_reads);
   t.add("readmost %s: %s (process %d), lock %s, %.2f s\n", READMOST_VERSION,
@@ -79,14 +79,14 @@ __attribute__((destructor)) void write_report() noexcept {
   const double seconds = static_cast<double>(platform::now() - started) / 1e9;
   const char* file = chosen.stats_file;
   const std::size_t name_length = file == nullptr ? 0 : std::strlen(file);
-  report_text t;
+  text_buffer t;
   if (name_length >= 5 && std::strcmp(file + name_length - 5, ".json") == 0) {
     add_json(t, s, is_surveyed ? &survey : nullptr, chosen, seconds);
   } else {
     add_table(t, s, is_surveyed ? &survey : nullptr, chosen, seconds);
   }
   if (!platform::write_text(file, t.data(), t.length()) && file != nullptr) {
-    report_text complaint;
+    text_buffer complaint;
     complaint.add("readmost: cannot write statistics to READMOST_STATS=%.500s; here they are\n",
                   file);
     platform::write_text(nullptr, complaint.data(), complaint.length());

@@ -6,9 +6,9 @@
 
 namespace readmost::detail::interpose {
 
-void add_locks_to_table(report_text& t, const lock_survey& survey) noexcept;
+void add_locks_to_table(text_buffer& t, const lock_survey& survey) noexcept;
 
 // ,"hottest":[...],"others":{...}
-void add_locks_to_json(report_text& t, const lock_survey& survey) noexcept;
+void add_locks_to_json(text_buffer& t, const lock_survey& survey) noexcept;
 
 }  // namespace readmost::detail::interpose

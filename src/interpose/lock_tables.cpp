@@ -1,4 +1,4 @@
-#include "interpose/lock_report.hpp"
+#include "interpose/lock_tables.hpp"
 
 #include <cstring>
 
@@ -40,13 +40,13 @@ std::uintptr_t address_of(const lock_figures& f) noexcept {
   return f.lock - core_offset;
 }
 
-void add_waits(report_text& t, const char* whose, const wait_figures& waits) noexcept {
+void add_waits(text_buffer& t, const char* whose, const wait_figures& waits) noexcept {
   if (waits.count == 0) return;
   t.add("      %s waited %llu times: p50 %s, p99 %s, longest %s\n", whose, count{waits.count},
         as_duration(waits.p50).text, as_duration(waits.p99).text, as_duration(waits.longest).text);
 }
 
-void add_figures(report_text& t, const lock_figures& f) noexcept {
+void add_figures(text_buffer& t, const lock_figures& f) noexcept {
   t.add("      reads %llu, %.1f%% passive; writes %llu", count{f.reads()}, f.biased_percent(),
         count{f.writes});
   if (const std::uint64_t revocations = f.all_revocations(); revocations != 0) {
@@ -65,13 +65,13 @@ void add_figures(report_text& t, const lock_figures& f) noexcept {
   }
 }
 
-void add_json_waits(report_text& t, const char* key, const wait_figures& waits) noexcept {
+void add_json_waits(text_buffer& t, const char* key, const wait_figures& waits) noexcept {
   t.add("\"%s\":{\"count\":%llu,\"total\":%llu,\"p50\":%llu,\"p99\":%llu,\"longest\":%llu}", key,
         count{waits.count}, count{waits.total}, count{waits.p50}, count{waits.p99},
         count{waits.longest});
 }
 
-void add_json_figures(report_text& t, const lock_figures& f) noexcept {
+void add_json_figures(text_buffer& t, const lock_figures& f) noexcept {
   t.add("\"reads\":{\"passive\":%llu,\"active\":%llu},\"writes\":%llu", count{f.passive_reads},
         count{f.active_reads}, count{f.writes});
   t.add(
@@ -85,7 +85,7 @@ void add_json_figures(report_text& t, const lock_figures& f) noexcept {
         count{f.longest_drain});
 }
 
-void add_json_place(report_text& t, const place& where) noexcept {
+void add_json_place(text_buffer& t, const place& where) noexcept {
   t.add("{\"symbol\":");
   if (*where.symbol != '\0') {
     t.add_json_string(where.symbol);
@@ -104,7 +104,7 @@ void add_json_place(report_text& t, const place& where) noexcept {
 
 }  // namespace
 
-void add_locks_to_table(report_text& t, const lock_survey& survey) noexcept {
+void add_locks_to_table(text_buffer& t, const lock_survey& survey) noexcept {
   const address_space space("/proc/self");
   bool is_lost = false;
   t.add("  the hottest locks, by reads and writes\n");
@@ -133,7 +133,7 @@ void add_locks_to_table(report_text& t, const lock_survey& survey) noexcept {
   if (is_lost) t.add("  READMOST_STATS_BACKTRACE=1 tells who used each lock first\n");
 }
 
-void add_locks_to_json(report_text& t, const lock_survey& survey) noexcept {
+void add_locks_to_json(text_buffer& t, const lock_survey& survey) noexcept {
   const address_space space("/proc/self");
   t.add(",\"hottest\":[");
   for (std::size_t i = 0; i < survey.count; ++i) {
