@@ -10,7 +10,7 @@ all: build
 build:
 	$(stage) install scripts/setup
 	$(stage) configure scripts/configure -DBUILD_TESTING=OFF -DREADMOST_BENCHMARKS=OFF
-	$(stage) build cmake --build --preset release
+	$(stage) build cmake --build --preset release --target start
 
 demo: build
 	$(stage) demo demo/demo
@@ -54,6 +54,7 @@ check: build-tests
 # make install PREFIX=/usr DESTDIR=/tmp/root; run ldconfig afterwards if programs link libreadmost.so.
 PREFIX ?= /usr/local
 install: build
+	$(stage) 'build the rest' cmake --build --preset release
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
 clean:
