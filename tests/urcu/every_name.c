@@ -1,6 +1,6 @@
 /* A program in plain C that uses every name of a liburcu flavor, compiled for each flavor by its
- * header (FLAVOR_HEADER); otherwise the flavors differ only in grace-period polling. Silent when all
- * names behave as documented. */
+ * header (FLAVOR_HEADER); otherwise the flavors differ only in grace-period polling. Silent when
+ * all names behave as documented. */
 #define _GNU_SOURCE
 
 #include FLAVOR_HEADER
