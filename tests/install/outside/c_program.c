@@ -37,8 +37,7 @@ static void reclaim(struct readmost_rcu_head* head) {
   free(head);
 }
 
-/* Publishes boxes with 1 to `last`, one after another; returns whether all of them were reclaimed.
- * */
+/* Publishes boxes with 1 to `last`, one after another; returns whether all were reclaimed. */
 static int replace(long last) {
   for (long content = 1; content <= last; ++content) {
     struct box* fresh = malloc(sizeof *fresh);
