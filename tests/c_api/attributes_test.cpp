@@ -1,4 +1,4 @@
-// That a lock is what its attributes or its initialiser ask for.
+// Checks that a lock is what its attributes or its initialiser request.
 #include <gtest/gtest.h>
 #include <readmost.h>
 
@@ -27,7 +27,7 @@ readmost_rwlock_t made_with(int prefers, readmost_domain_t* domain = nullptr) {
   return lock;
 }
 
-// What a new reader gets while another one is inside and a writer waits.
+// The result of a new reader's attempt while another reader holds the lock and a writer waits.
 int result_behind_a_waiting_writer(readmost_rwlock_t& lock) {
   helper_thread writer;
   EXPECT_EQ(readmost_rwlock_rdlock(&lock), 0);
@@ -102,7 +102,7 @@ TEST(attributes, hints_go_to_the_domain_that_is_named) {
   helper_thread thread;
   EXPECT_EQ(thread.call([&] {
     readmost_domain_online(domain);
-    readmost_domain_offline(nullptr);  // not a member there: nothing to do
+    readmost_domain_offline(nullptr);  // no member of that domain, so this does nothing
     return static_cast<int>(readmost::detail::memberships);
   }),
             1 << core_of(lock).domain);

@@ -1,5 +1,5 @@
-// That every_function.c and every_rcu_function.c are what their names say, and that the manual
-// names every function.
+// Checks that every_function.c and every_rcu_function.c use every function, and that the manual
+// names each of them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ std::string content_of(const char* path) {
   return content.str();
 }
 
-// What stands before the first parenthesis of each declaration.
+// The name before the first parenthesis of each declaration.
 std::vector<std::string> functions_declared_in(const std::string& header) {
   static const std::string start = "\nREADMOST_API ";
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// What the C functions refuse, and that nothing has changed then.
+// Checks which calls the C functions refuse, and that a refused call changes nothing.
 #include <gtest/gtest.h>
 #include <readmost.h>
 

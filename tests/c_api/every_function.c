@@ -1,4 +1,5 @@
-/* A program of plain C that uses every function of readmost.h; silent when all do what they say. */
+/* A program in plain C that uses every function of readmost.h; silent when all behave as
+ * documented. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -162,7 +163,7 @@ static void change_it(readmost_rwlock_t* lock) {
 struct crowd {
   readmost_rwlock_t* lock;
   pthread_barrier_t start;
-  long left, right; /* equal but while somebody writes */
+  long left, right; /* equal except during a write */
   int upgraded, refused;
 };
 
@@ -241,7 +242,7 @@ static void use(readmost_rwlock_t* lock) {
     read_it(lock);
     write_it(lock);
     change_it(lock);
-    /* The second round starts with a lock that is biased. */
+    /* In the second round the lock is biased from the start. */
     read_often(lock);
   }
   struct crowd crowd = {.lock = lock};

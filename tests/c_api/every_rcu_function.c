@@ -1,5 +1,5 @@
-/* A program of plain C that uses every function of readmost_rcu.h; silent when all do what they
- * say. */
+/* A program in plain C that uses every function of readmost_rcu.h; silent when all behave as
+ * documented. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { reader_count = 3, updates = 3000, polls = 100, items = 200 };
 
-/* --- A section of another thread, for as long as is wanted ------------------------------------ */
+/* --- A section in another thread, open until leave() ------------------------------------------ */
 
 struct section {
   readmost_rcu_domain_t* domain;
@@ -50,7 +50,7 @@ static void poll_until_over(readmost_rcu_domain_t* domain, readmost_rcu_ticket_t
   while (!readmost_rcu_poll(domain, ticket)) sched_yield();
 }
 
-/* --- One thing after the other ---------------------------------------------------------------- */
+/* --- One operation at a time ------------------------------------------------------------------ */
 
 static void sections(readmost_rcu_domain_t* domain) {
   EXPECT(readmost_rcu_read_ongoing(domain), 0);
@@ -90,7 +90,7 @@ struct item {
   int value;
 };
 
-static long sum; /* of what is reclaimed */
+static long sum; /* of the reclaimed items */
 
 static void reclaim(struct readmost_rcu_head* head) {
   struct item* item = (struct item*)head;
@@ -128,7 +128,7 @@ static void calls(readmost_rcu_domain_t* domain) {
   EXPECT(after.reclaimed - before.reclaimed, items);
 }
 
-/* Who goes above the limit has to wait, so that never much more waits. */
+/* A caller above the limit has to wait, so the backlog never gets much larger than the limit. */
 static void limit(readmost_rcu_domain_t* domain) {
   enum { limit = 256, uncounted = 64 };
   readmost_rcu_limit_backlog(domain, limit, 1 << 20);
@@ -243,7 +243,7 @@ int main(void) {
   together(in_place);
   apart(domain, in_place);
   EXPECT(readmost_rcu_domain_destroy(domain), 0);
-  /* What waits is reclaimed with the domain. */
+  /* Destroying the domain reclaims what is still waiting. */
   sum = 0;
   call(in_place, 1, 0);
   EXPECT(readmost_rcu_domain_destroy(in_place), 0);

@@ -1,6 +1,6 @@
-/* The header by itself, in the oldest C that it promises. */
+/* The header alone, in the oldest C standard that it supports. */
 #include <readmost.h>
-/* Again: it must not mind. */
+/* A second inclusion must have no effect. */
 #include <readmost.h>
 
 extern readmost_rwlock_t every_initialiser[];

@@ -1,4 +1,5 @@
-// What the C functions of RCU refuse, and that nothing has changed then; and what calls count for.
+// Checks which calls the C functions of RCU refuse, that a refused call changes nothing, and how
+// calls are counted and ordered.
 #include <gtest/gtest.h>
 #include <readmost_rcu.h>
 

@@ -1,5 +1,5 @@
-// A program with a malloc of its own that guards a counter by a reader-writer lock, so that a lock
-// that allocates would wait for itself. Prints whether the count is right.
+// Replaces malloc by one that guards a counter with a reader-writer lock, so that a lock that
+// allocates memory would deadlock. Prints whether the count is right.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ void free(void* memory) {
 }  // extern "C"
 
 int main() {
-  alarm(15);  // in case a lock waits for itself
+  alarm(15);  // in case a lock deadlocks with itself
   constexpr int threads = 4;
   constexpr int rounds = 500;
   constexpr int held_at_once = 20;
@@ -79,7 +79,7 @@ int main() {
     for (int i = 0; i < threads; ++i) {
       all.emplace_back([] {
         for (int round = 0; round < rounds; ++round) {
-          // New locks, of which a thread holds many.
+          // New locks, many of them held by one thread at once.
           auto* const locks = new pthread_rwlock_t[held_at_once];
           for (int j = 0; j < held_at_once; ++j) {
             pthread_rwlock_init(&locks[j], nullptr);

@@ -1,5 +1,5 @@
-// Preloaded instead of the library: a lock that lets a writer in beside others.
-// every_way_program.cpp has to notice.
+// Preloaded instead of the library: a lock that lets a writer in while others hold it.
+// every_way_program.cpp has to detect this.
 #include <pthread.h>
 
 extern "C" {

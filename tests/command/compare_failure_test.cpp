@@ -5,7 +5,7 @@ namespace {
 
 class compare_failure : public command {
  protected:
-  // Expects a failing run, with all these parts on stderr.
+  // Expects the run to fail with all these parts on stderr.
   void expect_failure(words arguments, const words& parts) {
     arguments.insert(arguments.begin(), "compare");
     const ending end = readmost(arguments);
@@ -14,7 +14,7 @@ class compare_failure : public command {
     EXPECT_THAT(end.err, Not(HasSubstr("\n50\n"))) << "more than the end of the output";
   }
 
-  // Works twice under each lock, then does what `lines` say.
+  // Succeeds twice under each lock, then executes `lines`.
   void script_failing_in_the_third_round(const std::string& lines) {
     script("bench",
            "echo run >>runs\n"

@@ -7,7 +7,7 @@ namespace {
 
 class compare : public command {
  protected:
-  // Prints, and notes in a file, under which lock it runs; its numbers are known beforehand.
+  // Records the lock under which it runs in a file and prints predetermined numbers.
   void SetUp() override {
     script("bench",
            "case \"$LD_PRELOAD\" in *test_library*) lock=$READMOST_LOCK ;; *) lock=glibc ;; esac\n"

@@ -7,7 +7,7 @@ namespace {
 
 class doctor : public real_command {
  protected:
-  // Under a filter that answers membarrier as the option says.
+  // Runs the command under a filter that answers membarrier as the option says.
   ending without_membarrier(const std::string& option, words arguments) {
     arguments.insert(arguments.begin(), {READMOST_COMMAND, "doctor", "--quick"});
     if (!option.empty()) arguments.insert(arguments.begin(), option);
@@ -24,7 +24,7 @@ class doctor : public real_command {
     return report;
   }
 
-  // One line for each.
+  // The texts of the findings that are obstacles, or of those that are not, one per line.
   static std::string findings(const json& report, bool obstacles) {
     std::string text;
     for (const json& found : report["findings"]) {
@@ -34,7 +34,7 @@ class doctor : public real_command {
   }
 };
 
-// Takes all CPUs but one from the commands that are started meanwhile.
+// Restricts commands started during its lifetime to one CPU.
 class one_cpu {
  public:
   one_cpu() {
@@ -87,7 +87,7 @@ TEST_F(doctor, orders_the_figures_of_each_measurement) {
       left.insert(left.end(), some.begin(), some.end());
     }
   }
-  // Three instructions, two membarriers, and a read and a write of three locks, at the least.
+  // At least three instructions, two membarriers, and a read and a write of each of three locks.
   EXPECT_GE(spreads, 11) << told;
 }
 

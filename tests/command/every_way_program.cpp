@@ -1,5 +1,5 @@
 // Uses pthread's reader-writer locks in every way that all locks of READMOST_LOCK must support, and
-// prints the first fault, or whether the lock itself or another one in its place was used.
+// prints the first fault, or whether the lock itself or a substitute was used.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -51,7 +51,8 @@ bool is_free(pthread_rwlock_t* lock) {
          }) == 0;
 }
 
-// Writers are alone, readers see whole writes, and no thread hangs, with more threads than CPUs.
+// Writers exclude all others, readers see complete writes, and no thread hangs, with more threads
+// than CPUs.
 void exclusion() {
   static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   static long left = 0, right = 0;
@@ -154,7 +155,7 @@ void trying_and_waiting() {
   expect(pthread_rwlock_destroy(&lock) == 0, "destroy fails");
 }
 
-// A thread holds many at once and releases them in any order.
+// A thread holds many locks at once and releases them in any order.
 void many_locks() {
   constexpr std::size_t count = 100;
   std::vector<pthread_rwlock_t> locks(count, pthread_rwlock_t PTHREAD_RWLOCK_INITIALIZER);
@@ -171,7 +172,7 @@ void many_locks() {
   for (pthread_rwlock_t& lock : locks) pthread_rwlock_destroy(&lock);
 }
 
-// Initializes a lock in the same memory again and again, whether or not the last one was destroyed.
+// Initialises a lock in the same memory repeatedly, whether or not the previous one was destroyed.
 void lives() {
   pthread_rwlock_t lock;
   for (int life = 0; life < 5'000; ++life) {
@@ -192,7 +193,7 @@ void lives() {
   }
 }
 
-// A process-shared lock works between processes.
+// A process-shared lock excludes across processes.
 void two_processes() {
   auto* const lock =
       static_cast<pthread_rwlock_t*>(mmap(nullptr, sizeof(pthread_rwlock_t), PROT_READ | PROT_WRITE,
@@ -223,7 +224,7 @@ void two_processes() {
   pthread_rwlock_destroy(lock);
 }
 
-// Whether another lock was made in place of the program's, which then points to it.
+// Whether the library allocated a substitute for the program's lock, which then points to it.
 bool is_made_elsewhere() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   pthread_rwlock_rdlock(&lock);

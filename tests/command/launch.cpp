@@ -62,7 +62,7 @@ pid_t command::start(const words& arguments) const {
 
   const pid_t child = fork();
   if (child != 0) return child;
-  // A shell that started the tests in the background may have ignored these.
+  // A shell that starts the tests in the background may have made them ignore these signals.
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGHUP, SIG_DFL);
   const int in = open(path(".stdin").c_str(), O_RDONLY);
@@ -128,7 +128,7 @@ bool command::becomes(pid_t process, const std::string& program) {
 
 bool command::vanishes(pid_t process) {
   return becomes_true([&] {
-    // A zombie counts as ended.
+    // A zombie counts as terminated.
     const std::string state = read(fmt::format("/proc/{}/stat", process));
     return state.empty() || state.find(") Z ") != std::string::npos;
   });

@@ -37,8 +37,8 @@ struct ending {
   std::string err;
 };
 
-// Gives each test a folder of its own and starts the command in it as a child process, with a
-// library that does nothing as READMOST_LIBRARY unless `environment` says otherwise.
+// Creates a folder for each test and starts the command in it as a child process; READMOST_LIBRARY
+// names a library that does nothing, unless `environment` overrides it.
 class command : public ::testing::Test {
  protected:
   command();
@@ -46,7 +46,8 @@ class command : public ::testing::Test {
 
   ending readmost(const words& arguments) const { return wait(start(arguments)); }
 
-  // Expects this exit status, nothing on stdout, and one line on stderr with all these parts.
+  // Expects this exit status, an empty stdout, and one line on stderr that contains all these
+  // parts.
   void expect_refusal(const words& arguments, int status, const words& parts) const;
 
   pid_t start(const words& arguments) const;
@@ -59,24 +60,24 @@ class command : public ::testing::Test {
   static std::string read(const fs::path& file);
   json read_json(const std::string& name) const { return json::parse(read(path(name))); }
 
-  // Waits for the file to end with a newline; the test fails when it never does.
+  // Waits until the file ends with a newline; the test fails if that never happens.
   static std::string read_when_written(const fs::path& file);
 
-  // Whether the process executes this program within some seconds.
+  // Whether the process starts to execute this program within some seconds.
   static bool becomes(pid_t process, const std::string& program);
 
-  // Whether the process ends within some seconds.
+  // Whether the process terminates within some seconds.
   static bool vanishes(pid_t process);
 
   fs::path folder;
   std::string executable = READMOST_COMMAND;
-  std::string input;        // what the child finds on stdin
+  std::string input;        // the child's stdin
   words environment;        // NAME=VALUE, in addition to ours without LD_PRELOAD and READMOST_*
   int error_terminal = -1;  // replaces the file for stderr when set
 };
 
 #ifdef READMOST_REAL_LIBRARY
-// The command with the library that it is made for, found where the build puts it.
+// Starts the real command with its own library, found where the build puts it.
 class real_command : public command {
  protected:
   real_command() { environment.clear(); }

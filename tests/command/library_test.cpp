@@ -3,7 +3,7 @@
 namespace readmost::command_test {
 namespace {
 
-// Where the command looks for the library it preloads.
+// Tests where the command looks for the library that it preloads.
 class library : public command {
  protected:
   void install_command(const std::string& root) {

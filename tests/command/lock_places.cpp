@@ -1,5 +1,5 @@
 // Uses locks in several places a known number of times. With a file name as argument it then writes
-// that file and goes on reading until it is killed.
+// that file and keeps reading until it is killed.
 #include <pthread.h>
 
 #include <fstream>
@@ -8,7 +8,7 @@
 namespace places {
 
 pthread_rwlock_t routes = PTHREAD_RWLOCK_INITIALIZER;
-// In one page of zeros, so that some share a slot of the thread's record.
+// The locks lie in one zero-filled page, so that some share a slot of the thread's record.
 struct {
   char before[40];
   pthread_rwlock_t locks[32];

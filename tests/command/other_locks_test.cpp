@@ -1,4 +1,4 @@
-// The library with each lock that READMOST_LOCK can name under one program.
+// Tests the library with each lock that READMOST_LOCK accepts, under one program.
 #include "launch.hpp"
 #include "statistics/lock_names.hpp"
 

@@ -1,4 +1,4 @@
-// Gives the preloaded library something to hold; the tests only ask whether it is mapped.
+// A library must define something; the tests check only whether this one is mapped.
 extern "C" int readmost_command_test_library() {
   return 0;
 }

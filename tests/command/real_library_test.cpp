@@ -3,7 +3,7 @@
 namespace readmost::command_test {
 namespace {
 
-// The command together with the library that it is made for.
+// Tests the command together with its own library.
 class real_library : public real_command {};
 
 TEST_F(real_library, is_found_where_the_build_puts_it) {

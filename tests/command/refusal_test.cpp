@@ -1,4 +1,4 @@
-// Command lines that the command refuses, by one line on stderr that names the value and the
+// Command lines that the command refuses with one line on stderr, which names the value and the
 // remedy.
 #include "launch.hpp"
 
@@ -6,10 +6,10 @@ namespace readmost::command_test {
 namespace {
 
 struct refusal {
-  std::string name;  // of the test
+  std::string name;  // the test's name
   words arguments;
   int status;
-  words parts;  // of the line on stderr; FOLDER stands for the test's folder
+  words parts;  // expected in the line on stderr; FOLDER stands for the test's folder
 };
 
 void PrintTo(const refusal& one, std::ostream* out) {

@@ -1,4 +1,4 @@
-// Preloaded behind the library: a system in which code may not be written to.
+// Preloaded after the library; simulates a system in which code must not become writable.
 #include <cerrno>
 #include <cstddef>
 

@@ -106,7 +106,7 @@ TEST_F(run, warns_about_a_script_whose_interpreter_is_statically_linked) {
 }
 
 TEST_F(run, warns_about_a_program_that_gains_rights_and_runs_it) {
-  // Only root can make such a file; for everybody else, su is one.
+  // Only root can create such a file; other users test with su.
   std::string program = "/bin/su";
   if (geteuid() == 0) {
     program = path("set_user_id").string();

@@ -3,7 +3,7 @@
 namespace readmost::command_test {
 namespace {
 
-// The preloaded library's reports on single locks.
+// Tests the preloaded library's reports on single locks.
 class statistics : public real_command {
  protected:
   json report(const std::string& program = READMOST_LOCK_PLACES) {
@@ -18,7 +18,7 @@ class statistics : public real_command {
     return end.err;
   }
 
-  // Empty: the report is as the schema says.
+  // Returns an empty string if the report conforms to the schema.
   std::string violations(const json& report) {
     write("report.json", report.dump());
     executable = READMOST_JSONSCHEMA;

@@ -7,7 +7,7 @@ class top : public real_command {
  protected:
   ~top() override { end_program(); }
 
-  // A program that has used its locks and goes on reading one of them.
+  // Runs a program that has used its locks and keeps reading one of them.
   void run_program(words variables) {
     variables.emplace_back("LD_PRELOAD=" READMOST_REAL_LIBRARY);
     run_with(READMOST_LOCK_PLACES, {path("ready").string()}, variables);
@@ -129,14 +129,14 @@ TEST_F(top, refuses_a_process_that_does_not_exist) {
 
 TEST_F(top, refuses_a_process_without_the_library) {
   run_with("/bin/sleep", {"1000"}, {});
-  // Until it has become sleep, it is a copy of this test.
+  // Until it executes sleep, the process is a copy of this test.
   EXPECT_TRUE(becomes(program, "sleep"));
   expect_refusal(arguments(), 125,
                  {fmt::format("process {} (/bin/sleep)", program), "readmost run --stats"});
 }
 
 TEST_F(top, refuses_a_process_of_somebody_else) {
-  // A process that only root may look into; a copy of the command that everybody may run.
+  // Tests a process that only root may inspect, with a copy of the command that every user may run.
   fs::copy(READMOST_COMMAND, path("readmost"));
   fs::permissions(folder, fs::perms::all);
   const bool is_root = geteuid() == 0;

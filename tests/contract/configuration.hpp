@@ -1,4 +1,4 @@
-// Which of the configurations of CTest this process runs in, from the environment variable
+// The CTest configuration in which this process runs, taken from the environment variable
 // READMOST_CONTRACT.
 #pragma once
 
@@ -13,15 +13,15 @@ enum class configuration {
   prefer_phase_fair  // preloaded, with READMOST_PREFER=phase-fair
 };
 
-// Ends the program with a message when the variable is unset or unknown: a test that does not know
-// whom it tests proves nothing.
+// Ends the program with a message when the variable is unset or unknown, because results prove
+// nothing unless the lock under test is known.
 configuration current();
 
-// Whether the lock behind the functions is Readmost's, so its deliberate differences apply.
+// Whether the functions operate on Readmost's lock, so that its deliberate differences apply.
 bool readmost_rules();
 
-// Whether a lock of kind 0 or 1 lets new readers in while a writer waits, as glibc's does: not
-// where the environment has chosen another policy.
+// Whether a lock of kind 0 or 1 lets new readers in while a writer waits, as glibc's does; false
+// when the environment selects another policy.
 bool readers_pass_waiting_writers();
 
 // Whether the functions are those of libreadmost-pthread.so.

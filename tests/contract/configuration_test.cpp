@@ -1,4 +1,4 @@
-// That each configuration is what its name says: otherwise the other tests would prove less.
+// Checks that each configuration is what its name says; otherwise the other tests would prove less.
 #include "configuration.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(configuration, membarrier_is_forbidden_exactly_where_it_should_be) {
   }
 }
 
-// By what it does, and that what the kind asks for without it would differ.
+// Checks the policy by its effect; without the variable, kind 2 differs from kinds 0 and 1.
 TEST(configuration, the_policy_is_the_kind_s_unless_the_environment_says_otherwise) {
   const auto newcomer = [](const char* kind) { return contract::probe_output({"newcomer", kind}); };
   const char* const at_kind_0 =
@@ -41,7 +41,7 @@ TEST(configuration, the_policy_is_the_kind_s_unless_the_environment_says_otherwi
   EXPECT_EQ(newcomer("2"), "is kept out\n");
 }
 
-// What the tests call hot must be hot, or half of them would test the slow path only.
+// Locks that the tests call hot must be hot, or half of the tests would cover the slow path only.
 TEST(configuration, hot_reads_are_passive_under_readmost_where_membarrier_exists) {
   if (!contract::readmost_rules()) {
     EXPECT_EQ(contract::probe_output({"hot"}), "");

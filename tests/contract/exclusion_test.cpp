@@ -1,5 +1,5 @@
-// All operations at once on one lock: writers are alone, readers are not disturbed, nothing is
-// lost.
+// Runs all operations at once on one lock: writers are exclusive, readers see no change, and no
+// update is lost.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -36,7 +36,7 @@ void check_inside(tally& t, bool writes) {
   }
 }
 
-// One write attempt in so many operations.
+// One operation in `writes_one_in` tries to write.
 void expect_exclusion(const contract::variant& v, unsigned writes_one_in, int steps) {
   pthread_rwlock_t lock;
   contract::prepare(&lock, v);
@@ -49,7 +49,7 @@ void expect_exclusion(const contract::variant& v, unsigned writes_one_in, int st
       const auto timed = contract::timed_operations();
       for (int step = 0; step < steps; ++step) {
         const bool writes = random() % writes_one_in == 0;
-        // glibc 2.36 loses wake-ups of locks of this kind where there are deadlines.
+        // With deadlines, glibc 2.36 loses wake-ups of locks of this kind.
         const bool without_deadlines = v.kind == 2 && !contract::readmost_rules();
         const auto choice = random() % (without_deadlines ? 5 : 8);
         int result;

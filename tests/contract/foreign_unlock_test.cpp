@@ -1,4 +1,4 @@
-// unlock says neither what is released nor whose it is.
+// The unlock function takes neither the type of the hold nor its owner as an argument.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -50,7 +50,7 @@ TEST(foreign_unlock, it_wakes_the_writer_that_waits_for_the_hold) {
   }
 }
 
-// The same call in the same thread, after a write and after a read.
+// The same thread makes the same call after a write and after a read.
 TEST(foreign_unlock, it_is_a_write_unlock_only_for_the_writer) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     contract::prepared_lock lock(v);
@@ -65,7 +65,8 @@ TEST(foreign_unlock, it_is_a_write_unlock_only_for_the_writer) {
   }
 }
 
-// Any three threads take and release holds of the same locks in any mixture; only the sums count.
+// Three threads take and release holds of the same locks in any mixture; only the totals have to
+// match.
 TEST(foreign_unlock, thousands_of_releases_by_others_interleaved_with_own_holds_add_up) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     SCOPED_TRACE(v);
@@ -103,8 +104,8 @@ TEST(foreign_unlock, thousands_of_releases_by_others_interleaved_with_own_holds_
   }
 }
 
-// Holds go from thread to thread at full speed while both also hold the lock themselves and a
-// writer comes by.
+// Two threads hand holds over at full speed while both also hold the lock themselves and a writer
+// tries to get in.
 TEST(foreign_unlock, holds_handed_over_at_speed_keep_writers_out_until_the_last_release) {
   for (const auto& v : contract::variants({0, 1})) {
     contract::prepared_lock lock(v);
@@ -169,7 +170,7 @@ TEST(foreign_unlock, a_hold_outlives_the_thread_that_took_it) {
       if (v.hot) contract::make_hot(lock);
       for (int i = 0; i < holds; ++i) pthread_rwlock_rdlock(lock);
     }).join();
-    // A new thread in the dead one's place owns none of its holds.
+    // A new thread that reuses the dead thread's place owns none of its holds.
     std::thread([&] {
       contract::rwlock another;
       contract::make_hot(another);
@@ -219,7 +220,7 @@ TEST(foreign_unlock, unlocking_a_lock_that_nobody_holds_returns_0_and_touches_no
     EXPECT_EQ(seen_elsewhere(&neighbour), holding::read);
     ASSERT_EQ(pthread_rwlock_unlock(&neighbour), 0);
     EXPECT_EQ(seen_elsewhere(&neighbour), holding::free);
-    // The unlocked lock is of no use any more, but its memory is.
+    // The lock that was unlocked by mistake is not usable any more, but its memory is.
     EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
     ASSERT_EQ(pthread_rwlock_init(&lock, nullptr), 0);
     EXPECT_EQ(seen_elsewhere(&lock), holding::free);

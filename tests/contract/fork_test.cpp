@@ -1,4 +1,4 @@
-// Locks across fork: held by the forking thread, by its siblings, and under load.
+// Forks while locks are held by the forking thread, held by its siblings, or under load.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 using test::helper_thread;
 using test::in_a_child;
 
-// Readers and writers in two threads of the calling process.
+// One thread reads and another writes, both in the calling process.
 void expect_exclusion_between_threads(pthread_rwlock_t* lock) {
   long left = 0, right = 0;
   std::atomic<int> errors{0};
@@ -77,7 +77,7 @@ TEST(fork, the_child_may_release_the_read_holds_of_the_forking_thread) {
   }
 }
 
-// glibc compares thread ids, and the child's is another; Readmost knows its thread again.
+// glibc compares thread ids, and the child's differs; Readmost recognises the thread in the child.
 TEST(fork, the_child_releases_the_write_hold_of_the_forking_thread_under_readmost_only) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     SCOPED_TRACE(v);
@@ -217,7 +217,8 @@ TEST(fork, two_hundred_forks_while_other_threads_lock_never_hang_the_child) {
     ASSERT_EQ(pthread_rwlock_rdlock(mine), 0);
     in_a_child([&] {
       if (contract::readmost_rules()) {
-        // Who held it at the fork is a matter of luck; that an attempt returns is not.
+        // Whether the lock was held at the fork is a matter of chance, but every attempt has to
+        // return.
         for (const auto& operation : contract::untimed_operations()) {
           if (!operation.tries) continue;
           const int result = operation.call(loaded);

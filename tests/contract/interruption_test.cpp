@@ -1,4 +1,4 @@
-// Signals, cancellation, and errno: what a lock operation must let pass by.
+// Lock operations must tolerate signals, ignore cancellation, and leave errno unchanged.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ using test::helper_thread;
 
 std::atomic<int> signals_seen{0};
 
-// Interrupts system calls: no SA_RESTART.
+// Without SA_RESTART, so the signal interrupts system calls.
 void install(int signal, void (*handler)(int)) {
   struct sigaction action{};
   action.sa_handler = handler;
@@ -43,7 +43,7 @@ struct wait_to_interrupt {
   std::function<int(pthread_rwlock_t*)> call;
 };
 
-// Every operation that may wait, the timed ones with a deadline far away.
+// Every operation that may wait; the timed ones get a distant deadline.
 std::vector<wait_to_interrupt> all_waits() {
   std::vector<wait_to_interrupt> waits;
   for (const auto& operation : contract::untimed_operations()) {
@@ -87,7 +87,7 @@ TEST(interruption, a_signal_does_not_end_a_wait) {
   }
 }
 
-// If each signal began the wait anew, this would never end: the signals go on until it does.
+// The signals continue until the wait ends, so it would never end if each signal restarted it.
 TEST(interruption, signals_do_not_extend_a_timed_wait) {
   install(SIGUSR1, count_signal);
   for (const auto& v : contract::variants({0, 2})) {
@@ -126,7 +126,7 @@ void read_in_handler(int) {
   ++handler_reads;
 }
 
-// POSIX does not promise this, but glibc's attempts bear it, between any two instructions.
+// POSIX does not promise this, but glibc's try functions tolerate it between any two instructions.
 TEST(interruption, a_handler_may_try_the_very_lock_that_the_signal_interrupted) {
   contract::rwlock lock;
   contract::make_hot(lock);
@@ -149,7 +149,8 @@ TEST(interruption, a_handler_may_try_the_very_lock_that_the_signal_interrupted) 
         }
       }
     });
-    // As many interruptions as a second brings, for their number depends on the machine.
+    // The number of interruptions depends on the machine, so the test takes as many as fit in a
+    // second.
     const long before = handler_reads;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     EXPECT_TRUE(test::wait_until([&] {
@@ -175,7 +176,7 @@ struct cancelled_thread {
   std::atomic<bool> passed{false};
 };
 
-// Calls with a cancellation pending, then reaches a cancellation point of its own.
+// Makes the call with a cancellation pending, then reaches a cancellation point of its own.
 void* call_with_cancellation_pending(void* argument) {
   auto& t = *static_cast<cancelled_thread*>(argument);
   t.entered = true;
@@ -227,7 +228,7 @@ TEST(interruption, no_wait_is_a_cancellation_point) {
       ASSERT_EQ(pthread_create(&thread, nullptr, call_with_cancellation_pending, &t), 0);
       ASSERT_TRUE(test::wait_until([&] { return id != 0 && test::is_asleep(id); }));
       ASSERT_EQ(pthread_cancel(thread), 0);
-      // A cancellation point would act at once, and the thread would be gone.
+      // A cancellation point would act at once and end the thread.
       std::this_thread::sleep_for(milliseconds(10));
       EXPECT_TRUE(test::wait_until([&] { return test::is_asleep(id); }));
       ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
@@ -290,7 +291,7 @@ TEST(interruption, no_operation_changes_errno) {
         EXPECT_ERRNO_KEPT(operation.call(&lock, &bad), EINVAL);
         EXPECT_ERRNO_KEPT(operation.call(&lock, &past), 0);
         EXPECT_ERRNO_KEPT(pthread_rwlock_unlock(&lock), 0);
-        // A real wait that times out, and one that a release ends.
+        // One wait that times out, and one that a release ends.
         EXPECT_EQ(other.call([&] { return hold_against(operation.writes, &lock); }), 0);
         EXPECT_ERRNO_KEPT(contract::call_for(operation, &lock, milliseconds(5)), ETIMEDOUT);
         other.begin([&] {

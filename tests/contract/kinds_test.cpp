@@ -1,4 +1,4 @@
-// The lock kinds: attributes, and who may read while a writer waits.
+// The lock kinds: attributes, and whether readers get in while a writer waits.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// The bytes of a lock: size, initialisers, and memory that is used without init or destroy.
+// The memory of a lock: size, initialisers, and use without init or destroy.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -23,7 +23,7 @@ unsigned char byte_of(const pthread_rwlock_t& lock, std::size_t at) {
   return bytes[at];
 }
 
-// Every operation on a lock that nobody holds, with what it promises to others meanwhile.
+// Calls every operation on a free lock and checks what other threads may do meanwhile.
 void expect_works(pthread_rwlock_t* lock) {
   for (const auto& operation : contract::untimed_operations()) {
     EXPECT_EQ(operation.call(lock), 0) << operation.name;
@@ -95,7 +95,7 @@ TEST(layout, init_without_attributes_makes_a_free_lock_of_arbitrary_bytes) {
   EXPECT_EQ(pthread_rwlock_destroy(&lock), 0);
 }
 
-// What libstdc++ does: a std::shared_mutex ends without destroy, and the next one is zeros again.
+// libstdc++ does this: a std::shared_mutex ends without destroy, and the next one starts as zeros.
 TEST(layout, a_hot_lock_zeroed_without_destroy_is_a_new_lock) {
   pthread_rwlock_t lock;
   for (int round = 0; round < 20; ++round) {

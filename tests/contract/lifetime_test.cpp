@@ -1,4 +1,5 @@
-// Locks before main, after it, in exiting threads, and in libraries that come and go.
+// Locks used before main, after main, in exiting threads, and in libraries that are loaded and
+// unloaded.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <limits.h>
@@ -74,7 +75,7 @@ struct exiting_thread {
   std::atomic<int> rounds{0}, errors{0};
 } exiting;
 
-// Releases the hold of the round before and takes one for the next; the last one stays.
+// Releases the hold of the previous round and takes one for the next; the last hold remains.
 void pass_hold_on(void* value) {
   const int round = ++exiting.rounds;
   if (round > 1 && pthread_rwlock_unlock(&exiting.lock) != 0) ++exiting.errors;
@@ -99,7 +100,7 @@ TEST(lifetime, key_destructors_take_holds_in_every_round_and_the_last_one_stays)
   EXPECT_EQ(pthread_key_delete(exiting.key), 0);
 }
 
-// Threads that come and go while a writer works: nothing of theirs blocks it or escapes it.
+// Threads start and exit while a writer works: none blocks the writer, and it excludes all of them.
 TEST(lifetime, threads_that_come_and_go_are_excluded_by_a_writer) {
   contract::rwlock lock;
   contract::make_hot(lock);

@@ -1,4 +1,4 @@
-// Many holds, many locks, many at once.
+// Many holds, many locks, and many of both at once.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -19,7 +19,8 @@ using contract::holding;
 using contract::seen_elsewhere;
 using test::helper_thread;
 
-// Readmost counts 8,388,607 active readers beside the passive ones, of which a thread has few.
+// Readmost counts up to 8,388,607 active readers beside the passive ones; a thread has few of
+// those.
 constexpr int readmost_active_readers = 8'388'607;
 constexpr int more_than_anyone_has_passively = 100'000;
 
@@ -53,8 +54,8 @@ TEST(limits, a_reader_too_many_gets_EAGAIN_from_every_operation_and_the_lock_sta
   EXPECT_EQ(seen_elsewhere(&lock), holding::free);
 }
 
-// glibc's count ends at 2^28, too many to lock one by one: the count is set just below it. The same
-// holds for a process-shared lock under Readmost, which leaves it to glibc.
+// glibc's count ends at 2^28, too many to lock one by one, so the test sets the count just below
+// it. The same applies to a process-shared lock under Readmost, which delegates it to glibc.
 TEST(limits, the_reader_too_many_for_glibc_gets_EAGAIN) {
   contract::rwlock lock(PTHREAD_RWLOCK_DEFAULT_NP, PTHREAD_PROCESS_SHARED);
   ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
@@ -152,7 +153,7 @@ TEST(limits, each_of_many_hot_locks_is_released_by_its_own_unlock_only) {
   }
 }
 
-// Some of the holds find no room among the passive ones; which ones must not matter.
+// Some of the holds find no passive slot; the counts must be right whichever these are.
 TEST(limits, recursive_holds_of_several_hot_locks_are_counted_apart) {
   contract::rwlock locks[4];
   for (auto& lock : locks) contract::make_hot(lock);

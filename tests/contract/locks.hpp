@@ -1,4 +1,5 @@
-// Locks to test, the states they are brought into, and the operations of the family by name.
+// The locks under test, functions that bring them into a given state, and the family's operations
+// by name.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +14,7 @@
 
 namespace contract {
 
-// A lock made by pthread_rwlock_init, whose attributes are destroyed right after it.
+// A lock made by pthread_rwlock_init, whose attributes object is destroyed right afterwards.
 class rwlock {
  public:
   explicit rwlock(int kind = PTHREAD_RWLOCK_DEFAULT_NP, int shared = PTHREAD_PROCESS_PRIVATE) {
@@ -31,16 +32,16 @@ class rwlock {
   pthread_rwlock_t lock_;
 };
 
-// The lock inside libstdc++'s mutex, which hands it out as a void*.
+// The lock inside libstdc++'s mutex, which returns it as a void*.
 inline pthread_rwlock_t* lock_of(std::shared_mutex& mutex) {
   return static_cast<pthread_rwlock_t*>(mutex.native_handle());
 }
 
-// So many reads that a lock which treats read-mostly use specially does so from now on.
+// After this many reads, a lock that optimises for read-mostly use does so.
 inline constexpr int hot_reads = 50'000;
 void make_hot(pthread_rwlock_t* lock);
 
-// The kinds and temperatures in which a rule is checked.
+// The lock kinds, cold and hot, for which a rule is checked.
 struct variant {
   int kind;
   bool hot;
@@ -49,13 +50,13 @@ std::ostream& operator<<(std::ostream& out, const variant& v);
 std::vector<variant> variants(std::initializer_list<int> kinds);
 void prepare(pthread_rwlock_t* lock, const variant& v);
 
-// What a thread that holds nothing finds when it tries the lock.
+// The state of a lock as seen by a thread that holds nothing and tries it.
 enum class holding { free, read, written };
 std::ostream& operator<<(std::ostream& out, holding h);
 holding seen_here(pthread_rwlock_t* lock);
 holding seen_elsewhere(pthread_rwlock_t* lock);
 
-// Constant data: destructors after main use them as well.
+// Constant data, because destructors use them after main as well.
 struct timed_operation {
   const char* name;
   bool writes;
@@ -73,13 +74,13 @@ struct untimed_operation {
 std::span<const untimed_operation> untimed_operations();
 
 timespec in(clockid_t clock, std::chrono::milliseconds time);
-// A time-out that is never reached when the lock is to be had.
+// A timeout that never expires while the lock is available.
 inline constexpr std::chrono::seconds generous_wait{15};
 
 bool reached(clockid_t clock, const timespec& deadline);
 inline constexpr timespec before_the_epoch{-1, 0};
 
-// Calls a timed operation with a deadline so many milliseconds away.
+// Calls a timed operation with a deadline `time` from now.
 int call_for(const timed_operation& operation, pthread_rwlock_t* lock,
              std::chrono::milliseconds time);
 

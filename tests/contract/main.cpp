@@ -1,4 +1,4 @@
-// Runs the tests and turns whatever hangs into a failure that names the test.
+// Runs the tests and turns a hang into a failure that names the test.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

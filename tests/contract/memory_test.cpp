@@ -1,4 +1,4 @@
-// A lock's memory may vanish as soon as nobody holds it: whoever released it touches it no more.
+// A lock's memory may vanish as soon as the lock is free: a release must not touch it afterwards.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// A page with a lock in it, so that a touch after munmap is a fault.
+// A page with a lock in it, so that an access after munmap faults.
 struct page {
   pthread_rwlock_t lock;
   std::atomic<int> inside;
@@ -31,7 +31,7 @@ page* new_page(const contract::variant& v) {
   return p;
 }
 
-// The address stays taken, so that a late touch is a fault and never meets a younger lock.
+// The address stays reserved, so that a late access faults and never hits a newer lock.
 void forbid(page* p) {
   mprotect(p, sizeof *p, PROT_NONE);
 }
@@ -54,7 +54,7 @@ class pages {
   std::vector<page*> all_;
 };
 
-// Readers come and go; the thread that locks for writing after the last one destroys the lock.
+// Readers come and go; a thread that locks for writing after the last one destroys the lock.
 template <class LockForWriting>
 void churn_with_readers(const contract::variant& v, int rounds, LockForWriting lock_for_writing) {
   constexpr int reader_count = 2;
@@ -105,8 +105,8 @@ TEST(memory, the_same_holds_for_a_writer_that_tries) {
   test::in_a_child([] { churn_with_readers({0, true}, 300, try_until_locked); });
 }
 
-// Everybody counts down under the lock; who counted last unmaps it, though others may only just
-// have released it.
+// Every thread counts down under the lock; the one that reaches zero unmaps it, although others may
+// only just have released it.
 void churn_with_writers(const contract::variant& v, int rounds) {
   constexpr int thread_count = 3;
   pages all(rounds, v);
@@ -142,7 +142,8 @@ TEST(memory, the_lock_may_be_unmapped_by_the_last_of_several_writers) {
   }
 }
 
-// A thread whose hold another releases keeps nothing of the lock, though it never unlocked it.
+// A thread whose hold is released by another thread keeps no trace of the lock, though it never
+// unlocked it.
 TEST(memory, the_lock_may_be_unmapped_after_another_thread_released_the_hold) {
   test::in_a_child([] {
     contract::rwlock elsewhere;
@@ -169,7 +170,7 @@ TEST(memory, the_lock_may_be_unmapped_after_another_thread_released_the_hold) {
   });
 }
 
-// Locks that end without destroy, hot, held by nobody: their memory goes as well.
+// Hot, free locks end without destroy, and their memory is unmapped as well.
 TEST(memory, a_hot_lock_may_be_unmapped_without_destroy) {
   test::in_a_child([] {
     contract::rwlock other;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Each name is bound to the version that linkers chose before glibc 2.34 (clock*: since 2.30).
+// Binds each name to the version that linkers chose before glibc 2.34 (clock*: since 2.30).
 #define BIND(alias, name, version)              \
   extern "C" int alias(pthread_rwlock_t*, ...); \
   __asm__(".symver " #alias ", " #name "@" version);
@@ -68,7 +68,7 @@ int old_destroy(pthread_rwlock_t* lock) {
 
 namespace {
 
-// After the program's own destructors, and after those of a library preloaded before this one.
+// Used after the program's own destructors and after those of a library preloaded before this one.
 pthread_rwlock_t late_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 void use_late_lock(const char* when) {

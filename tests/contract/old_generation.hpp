@@ -1,12 +1,12 @@
-// The functions as a binary sees them that was linked before glibc 2.34: by the symbol versions of
-// that time. They live in a shared library, as such a binary would be one of its own.
+// The functions as a binary linked before glibc 2.34 sees them: bound to the symbol versions of
+// that time. They live in a shared library, because symbol versions belong to a binary.
 #pragma once
 
 #include <pthread.h>
 
 #include <vector>
 
-// The version of the functions that glibc had first on this machine.
+// The first glibc version on this machine that had the functions.
 #if defined(__x86_64__)
 #define OLDEST_GLIBC "GLIBC_2.2.5"
 #else

@@ -1,4 +1,4 @@
-// A library that a program opens and closes at run time, with locks of its own.
+// A library with locks of its own that a program loads and unloads at run time.
 #include <pthread.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Who goes first when readers and writers wait for one another.
+// The order in which waiting readers and writers get the lock.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ using contract::seen_elsewhere;
 using std::chrono::milliseconds;
 using test::helper_thread;
 
-// A holds it for reading, W waits to write, A waits until B has read: the door must be open to B.
+// A holds the lock for reading, W waits to write, and A waits until B has read: B must get in.
 void expect_readers_pass_a_waiting_writer(pthread_rwlock_t* lock) {
   helper_thread writer, newcomer;
   ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
@@ -54,8 +54,7 @@ void expect_readers_pass_a_waiting_writer(pthread_rwlock_t* lock) {
   EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(lock); }), 0);
 }
 
-// The same where the policy puts the waiting writer first: B waits for W, and A must not wait for
-// B.
+// The same when the policy prefers the waiting writer: B waits for W, so A must not wait for B.
 void expect_a_waiting_writer_goes_first(pthread_rwlock_t* lock) {
   helper_thread writer, newcomer;
   ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
@@ -79,7 +78,7 @@ void expect_a_waiting_writer_goes_first(pthread_rwlock_t* lock) {
   EXPECT_EQ(seen_elsewhere(lock), holding::free);
 }
 
-// What kinds 0 and 1 promise, unless the configuration has chosen another policy.
+// Kinds 0 and 1 promise this, unless the configuration selects another policy.
 void expect_the_policy_is_kept(pthread_rwlock_t* lock) {
   contract::readers_pass_waiting_writers() ? expect_readers_pass_a_waiting_writer(lock)
                                            : expect_a_waiting_writer_goes_first(lock);
@@ -106,7 +105,7 @@ TEST(preference, a_std_shared_mutex_lets_new_readers_in_while_a_writer_waits) {
   expect_the_policy_is_kept(contract::lock_of(mutex));
 }
 
-// The newcomer holds the lock hot itself before it arrives again.
+// The newcomer has itself made the lock hot before it arrives again.
 TEST(preference, a_reader_hot_in_its_own_thread_passes_a_waiting_writer) {
   contract::rwlock lock;
   helper_thread writer, reader;
@@ -214,8 +213,8 @@ TEST(preference, a_writer_that_times_out_leaves_the_lock_to_those_who_still_wait
   }
 }
 
-// Where real-time scheduling is refused, the refusal itself must be the kernel's usual one; the
-// reader then passes the writer at equal priority, which kind 0 owes it as well.
+// If real-time scheduling is refused, the error must be the kernel's usual one; the reader then
+// passes the writer at equal priority, which kind 0 promises as well.
 void set_priority(int priority) {
   sched_param parameters{};
   parameters.sched_priority = priority;
@@ -259,7 +258,7 @@ int stay_on_one_processor() {
   return pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-// Spinning would keep the holder from the only processor it may use.
+// Spinning would keep the holder from the only processor that it may use.
 TEST(preference, a_real_time_thread_sleeps_while_it_waits_for_a_holder_on_its_own_processor) {
   for (const auto& v : contract::variants({0, 2})) {
     for (const bool holder_writes : {false, true}) {
@@ -286,7 +285,7 @@ TEST(preference, a_real_time_thread_sleeps_while_it_waits_for_a_holder_on_its_ow
   }
 }
 
-// glibc knows no such variable; Readmost's user may opt for a policy other than the kind's.
+// glibc ignores this variable; users of Readmost may select a policy other than the kind's.
 TEST(preference, the_environment_may_choose_another_policy_for_private_locks) {
   const auto newcomer = [](const char* kind, const char* preference) {
     return contract::probe_output({"newcomer", kind}, {{"READMOST_PREFER", preference}});
@@ -302,7 +301,7 @@ TEST(preference, the_environment_may_choose_another_policy_for_private_locks) {
   EXPECT_EQ(newcomer("0", "kind"), "enters\n");
 }
 
-// A lock that a program uses before glibc is initialised must not make the choice be overlooked.
+// The variable must take effect even if a program uses a lock before glibc is initialised.
 TEST(preference, the_environment_is_honoured_by_a_program_that_locks_before_all_constructors) {
   EXPECT_EQ(contract::probe_output({"early-newcomer", "0"}, {{"READMOST_PREFER", "writer"}}),
             contract::readmost_rules() ? "is kept out\n" : "enters\n");

@@ -1,4 +1,4 @@
-// A lock in one of the states in which a rule is checked.
+// A lock in one of the states for which a rule is checked.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 
 namespace contract {
 
-// Failures in its scope name the variant; at its end the lock has to be fit to be destroyed.
+// Failures in its scope name the variant; the lock must be ready to be destroyed when the scope
+// ends.
 class prepared_lock {
  public:
   explicit prepared_lock(const variant& v) : trace_(__FILE__, __LINE__, testing::PrintToString(v)) {

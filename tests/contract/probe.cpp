@@ -1,5 +1,5 @@
-// A program of its own for what a test inside gtest cannot see: its whole life from before main to
-// after it, its counts at the end, and its environment.
+// A separate program for what a test inside gtest cannot observe: the whole life of a process from
+// before main to after it, its final counts, and its environment.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 bool report = false;
 
-// Every operation, cold and hot, in a stage of the program's life that is named when it went well.
+// Calls every operation on a cold and on a hot lock, and prints the name of the stage on success.
 void use_lock(const char* stage) {
   for (int round = 0; round < 2; ++round) {
     for (const auto& operation : contract::untimed_operations()) {
@@ -36,7 +36,7 @@ void use_lock(const char* stage) {
   }
 }
 
-// Before every constructor, glibc's own included: even the environment is not there yet.
+// Runs before every constructor, glibc's own included, when even the environment is not set up.
 void before_all(int argc, char** argv, char**) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   report = what == "lifetime";
@@ -67,7 +67,7 @@ struct thread_object {
 pthread_key_t key;
 thread_local int round_of_key = 0;
 
-// Sets its value again, so that every round that glibc grants takes place.
+// Sets the key's value again, so that all destructor rounds that glibc allows take place.
 void destroy_key(void* value) {
   char stage[64];
   std::snprintf(stage, sizeof stage, "key destructor, round %d", ++round_of_key);
@@ -88,7 +88,7 @@ int lifetime() {
   return 0;
 }
 
-// Reads only, so that the statistics at the end tell how.
+// Only reads, so that the final statistics show which path the reads took.
 int hot() {
   contract::make_hot(&lock);
   return 0;
@@ -111,7 +111,7 @@ int newcomer(int kind) {
   return writer.call([&] { return pthread_rwlock_unlock(tested); });
 }
 
-// The first thread ends before the program does, with a hold that another one releases.
+// The main thread exits before the program does, with a hold that another thread releases.
 int main_thread_exits() {
   contract::make_hot(&lock);
   pthread_rwlock_rdlock(&lock);

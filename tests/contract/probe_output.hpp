@@ -1,4 +1,4 @@
-// Runs the probe, a small program of its own, as a new process.
+// Runs the probe, a small separate program, as a new process.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace contract {
 
-// What the probe prints to standard output; ends in "status N\n" when it fails with N. It inherits
-// this process's environment, with the given variables on top.
+// Returns what the probe prints to standard output, followed by "status N\n" if it fails with N.
+// The probe inherits this process's environment; the given variables are added or replaced.
 std::string probe_output(const std::vector<std::string>& arguments,
                          const std::vector<std::pair<std::string, std::string>>& environment = {});
 

@@ -1,4 +1,4 @@
-// Locks that two processes use: with the attribute, and without it in memory that they share.
+// Locks used by two processes: with the process-shared attribute, and without it in shared memory.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ using test::child_process;
 struct area {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   test::steps parent, child;
-  long left = 0, right = 0;  // equal whenever nobody holds the lock for writing
+  long left = 0, right = 0;  // equal whenever the lock is not held for writing
 };
 
 void expect_excluded_from_all(pthread_rwlock_t* lock) {
@@ -55,12 +55,12 @@ void expect_only_reading(pthread_rwlock_t* lock) {
   }
 }
 
-// Both processes call this with the roles exchanged at the end.
+// Both processes call this and exchange roles at the end.
 void play_first(area& a, test::steps& mine, test::steps& theirs, int from) {
   ASSERT_EQ(pthread_rwlock_wrlock(&a.lock), 0);
   mine.reach(from + 1);
   theirs.await(from + 1);
-  usleep(10'000);  // lets the other process block, so that this unlock has somebody to wake
+  usleep(10'000);  // lets the other process block, so that this unlock has a waiter to wake
   EXPECT_EQ(pthread_rwlock_unlock(&a.lock), 0);
   theirs.await(from + 2);
   expect_only_reading(&a.lock);
@@ -143,7 +143,7 @@ TEST(process_shared, two_processes_lose_no_write) {
 }
 
 // Without the attribute the processes cannot wake one another (glibc's futex is private as well),
-// so from here on they only try.
+// so the tests below only use try functions.
 void lock_by_trying(int (*attempt)(pthread_rwlock_t*), pthread_rwlock_t* lock) {
   const auto deadline = std::chrono::steady_clock::now() + contract::generous_wait;
   int result;
@@ -171,7 +171,7 @@ void write_and_read_much_by_trying(area& a, long writes) {
 constexpr int alternations = 100;
 constexpr long writes_by_trying = 500;
 
-// `here` and `there` are the same memory as the two processes see it.
+// `here` and `there` are the same memory, as mapped by each of the two processes.
 void expect_exclusion_without_the_attribute(area& here, area& there) {
   child_process child([&] {
     contract::make_hot(&there.lock);
@@ -254,7 +254,7 @@ TEST(process_shared, a_lock_without_the_attribute_mapped_at_two_addresses_exclud
   ASSERT_TRUE(here != nullptr && there != nullptr && here != there);
   new (here) area();
   expect_exclusion_without_the_attribute(*here, *there);
-  // The same from one process: what is held through one address is held through the other.
+  // The same within one process: a hold taken through one address counts for the other address.
   contract::make_hot(&here->lock);
   contract::make_hot(&there->lock);
   ASSERT_EQ(pthread_rwlock_rdlock(&here->lock), 0);
@@ -279,7 +279,7 @@ TEST(process_shared, a_lock_without_the_attribute_in_system_v_memory_excludes) {
   shmdt(memory);
 }
 
-// What was found out about the private mapping says nothing about its successor.
+// A result cached for the private mapping must not apply to the mapping that replaces it.
 TEST(process_shared, a_lock_in_a_shared_mapping_where_a_private_one_was_excludes) {
   area* a = map_file(-1, MAP_PRIVATE | MAP_ANONYMOUS);
   ASSERT_NE(a, nullptr);

@@ -1,4 +1,4 @@
-// A thread that asks again for what it already holds.
+// A thread that requests a lock which it already holds.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -57,7 +57,7 @@ TEST(self_deadlock, a_writer_that_got_the_lock_by_try_or_in_time_gets_the_same) 
   }
 }
 
-// Only the thread that writes is told so; for others the lock is merely busy.
+// Only the thread that holds the lock for writing gets EDEADLK; for others the lock is merely busy.
 TEST(self_deadlock, another_thread_never_gets_EDEADLK) {
   contract::rwlock lock;
   helper_thread other;
@@ -90,7 +90,7 @@ TEST(self_deadlock, a_reader_that_tries_to_write_fails_and_keeps_its_hold) {
   }
 }
 
-// Another thread releases the hold that the reader waits for, so that the wait ends.
+// Another thread releases the read hold that blocks the write, so that the wait ends.
 TEST(self_deadlock, a_reader_that_asks_to_write_blocks_until_its_hold_is_released) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     SCOPED_TRACE(v);

@@ -1,4 +1,4 @@
-// libstdc++'s mutexes, which are pthread rwlocks that nobody initialises or destroys.
+// libstdc++'s mutexes are pthread rwlocks that are never explicitly initialised or destroyed.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// Every name and every symbol version by which a program may call the lock reaches the same lock.
+// Every name and every symbol version that a program may call reaches the same lock.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@ namespace {
 using contract::holding;
 using contract::seen_elsewhere;
 
-// The file name of the object in which a function lies.
+// The file name of the object that contains a function.
 std::string origin(const void* function) {
   Dl_info info{};
   if (function == nullptr || dladdr(function, &info) == 0) return "nowhere";
@@ -37,7 +37,7 @@ const std::vector<std::string> internal_names{
     "__pthread_rwlock_unlock"};
 
 #ifdef CONTRACT_SANITIZED
-// A sanitizer has functions of its own before glibc's.
+// A sanitizer interposes functions of its own before glibc's.
 #define EXPECT_ORIGIN(function) EXPECT_NE(origin(function), "nowhere")
 #else
 std::string expected_origin() {
@@ -54,7 +54,7 @@ TEST(symbols, dlsym_finds_every_public_name_in_the_expected_library) {
   }
 }
 
-// glibc keeps these for old binaries only: dlsym does not see them there.
+// glibc exports these for old binaries only, so dlsym does not find them in glibc.
 TEST(symbols, dlsym_finds_the_internal_names_under_the_library_only) {
   for (const auto& name : internal_names) {
     SCOPED_TRACE(name);
@@ -94,7 +94,7 @@ TEST(symbols, an_old_binary_calls_the_expected_library_by_every_name) {
 
 using simple_call = int (*)(pthread_rwlock_t*);
 
-// A lock taken through one generation is released through the other.
+// A lock taken through functions of one generation is released through those of the other.
 void expect_one_lock(simple_call rdlock, simple_call wrlock, simple_call unlock) {
   contract::rwlock lock;
   for (const bool hot : {false, true}) {
@@ -137,7 +137,7 @@ TEST(symbols, callers_by_dlsym_and_callers_by_name_share_a_lock) {
   }
 }
 
-// The edge of what interposition reaches: these name glibc explicitly, so they get glibc.
+// Interposition does not reach calls that name glibc explicitly: they get glibc's functions.
 
 TEST(symbols, dlvsym_and_a_handle_of_libc_get_glibcs_functions) {
   EXPECT_EQ(origin(dlvsym(RTLD_DEFAULT, "pthread_rwlock_rdlock", OLDEST_GLIBC)), "libc.so.6");

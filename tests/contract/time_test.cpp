@@ -1,4 +1,4 @@
-// Deadlines and the clocks they are read on.
+// Deadlines and the clocks that measure them.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ using contract::seen_elsewhere;
 using std::chrono::milliseconds;
 using test::helper_thread;
 
-// The two ways in which a timed operation finds a lock contended.
+// Holds the lock in the mode that makes the timed operation wait.
 int hold_against(const contract::timed_operation& operation, pthread_rwlock_t* lock) {
   return operation.writes ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock);
 }

@@ -1,4 +1,4 @@
-// Attempts fail only when somebody is in the way.
+// Try functions fail only when a conflicting hold exists.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ using contract::holding;
 using contract::seen_elsewhere;
 using test::helper_thread;
 
-// Attempts of a thread that must all succeed, or must all be refused.
+// Counts the attempts of one thread whose result is not the expected one.
 long wrong_attempts(pthread_rwlock_t* lock, int (*attempt)(pthread_rwlock_t*), int expected,
                     int times) {
   long wrong = 0;
@@ -88,7 +88,7 @@ TEST(try_lock, tryrdlock_never_fails_beside_attempts_to_write_that_a_reader_foil
   }
 }
 
-// The readers that made the lock hot still live, have left it, and keep reading another lock.
+// The readers that made the lock hot still run, have released it, and keep reading another lock.
 TEST(try_lock, trywrlock_never_fails_on_a_lock_that_its_hot_readers_have_left) {
   for (const auto& v : contract::variants({0, 1, 2})) {
     contract::prepared_lock lock(v);

@@ -1,5 +1,5 @@
-// Runs a command for which the kernel answers membarrier(2) with ENOSYS, as kernels and sandboxes
-// without it do; with EPERM, as other sandboxes do; or by killing it, as the strictest do.
+// Runs a command for which membarrier(2) fails with ENOSYS, as on kernels and in sandboxes without
+// it; fails with EPERM, as in other sandboxes; or kills the caller, as in the strictest ones.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,5 +1,5 @@
-// Every class and what of it is compiled only where it is used: all of it has to link with the
-// shared library.
+// Uses every class, function template and member that is compiled only where it is used; all of
+// them must link with the shared library.
 #include <atomic>
 #include <chrono>
 #include <memory>

@@ -1,4 +1,4 @@
-// Locks that are wrong on purpose. They show that the torture notices.
+// Deliberately broken locks, which show that the torture detects faults.
 #include <condition_variable>
 #include <mutex>
 
@@ -28,7 +28,7 @@ class lock_that_does_nothing : public no_promises {
   bool try_lock_shared() { return true; }
 };
 
-// Writers exclude one another, and readers wait for writers; but no writer waits for a reader.
+// Writers exclude one another and readers wait for writers, but no writer waits for a reader.
 class lock_whose_writer_does_not_wait : public no_promises {
  public:
   void lock() {
@@ -55,7 +55,7 @@ class lock_whose_writer_does_not_wait : public no_promises {
   std::atomic<bool> writing_{false};
 };
 
-// Excludes as it should, but loses one wake-up in 32.
+// Excludes correctly, but loses one wake-up in 32.
 class lock_that_forgets_to_wake : public no_promises {
  public:
   void lock() {

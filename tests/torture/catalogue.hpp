@@ -1,4 +1,4 @@
-// The list of what can be run: every scenario with every lock that it fits.
+// The list of runnable scenarios: each with every lock that it fits.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,8 @@ using catalogue = std::vector<scenario>;
 void add_pthread_scenarios(catalogue& all);
 void add_broken_lock_scenarios(catalogue& all);
 
-// What else an executable has, by the sources that it is linked from: a global object in each.
+// Adds scenarios from a source file that only some executables link: each such file defines a
+// global object of this class.
 class contribution {
  public:
   explicit contribution(void (*add)(catalogue&)) { all().push_back(add); }

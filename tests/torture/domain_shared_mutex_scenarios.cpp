@@ -8,7 +8,7 @@ namespace torture {
 
 namespace {
 
-// Domains by turns, so that where a scenario has several locks its threads are in several domains.
+// Returns the domains in rotation, so that a scenario with several locks uses several domains.
 const readmost::lock_domain& next_domain() {
   static const std::array<readmost::lock_domain, 3> domains;
   static std::atomic<unsigned> turn{0};

@@ -29,7 +29,7 @@ pid_t start(std::vector<std::string> arguments) {
   return child;
 }
 
-// What went wrong in the child, or nothing if it passed.
+// Describes the child's failure; empty if the child passed.
 std::string failure_of(pid_t child, double patience) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
   int status = 0;

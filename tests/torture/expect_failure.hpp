@@ -1,4 +1,4 @@
-// For locks that are broken on purpose: succeeds as soon as one scenario fails.
+// Runs scenarios on deliberately broken locks and succeeds as soon as one scenario fails.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace torture {
 
-// Runs the scenarios in processes of their own, so that a hang or a crash ends only that one.
-// Returns 0 when one of them reported a violation, hung or crashed, else 1.
+// Runs the scenarios in separate processes, so that a hang or a crash ends only that process.
+// Returns 0 when a scenario reported a violation, hung or crashed, otherwise 1.
 int expect_failure(const std::string& lock, const std::vector<std::string>& scenarios,
                    const options& chosen, unsigned rounds);
 

@@ -1,6 +1,6 @@
-// Data that shows whether a lock kept its promise: eight words on cache lines of their own, equal
-// whenever nobody writes. A writer changes them one after another, so whoever is inside together
-// with a writer sees them unequal or sees them change.
+// Data that reveals a broken lock: eight words on separate cache lines, equal whenever no writer is
+// active. A writer changes them one after another, so any thread that is in a section at the same
+// time as a writer sees them unequal or sees them change.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@ namespace torture {
 
 class guarded_words {
  public:
-  // Relaxed atomics cost what plain words cost, and keep a run on a broken lock well defined.
+  // Relaxed atomics cost as much as plain words and keep a run on a broken lock well defined.
   struct alignas(64) word {
     std::atomic<std::uint64_t> value{first_value};
   };
 
-  // Looks twice with `meanwhile` in between, since a writer may come in after the first look.
+  // Checks twice with `meanwhile` in between, since a writer may enter after the first check.
   template <class Action>
   void examine(worker& me, Action meanwhile) const {
     const std::uint64_t before = look(me);
@@ -26,7 +26,7 @@ class guarded_words {
     if (look(me) != before) me.violation("the words changed while a reader held the lock");
   }
 
-  // How often they were changed; for those who hold the lock.
+  // The number of changes so far; the caller holds the lock.
   std::uint64_t changes() const {
     return words_.back().value.load(std::memory_order_relaxed) - first_value;
   }
@@ -43,12 +43,13 @@ class guarded_words {
   }
 
  private:
-  // Never a value of poisoned or zeroed memory.
+  // Differs from every value of poisoned or zeroed memory.
   static constexpr std::uint64_t first_value = 0x0123456700000000U;
   static constexpr std::uint64_t values_mask = 0xffffffffU;
 
   std::uint64_t look(worker& me) const {
-    // From the last to the first: a reader who follows on a writer's heels still sees a difference.
+    // From the last to the first: a reader that reads right behind the writer still sees a
+    // difference.
     const std::uint64_t last = words_.back().value.load(std::memory_order_relaxed);
     for (auto one = words_.rbegin(); one != words_.rend(); ++one) {
       if (one->value.load(std::memory_order_relaxed) != last) {
@@ -63,7 +64,7 @@ class guarded_words {
   std::array<word, 8> words_;
 };
 
-// A lock and what it guards.
+// A lock and the data it guards.
 template <class Lock>
 struct cell {
   Lock lock;

@@ -1,5 +1,5 @@
-// Scenarios about holding several locks, one lock several times, and a hold that another thread
-// gives back.
+// Scenarios in which a thread holds several locks, holds one lock several times, or releases a hold
+// of another thread.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace torture {
 
-// 1 to 12 locks at once, taken in address order and released in any order.
+// Holds 1 to 12 locks at once, taken in address order and released in any order.
 template <class Lock>
 void nested(session& run) {
   constexpr unsigned locks = 16;
@@ -59,7 +59,8 @@ void nested(session& run) {
   run.join();
 }
 
-// The same lock read up to five times over, with another lock in between, while writers wait.
+// Reads the same lock recursively, up to five deep, with another lock in between, while writers
+// wait.
 template <class Lock>
 void recursive(session& run) {
   cell<Lock> outer;
@@ -69,7 +70,7 @@ void recursive(session& run) {
     run.spawn([&](worker& me) {
       while (run.running()) {
         read(me, outer, [&] {
-          // Time for a writer to come and wait.
+          // Leaves time for a writer to arrive and wait.
           if (me.random.one_in(32)) sleep_microseconds(me.random.between(5, 100));
           const auto again = [&](auto& self, unsigned left) -> void {
             if (left == 0) return;
@@ -99,7 +100,8 @@ void recursive(session& run) {
   run.join();
 }
 
-// Reads begun by one thread and ended by another; some of the beginners are dead by then.
+// One thread begins reads and another ends them; some of the threads that began have exited by
+// then.
 template <class Lock>
 void cross_thread_unlock(session& run) {
   constexpr unsigned most_pending = 8;
@@ -131,7 +133,7 @@ void cross_thread_unlock(session& run) {
       beginning.fetch_sub(1);
     });
   }
-  // Never waits for the lock, so that every hold comes to its end.
+  // Never waits for the lock, so that every hold is eventually released.
   run.spawn([&](worker& me) {
     for (;;) {
       if (pending.load(std::memory_order_acquire) == 0) {

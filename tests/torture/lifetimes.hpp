@@ -1,4 +1,4 @@
-// Scenarios in which threads, locks and processes come and go, or a signal handler cuts in.
+// Scenarios in which threads, locks and processes start and end, or a signal handler interrupts.
 #pragma once
 
 #include <pthread.h>
@@ -38,8 +38,8 @@ void thread_churn(session& run) {
   run.join();
 }
 
-// A thread dies while it holds the lock for reading: the hold outlives it. Nobody may write until
-// another thread gives it back, or for ever where that is not allowed.
+// A thread exits while it holds the lock for reading, and the hold outlives it. Writers are
+// excluded until another thread releases the hold, or for ever if the lock does not allow that.
 template <class Lock>
 void orphaned_holds(session& run) {
   for (unsigned i = 0; i < run.threads(); ++i) {
@@ -48,7 +48,7 @@ void orphaned_holds(session& run) {
         const auto guarded = std::make_unique<cell<Lock>>();
         const unsigned holds = me.random.between(1, 3);
         std::thread([&] {
-          // With enough reads before, the last ones are held on the lock's fast path.
+          // After enough reads, the last ones are held on the lock's fast path.
           for (unsigned left = me.random.below(2000); left > 0; --left) read(me, *guarded);
           for (unsigned left = Lock::recursive_reads ? holds : 1; left > 0; --left)
             guarded->lock.lock_shared();
@@ -69,14 +69,15 @@ void orphaned_holds(session& run) {
   run.join();
 }
 
-// Locks in memory that the last one to let go destroys at once: unmapped, made inaccessible, or
-// filled with a pattern that nobody may disturb before the next lock is built at the same address.
+// Locks in memory that the last thread to release destroys at once: it unmaps the memory, makes it
+// inaccessible, or fills it with a pattern that must stay intact until the next lock is built at
+// the same address.
 template <class Lock>
 class short_lived_locks {
  public:
   explicit short_lived_locks(session& run) : run_(run), arena_(arena_bytes) {}
 
-  // Called by one thread, the owner, which builds lock after lock.
+  // Called by one thread, the owner, which builds one lock after another.
   void build(worker& me, unsigned users) {
     for (std::uint64_t round = 1; run_.running(); ++round) {
       node* const one = new (arena_.at(me.random.below(arena_bytes - sizeof(node)) & ~63U)) node;
@@ -92,7 +93,8 @@ class short_lived_locks {
       } else {
         for (unsigned left = me.random.below(4); left > 0; --left) write(me, one->guarded);
         while (entered_.load() != users) std::this_thread::yield();
-        // All have read-locked for the last time: who gets the write lock now is alone.
+        // All users have read-locked for the last time, so the thread that gets the write lock now
+        // is alone.
         write(me, one->guarded);
         destroy(me, one);
       }
@@ -178,8 +180,9 @@ void create_destroy(session& run) {
   run.join();
 }
 
-// Handlers that read, at a high rate, in threads that are about to lock, waiting, inside, or
-// unlocking, by the same lock or another one. They only try, so nothing can deadlock.
+// Signal handlers read at a high rate, through the same lock or another one, in threads that are
+// about to lock, waiting, inside a section, or unlocking. They use try functions only, so nothing
+// can deadlock.
 template <class Lock>
 class interrupted_sections {
  public:
@@ -195,7 +198,8 @@ class interrupted_sections {
     sigaction(SIGUSR1, &action, &old_first);
     sigaction(SIGUSR2, &action, &old_second);
 
-    // The threads to interrupt; they stay until the one who sends the signals has stopped.
+    // The threads to interrupt; they stay alive until the thread that sends the signals has
+    // stopped.
     std::vector<std::atomic<pthread_t>> targets(run.threads());
     std::atomic<unsigned> ready{0};
     std::atomic<bool> stopped{false};
@@ -253,8 +257,8 @@ void signals(session& run) {
   interrupted_sections<Lock>::run(run);
 }
 
-// A thread forks while it holds locks, and others hold and want them too. The child goes on with
-// its holds, takes them again, and gives all of them back.
+// A thread forks while it holds locks that other threads also hold or wait for. The child continues
+// with its holds, takes them again, and releases all of them.
 template <class Lock>
 void forks(session& run) {
   cell<Lock> shared;
@@ -266,12 +270,13 @@ void forks(session& run) {
     }
   });
   run.spawn([&](worker& me) {
-    // No other thread uses this one, so in the child it must work in full.
+    // No other thread uses this lock, so it must work completely in the child.
     cell<Lock> own;
     const auto in_the_child = [&] {
-      // Before the watchdog of the parent, which could not say what happened.
+      // Expires before the parent's watchdog, which could not report the cause.
       alarm(static_cast<unsigned>(run.chosen().stall / 2) + 1);
-      // Not from scratch: a writer that waited at the fork waits for ever. But again is allowed.
+      // A first lock would hang, since a writer that waited at the fork waits for ever in the
+      // child; a recursive read is allowed.
       if constexpr (Lock::recursive_reads) {
         shared.lock.lock_shared();
         shared.data.examine(me, [] {});

@@ -27,7 +27,7 @@ void fault(int, siginfo_t* info, void*) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     _exit(exit_status::violated);
   }
-  // Not ours: fault once more under the old rule.
+  // The fault is outside the arena: restore the old handler and fault again.
   sigaction(SIGSEGV, &old_action, nullptr);
 }
 

@@ -1,5 +1,5 @@
-// Memory for locks that can be taken away under them; an access after that is a violation and not a
-// crash.
+// Memory for locks that can be withdrawn while they exist; a later access is reported as a
+// violation instead of a crash.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class guarded_arena {
 
   void* at(std::size_t offset) const { return static_cast<char*>(memory_) + offset; }
 
-  // Makes every access a fault, until open().
+  // Makes every access fault until open() is called.
   void close();
   void open();
 

@@ -1,4 +1,4 @@
-// What readmost's own timed classes lack to be tortured as the others are.
+// Adapts readmost's own timed classes to the interface that the scenarios expect.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// pthread_rwlock_t behind the interface of std::shared_mutex. Whose lock it is (glibc's or the
-// preloaded library's) is decided when the program starts.
+// pthread_rwlock_t with the interface of std::shared_mutex. Whether glibc or the preloaded library
+// implements it is decided when the program starts.
 #pragma once
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ class pthread_lock {
   static constexpr bool survives_fork = true;
 
   pthread_lock() {
-    // The default kind stays all zeros and is never initialised, like libstdc++'s shared_mutex.
+    // The default kind remains all zeros and is never initialised, like libstdc++'s shared_mutex.
     if constexpr (Kind != PTHREAD_RWLOCK_PREFER_READER_NP) {
       pthread_rwlockattr_t attributes;
       pthread_rwlockattr_init(&attributes);
@@ -51,7 +51,7 @@ class pthread_lock {
     return granted(pthread_rwlock_tryrdlock(&lock_), EBUSY, "pthread_rwlock_tryrdlock");
   }
 
-  // The deadline by the wall clock, through pthread_rwlock_timed*.
+  // The deadline is measured by the wall clock, through pthread_rwlock_timed*.
   bool try_lock_by_wall_clock(std::chrono::nanoseconds wait) {
     const timespec deadline = from_now(CLOCK_REALTIME, wait);
     return granted(pthread_rwlock_timedwrlock(&lock_, &deadline), ETIMEDOUT,
@@ -63,7 +63,7 @@ class pthread_lock {
                    "pthread_rwlock_timedrdlock");
   }
 
-  // The deadline by the steady clock, through pthread_rwlock_clock*.
+  // The deadline is measured by the steady clock, through pthread_rwlock_clock*.
   bool try_lock_for(std::chrono::nanoseconds wait) {
     const timespec deadline = from_now(CLOCK_MONOTONIC, wait);
     return granted(pthread_rwlock_clockwrlock(&lock_, CLOCK_MONOTONIC, &deadline), ETIMEDOUT,
@@ -91,7 +91,7 @@ class pthread_lock {
     return true;
   }
 
-  // A wrong result is a violation that leaves nothing to go on with.
+  // Ends the process on an unexpected result, because the scenario cannot continue.
   static void must(int result, const char* call) {
     if (result == 0) return;
     std::fprintf(stderr, "torture: violation: %s returned %d (%s); it has to succeed here\n", call,

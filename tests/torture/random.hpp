@@ -1,4 +1,4 @@
-// A small fast generator: the readers' loops must be dominated by the lock, not by std::mt19937.
+// A small, fast generator; std::mt19937 would outweigh the lock in the readers' loops.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class random_source {
     return state_ * 0x2545f4914f6cdd1dU;
   }
 
-  // 0 to bound - 1.
+  // Returns 0 to bound - 1.
   unsigned below(unsigned bound) { return static_cast<unsigned>(((next() >> 32) * bound) >> 32); }
 
   unsigned between(unsigned low, unsigned high) { return low + below(high - low + 1); }
@@ -24,7 +24,7 @@ class random_source {
   bool one_in(unsigned bound) { return below(bound) == 0; }
 
  private:
-  // Neighbouring seeds must not give neighbouring sequences, and the state may not be 0.
+  // Neighbouring seeds must not give neighbouring sequences, and the state must not be 0.
   static std::uint64_t mix(std::uint64_t seed) {
     seed += 0x9e3779b97f4a7c15U;
     seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -35,7 +35,7 @@ class random_source {
   std::uint64_t state_;
 };
 
-// About a nanosecond a turn; keeps the processor busy without touching memory.
+// About a nanosecond per turn; keeps the processor busy without touching memory.
 inline void spin(unsigned turns) {
   for (unsigned turn = 0; turn < turns; ++turn) asm volatile("" ::: "memory");
 }

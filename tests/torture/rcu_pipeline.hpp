@@ -1,7 +1,7 @@
-// What shows whether RCU keeps its promise: elements that readers find by one pointer and whose age
-// counts the grace periods since they were unlinked (in the manner of the Linux kernel's
-// rcutorture). A reader may see an element grow to 1, which happens when it is unlinked, but not
-// older: the grace period that makes it 2 has to wait for that reader.
+// Reveals a broken RCU: readers find elements through one pointer, and the age of an element counts
+// the grace periods since it was unlinked (as in the Linux kernel's rcutorture). A reader may see
+// an element's age become 1, which happens when it is unlinked, but not more: the grace period that
+// makes it 2 has to wait for that reader.
 #pragma once
 
 #include <array>
@@ -18,24 +18,24 @@ namespace torture {
 
 class rcu_pipeline {
  public:
-  // After so many grace periods an element is used again; until then a late reader is noticed.
+  // After this many grace periods an element is reused; until then a late reader is detected.
   static constexpr unsigned longest_age = 10;
 
   struct element {
     std::atomic<unsigned> age{0};
-    std::atomic<std::uint64_t> use{0};   // how often it has been used again
+    std::atomic<std::uint64_t> use{0};   // how often it has been reused
     std::atomic<bool> published{false};  // set before readers can find it
   };
 
   explicit rcu_pipeline(readmost::rcu_domain& dom) : domain(dom) { replace(); }
   rcu_pipeline(const rcu_pipeline&) = delete;
   rcu_pipeline& operator=(const rcu_pipeline&) = delete;
-  // Of what was given to age_by_callbacks() all has come back.
+  // Waits until all elements given to age_by_callbacks() have been taken back.
   ~rcu_pipeline() {
     while (underway_.load() != 0) readmost::rcu_barrier(domain);
   }
 
-  // Inside a section that `me` has opened.
+  // The caller, `me`, is inside a read-side section.
   template <class Action>
   void examine(worker& me, Action meanwhile) {
     const element& one = *current_.load(std::memory_order_acquire);
@@ -50,7 +50,7 @@ class rcu_pipeline {
       me.violation("an element was used again while a reader used it");
   }
 
-  // Publishes another element; the one before, whose age is 1 now.
+  // Publishes a new element and returns the previous one, whose age is now 1.
   element* replace() {
     element* const fresh = take();
     fresh->published.store(true, std::memory_order_relaxed);
@@ -59,7 +59,8 @@ class rcu_pipeline {
     return old;
   }
 
-  // For one more grace period. Takes back what has had its last.
+  // Counts one more grace period for each element and takes back those that have reached the
+  // longest age.
   void grow(std::vector<element*>& unlinked) {
     std::erase_if(unlinked, [&](element* one) { return grow(*one); });
   }
@@ -68,14 +69,14 @@ class rcu_pipeline {
     unlinked.clear();
   }
 
-  // Has callbacks do that.
+  // Lets callbacks age the element and take it back.
   void age_by_callbacks(element* one) {
     underway_.fetch_add(1, std::memory_order_relaxed);
     retire(one);
   }
   std::uint64_t underway() const { return underway_.load(std::memory_order_relaxed); }
 
-  // How many readers have seen an element of that age, from 1 on.
+  // The number of reads that have seen an element of this age, from 1 on.
   std::uint64_t seen_at(unsigned age) const { return ages_[age].load(std::memory_order_relaxed); }
 
   readmost::rcu_domain& domain;
@@ -94,7 +95,7 @@ class rcu_pipeline {
         domain);
   }
 
-  // Whether it has been taken back.
+  // Returns whether the element has been taken back.
   bool grow(element& one) {
     const unsigned age = one.age.load(std::memory_order_relaxed) + 1;
     one.age.store(age, std::memory_order_relaxed);

@@ -33,7 +33,7 @@ void read_section(worker& me, rcu_pipeline& data, Action meanwhile) {
   me.done_reading();
 }
 
-// In as many sections at once; the inner ones end before the look at the end of the outermost.
+// Nests `depth` sections; the inner ones end before the final check of the outermost.
 void read_nested(worker& me, rcu_pipeline& data, unsigned depth) {
   read_section(me, data, [&] {
     if (depth > 1) read_nested(me, data, depth - 1);
@@ -41,7 +41,7 @@ void read_nested(worker& me, rcu_pipeline& data, unsigned depth) {
   });
 }
 
-// Mostly brief; preempted, asleep and nested now and then.
+// Mostly brief sections; some are preempted, asleep or nested.
 void read_anyhow(worker& me, rcu_pipeline& data) {
   const unsigned draw = me.random.below(2000);
   if (draw == 0) {
@@ -57,10 +57,10 @@ void read_anyhow(worker& me, rcu_pipeline& data) {
 
 // --- Writers -------------------------------------------------------------------------------------
 
-// How a writer waits for a grace period.
+// The ways in which a writer waits for a grace period.
 enum class way : unsigned { synchronize, expedite, poll, synchronize_since, how_many };
 
-// One writer's elements between two uses.
+// Keeps the elements of one writer between unlinking and reuse.
 class rcu_writer {
  public:
   rcu_writer(worker& me, rcu_pipeline& data) : me_(me), data_(data) {}
@@ -101,7 +101,7 @@ class rcu_writer {
       case way::poll: {
         const auto ticket = readmost::rcu_start_poll(dom);
         while (!readmost::rcu_poll(ticket, dom)) {
-          // Who polls may be a reader as well.
+          // A polling thread may be a reader as well.
           me_.random.one_in(4) ? read_anyhow(me_, data_) : spin(200);
         }
         return;
@@ -131,7 +131,7 @@ void finish(session& run, const rcu_pipeline& data) {
 
 // --- Scenarios -----------------------------------------------------------------------------------
 
-// The last `writers` of the threads write, the others read.
+// The last `writers` threads write, the others read.
 template <class Read, class Write>
 void readers_and_writers(session& run, unsigned writers, rcu_domain& dom, Read read, Write write) {
   rcu_pipeline data(dom);
@@ -167,7 +167,7 @@ void callbacks(session& run) {
                       });
 }
 
-// Grace periods that are asked for while others are in progress.
+// Writers request grace periods while others are in progress.
 void many_writers(session& run) {
   readers_and_writers(
       run, run.threads() / 2, rcu_default_domain(),
@@ -180,7 +180,8 @@ void many_writers(session& run) {
       [](worker&, rcu_writer& writer) { writer.write_anyhow(); });
 }
 
-// More than is reclaimed at once, so that writers have to wait; in haste, and for the end.
+// Writers queue more callbacks than the backlog limit allows, so that they have to wait; some also
+// hurry reclamation or wait for a barrier.
 void callback_floods(session& run) {
   separate_rcu_domain dom;
   readmost::rcu_limit_backlog({.objects = 2048, .bytes = 1 << 20}, dom);
@@ -200,7 +201,7 @@ void callback_floods(session& run) {
       });
 }
 
-// What was retired before it, by any thread, is gone after a barrier.
+// Everything retired before a barrier, by any thread, is reclaimed when the barrier returns.
 template <readmost::reclaiming Who>
 void barriers(session& run) {
   separate_rcu_domain dom;
@@ -227,7 +228,7 @@ void barriers(session& run) {
         rcu_barrier(dom);
         me.writing();
         if (gone.load() != own + foreign) me.violation("a barrier did not wait for a callback");
-        // Of a broken one the callbacks are still to come.
+        // If the barrier is broken, the callbacks are still pending and refer to `gone`.
         while (gone.load() != own + foreign) rcu_barrier(dom);
         me.done_writing();
       }
@@ -236,7 +237,7 @@ void barriers(session& run) {
   run.join();
 }
 
-// Threads that live for a few sections, and of which some die inside one.
+// Threads live for a few sections, and some exit inside one.
 void thread_churn(session& run) {
   rcu_pipeline data(rcu_default_domain());
   for (unsigned i = 2; i < run.threads(); ++i) {
@@ -289,7 +290,7 @@ void oversubscribed(session& run) {
       });
 }
 
-// From one processor to another, in the middle of sections.
+// Readers move from one processor to another inside sections.
 void migrations(session& run) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -319,8 +320,8 @@ void nested(session& run) {
       [](worker&, rcu_writer& writer) { writer.write_anyhow(); });
 }
 
-// Readers fill their store buffer with misses before the section, so that the store by which they
-// publish it becomes visible long after the loads that follow.
+// Readers fill their store buffer with misses before the section, so that the store that publishes
+// the section becomes visible long after the loads that follow.
 template <way How>
 void delayed_stores(session& run) {
   constexpr unsigned lines = 1U << 19;
@@ -331,7 +332,7 @@ void delayed_stores(session& run) {
   readers_and_writers(
       run, 1, rcu_default_domain(),
       [&](worker& me, rcu_pipeline& data) {
-        // A section that reports, and one that need not.
+        // One section that reports a quiescent state, and one that need not.
         read_section(me, data, [] {});
         for (unsigned stores = me.random.between(8, 56); stores > 0; --stores)
           far_away[me.random.below(lines)].value.store(stores, std::memory_order_relaxed);
@@ -367,7 +368,7 @@ void idle_threads(session& run) {
   finish(run, data);
 }
 
-// Domains side by side: a thread reads in one inside a section of another.
+// Independent domains: a thread reads in one inside a section of another.
 void separate_domains(session& run) {
   separate_rcu_domain first, second;
   rcu_pipeline one(first), other(second), common(rcu_default_domain());
@@ -392,7 +393,7 @@ void separate_domains(session& run) {
   finish(run, common);
 }
 
-// Locks of the same domain, whose writers make readers report, also inside their sections.
+// Locks of the same domain, whose writers make readers report, also inside RCU sections.
 void lock_writers(session& run) {
   rcu_pipeline data(rcu_default_domain());
   cell<readmost::shared_mutex> guarded;
@@ -430,7 +431,7 @@ void lock_writers(session& run) {
   finish(run, data);
 }
 
-// Handlers that read, at a high rate, in threads that open, close and nest sections, lead grace
+// Signal handlers read at a high rate in threads that open, close and nest sections, lead grace
 // periods and wait for them.
 class interrupted_sections {
  public:
@@ -444,7 +445,8 @@ class interrupted_sections {
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, &before);
 
-    // The threads to interrupt; they stay until the one who sends the signals has stopped.
+    // The threads to interrupt; they stay alive until the thread that sends the signals has
+    // stopped.
     std::vector<std::atomic<pthread_t>> targets(run.threads());
     std::atomic<unsigned> ready{0};
     std::atomic<bool> stopped{false};

@@ -1,14 +1,14 @@
 // Names every scenario and adds those that fit a lock to the catalogue.
 //
-// A lock has the members of std::shared_mutex, starts unlocked when default constructed, and says
-// what it can do:
+// A lock has the members of std::shared_mutex, is unlocked when default-constructed, and declares
+// its properties:
 //   prefers_readers     readers get in while writers wait
-//   recursive_reads     a thread that holds it for reading may do so again while writers wait
+//   recursive_reads     a reader may lock for reading again while writers wait
 //   timed               has deadlines of both clocks (see pthread_lock.hpp); if it upgrades, also
 //                       try_upgrade_for()
 //   upgrades            has upgrade(), try_upgrade() and downgrade()
-//   any_thread_unlocks  a read hold may be given back by another thread
-//   survives_fork       a child process may go on with the holds of the thread that forked
+//   any_thread_unlocks  another thread may release a read hold
+//   survives_fork       a child process may keep using the holds of the thread that forked
 #pragma once
 
 #include "catalogue.hpp"

@@ -1,4 +1,4 @@
-// Read-side and write-side sections of every kind, with the checks and counters around them.
+// Read-side and write-side sections of every kind, with their checks and counters.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace torture {
 
-// Mostly nothing, now and then long enough for a writer to come all the way in.
+// Usually does nothing; occasionally takes long enough for a writer to enter completely.
 inline void loiter(worker& me) {
   const unsigned draw = me.random.below(64);
   if (draw == 0) {
@@ -52,7 +52,7 @@ void write(worker& me, cell<Lock>& guarded) {
   write(me, guarded, [] {});
 }
 
-// The section that follows a try or a timed wait, if it was granted.
+// The section after a try or a timed wait, entered if the lock was granted.
 template <class Lock>
 void read_if(bool granted, worker& me, cell<Lock>& guarded) {
   if (!granted) return me.done_trying();

@@ -8,7 +8,7 @@
 namespace torture {
 
 namespace {
-// The watchdog reads the workers while the scenario may still add some.
+// A fixed maximum, because the watchdog reads the workers while the scenario may still add some.
 constexpr std::size_t most_workers = 4096;
 constexpr std::uint64_t violations_described = 5;
 }  // namespace
@@ -44,7 +44,7 @@ void session::join() {
 
 void session::violation(const char* what, const char* where) {
   const std::uint64_t before = violations_.fetch_add(1);
-  // write, not stdio: a signal handler may be the one who notices.
+  // Uses write instead of stdio, because a signal handler may call this.
   if (before < violations_described) {
     char line[256];
     const auto end = fmt::format_to_n(line, sizeof line, "torture: {}: violation: {} ({})\n", name_,

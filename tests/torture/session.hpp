@@ -1,4 +1,4 @@
-// One run of one scenario: its threads, their counters, the clock that changes phases, and the
+// One run of one scenario: its threads, their counters, the clock that switches phases, and the
 // watchdog that turns a hang into a message and exit status 2.
 #pragma once
 
@@ -29,7 +29,8 @@ using milliseconds = std::chrono::duration<double, std::milli>;
 
 class session;
 
-// What one thread counts and draws at random. Only that thread changes it; the watchdog looks on.
+// The counters and random numbers of one thread. Only that thread changes them; the watchdog reads
+// them.
 class alignas(128) worker {
  public:
   worker(session& owner, unsigned index, std::uint64_t seed)
@@ -71,7 +72,8 @@ class alignas(128) worker {
   friend class session;
   enum class activity : unsigned char { elsewhere, waiting_to_read, waiting_to_write, holding };
 
-  // A plain increment: an interrupting signal handler may lose a count, and that is all.
+  // A plain increment: a signal handler that interrupts it may make it lose a count, which is
+  // harmless.
   static void add_one(std::atomic<std::uint64_t>& counter) {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -101,21 +103,21 @@ class session {
   unsigned threads() const { return options_.threads; }
   const options& chosen() const { return options_; }
 
-  // False when the scenario's threads should come to an end.
+  // False when the scenario's threads should stop.
   bool running() const { return running_.load(std::memory_order_relaxed); }
 
-  // True in the phases of 1 to 5 ms in which nobody should write, so that a lock which has to earn
-  // its readers' fast path by many reads does earn it.
+  // True in the phases of 1 to 5 ms without writes, in which a lock that enables its readers' fast
+  // path only after many reads does enable it.
   bool read_only() const { return read_only_.load(std::memory_order_relaxed); }
 
-  // Counts half milliseconds. Reading it does not order the reads around it, as a clock call may.
+  // Counts half milliseconds. Reading it does not order surrounding reads, as a clock call may.
   std::uint32_t tick() const { return tick_.load(std::memory_order_relaxed); }
   static constexpr milliseconds tick_length{0.5};
 
   // Called by the scenario's main thread only.
   void spawn(std::function<void(worker&)> work);
   void join();
-  // Starts `count` threads that do the same again and again until they should come to an end.
+  // Starts `count` threads that repeat the action until they should stop.
   template <class Action>
   void repeat(unsigned count, Action action) {
     for (; count > 0; --count) {
@@ -124,7 +126,7 @@ class session {
       });
     }
   }
-  // How many are left for that when `others` do something else.
+  // The number of threads left for repeat() when `others` threads do something else.
   unsigned threads_but(unsigned others) const {
     return threads() > others ? threads() - others : 0;
   }
@@ -133,7 +135,7 @@ class session {
 
   std::uint64_t violations() const { return violations_.load(); }
 
-  // The longest of all threads, when they have come to their end.
+  // The longest wait of all threads; valid after they have ended.
   milliseconds longest_read_wait() const { return longest(&worker::longest_read_wait_); }
   milliseconds longest_write_wait() const { return longest(&worker::longest_write_wait_); }
 

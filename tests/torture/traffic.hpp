@@ -1,5 +1,5 @@
-// Scenarios that differ in who reads and writes how often: mixtures, bursts, hot and cold readers,
-// many locks, tries and deadlines, more threads than processors.
+// Scenarios with different shares of reads and writes: mixtures, bursts, hot and cold readers, many
+// locks, tries and deadlines, more threads than processors.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 namespace torture {
 
-// Writes one time in Ratio while writing is on; in the phases between everybody reads.
+// One operation in Ratio is a write, except in the read-only phases.
 template <class Lock, unsigned Ratio>
 void mixed(session& run) {
   cell<Lock> guarded;
@@ -26,7 +26,7 @@ void mixed(session& run) {
   run.join();
 }
 
-// Milliseconds of reads alone, then writes as fast as they come, from one or two threads.
+// Milliseconds of reads only, then writes at full speed from one or two threads.
 template <class Lock>
 void bursts(session& run) {
   cell<Lock> guarded;
@@ -69,7 +69,7 @@ void delayed_stores(session& run) {
   };
   std::vector<line> far_away(lines);
   run.repeat(run.threads_but(1), [&](worker& me) {
-    // Bare reads, which cost little and let the lock earn its readers' fast path.
+    // Bare reads cost little and let the lock enable its readers' fast path.
     for (unsigned left = 50; left > 0; --left) {
       guarded.lock.lock_shared();
       guarded.lock.unlock_shared();
@@ -80,13 +80,13 @@ void delayed_stores(session& run) {
   });
   run.repeat(1, [&](worker& me) {
     write(me, guarded);
-    // Time for the readers to win their fast path back, so that each write has to take it away.
+    // Gives the readers time to regain their fast path, so that each write has to revoke it.
     spin(me.random.below(400000));
   });
   run.join();
 }
 
-// A reader who sleeps inside its section reports nothing, and the writer has to wait for it.
+// A reader that sleeps inside its section reports nothing, and the writer has to wait for it.
 template <class Lock>
 void sleeping_readers(session& run) {
   cell<Lock> guarded;
@@ -94,7 +94,7 @@ void sleeping_readers(session& run) {
     read(me, guarded, [&me] {
       if (me.random.one_in(500)) sleep_microseconds(me.random.between(20, 500));
     });
-    // A pause outside as well: where readers are preferred, nothing else lets a writer in.
+    // Pauses outside the section as well: with reader preference, a writer gets in only then.
     if (!run.read_only() && me.random.one_in(100)) sleep_microseconds(me.random.below(1000));
   });
   run.repeat(1, [&](worker& me) {
@@ -104,7 +104,7 @@ void sleeping_readers(session& run) {
   run.join();
 }
 
-// A queue of writers: hand-over from writer to writer, and readers who must get their turn.
+// A queue of writers: the lock passes from writer to writer, and readers must get their turn.
 template <class Lock>
 void writers(session& run) {
   cell<Lock> guarded;
@@ -122,7 +122,7 @@ void writers(session& run) {
   run.join();
 }
 
-// Working sets of 1 to 10,000 locks; the size changes with time.
+// Working sets of 1 to 10,000 locks; the size changes over time.
 template <class Lock>
 void many_locks(session& run) {
   constexpr unsigned sizes[] = {1, 10, 100, 1000, 10000};
@@ -133,7 +133,7 @@ void many_locks(session& run) {
     if (!run.read_only() && me.random.one_in(20)) {
       write(me, one);
     } else {
-      // Several reads, so that even one lock of many is read often enough to be favoured.
+      // Several reads, so that even one lock of many is read often enough for the fast path.
       for (unsigned left = me.random.between(1, 200); left > 0; --left) read(me, one);
     }
   });
@@ -158,8 +158,8 @@ void tries(session& run) {
   run.join();
 }
 
-// Deadlines that have passed, that pass while waiting, and that are met, among plain locks; now and
-// then somebody holds the lock for longer than most are ready to wait.
+// Deadlines that have passed, that expire during the wait, and that are met, mixed with plain
+// locking; some holds last longer than most deadlines allow.
 template <class Lock>
 void deadlines(session& run) {
   cell<Lock> guarded;
@@ -187,7 +187,7 @@ void deadlines(session& run) {
   run.join();
 }
 
-// One section, a write one time in `ratio`, that gives the processor away now and then.
+// One section, a write one time in `ratio`, that occasionally yields the processor.
 template <class Lock>
 void share_processor(session& run, worker& me, cell<Lock>& guarded, unsigned ratio,
                      unsigned reads_for_each_yield) {
@@ -203,7 +203,7 @@ void share_processor(session& run, worker& me, cell<Lock>& guarded, unsigned rat
   }
 }
 
-// Sections that give the processor away, by many threads.
+// Many threads whose sections yield the processor.
 template <class Lock>
 void oversubscribed(session& run) {
   cell<Lock> guarded;
@@ -211,8 +211,8 @@ void oversubscribed(session& run) {
   run.join();
 }
 
-// All threads on one processor: whoever is waited for has been preempted, inside a section or
-// between any two instructions of the lock.
+// All threads share one processor: a thread that others wait for has been preempted, inside a
+// section or between any two instructions of the lock.
 template <class Lock>
 void preempted(session& run) {
   cpu_set_t allowed;
@@ -234,8 +234,8 @@ void preempted(session& run) {
   run.join();
 }
 
-// Many threads that read once and then sleep to the end, beside a few hot ones: nobody may wait for
-// the sleepers, and what they do when they wake must count again.
+// Many threads read once and then sleep until the end, beside a few hot ones: no thread may wait
+// for the sleepers, and their operations after waking must count again.
 template <class Lock>
 void idle_threads(session& run) {
   cell<Lock> guarded;
@@ -255,8 +255,8 @@ void idle_threads(session& run) {
   run.join();
 }
 
-// Readers who sleep between reads against a writer who writes often: they are taken off the list of
-// those to wait for, and come back at every read.
+// Readers sleep between reads while a writer writes often: each is removed from the list of readers
+// to wait for, and returns at every read.
 template <class Lock>
 void cold_readers(session& run) {
   cell<Lock> guarded;
@@ -277,7 +277,7 @@ void cold_readers(session& run) {
   run.join();
 }
 
-// Long idleness, then hundreds of reads in a row: from unseen to the fast path in the middle of
+// Long idle periods, then hundreds of reads in a row: an unlisted reader gets to the fast path amid
 // other threads' writes.
 template <class Lock>
 void late_bursts(session& run) {

@@ -1,11 +1,12 @@
-// A scenario about reads that become writes and writes that become reads.
+// A scenario that upgrades reads to writes and downgrades writes to reads.
 #pragma once
 
 #include "sections.hpp"
 
 namespace torture {
 
-// The caller holds the lock alone: writes, and goes on reading what it wrote, or not.
+// The caller holds the lock exclusively; writes, then either keeps a read hold and reads the
+// result, or unlocks.
 template <class Lock>
 void write_and_release(worker& me, cell<Lock>& guarded) {
   change(me, guarded.data);
@@ -34,7 +35,7 @@ bool upgrade_somehow(worker& me, Lock& lock) {
   return lock.upgrade();
 }
 
-// Reads, and writes what depends on it, without letting anybody in between.
+// Reads, and writes a result that depends on it, while no other writer may come in between.
 template <class Lock>
 void read_then_write(worker& me, cell<Lock>& guarded) {
   me.about_to_read();
@@ -59,7 +60,7 @@ void read_then_write(worker& me, cell<Lock>& guarded) {
   write_and_release(me, guarded);
 }
 
-// Some loiter inside long enough for upgrades and writers to queue and to sleep.
+// Some threads stay inside long enough for upgrades and writers to queue and to sleep.
 template <class Lock>
 void upgrades(session& run) {
   cell<Lock> guarded;

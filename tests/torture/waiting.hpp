@@ -1,5 +1,5 @@
-// Scenarios about threads that park: a wake-up that gets lost stops the whole round, and the
-// watchdog sees it.
+// Scenarios in which threads park: a lost wake-up stops the whole round, and the watchdog detects
+// it.
 #pragma once
 
 #include <barrier>
@@ -8,7 +8,7 @@
 
 namespace torture {
 
-// In every round one thread holds the lock until the others have had time to park, then all of them
+// In every round one thread holds the lock until the others have had time to park; then all of them
 // must get through before the next round begins.
 template <class Lock>
 void parked(session& run) {
@@ -53,8 +53,8 @@ void parked(session& run) {
   run.join();
 }
 
-// Two readers who wait for one another inside the section while writers queue: under reader
-// preference the second one must be let in.
+// Two readers wait for each other inside the section while writers queue: under reader preference
+// the second one must be let in.
 template <class Lock>
 void rendezvous(session& run) {
   cell<Lock> guarded;
@@ -80,14 +80,14 @@ void rendezvous(session& run) {
   run.join();
 }
 
-// Readers that overlap and writers in a queue, without a pause, and two who only want in now and
-// then. The traffic goes on until these are through, so whoever starves does so for as long as the
-// bound, which is far more than any policy makes anybody wait.
+// Overlapping readers and queued writers run without a pause; one more reader and one more writer
+// arrive only occasionally. The traffic continues until these two are through, so a starving thread
+// waits at least as long as the bound, which exceeds every wait that a policy causes.
 template <class Lock>
 void longest_wait(session& run) {
   constexpr milliseconds bound(10'000);
   cell<Lock> guarded;
-  // Readers that are preferred may keep a writer out for ever.
+  // Preferred readers may keep a writer out for ever.
   std::atomic<unsigned> to_get_through{Lock::prefers_readers ? 1U : 2U};
   std::atomic<std::uint32_t> last_tick{0};
   const auto traffic_goes_on = [&] {

@@ -1,4 +1,4 @@
-/* A flavor whose grace periods are over at once: torture.c must notice it. */
+/* A flavor whose grace periods end at once: torture.c must detect it. */
 #pragma once
 
 #include <readmost/urcu.h>

@@ -1,11 +1,11 @@
-/* A program of plain C that uses every name of a liburcu flavor, compiled for each by its header
- * (FLAVOR_HEADER): what differs between them besides is grace periods alone. Silent when all do
- * what they say. */
+/* A program in plain C that uses every name of a liburcu flavor, compiled for each flavor by its
+ * header (FLAVOR_HEADER); otherwise the flavors differ only in grace-period polling. Silent when
+ * all names behave as documented. */
 #define _GNU_SOURCE
 
 #include FLAVOR_HEADER
 
-/* Others of liburcu's headers, by their names. */
+/* Other headers of liburcu, by their own names. */
 #include <urcu/list.h>
 #include <urcu/rculist.h>
 #include <urcu/uatomic.h>
@@ -207,7 +207,7 @@ static void forks(void) {
   struct urcu_atfork hook = {tell_before, tell_parent, tell_child, "c"};
   urcu_register_rculfhash_atfork(&hook);
   urcu_register_rculfhash_atfork(&hook);
-  urcu_unregister_rculfhash_atfork(&hook); /* it is still registered once */
+  urcu_unregister_rculfhash_atfork(&hook); /* one registration remains */
   call_rcu_before_fork();
   pid_t child = fork();
   EXPECT(child >= 0, 1);

@@ -1,5 +1,5 @@
-// The flavor as liburcu's code sees it: the layout of its structures, each member of the flavor's,
-// and that it has the process's readers in common with the rest of the library.
+// Checks the flavor as liburcu's code sees it: the layout of its structures, each member of the
+// flavor, and that it shares the process's readers with the rest of the library.
 #include <gtest/gtest.h>
 #include <readmost/urcu_flavor.h>
 #include <readmost_rcu.h>
@@ -23,7 +23,7 @@ using readmost::detail::urcu::flavor;
 using test::helper_thread;
 using test::in_a_child;
 
-// Of the headers that are installed, whichever version they are.
+// Compares with the installed headers, whichever version they have.
 #define EXPECT_SAME_PLACE(member) \
   static_assert(offsetof(rcu_flavor_struct, member) == offsetof(flavor, member))
 EXPECT_SAME_PLACE(read_lock);
@@ -52,10 +52,10 @@ static_assert(sizeof(urcu_atfork) == sizeof(readmost::detail::urcu::atfork));
 static_assert(offsetof(urcu_atfork, priv) == offsetof(readmost::detail::urcu::atfork, priv));
 static_assert(sizeof(urcu_gp_poll_state) == sizeof(readmost::detail::urcu::poll_state));
 
-// The same object with the members of liburcu 0.14, whichever version is installed.
+// The same object, declared with the members of liburcu 0.14, whichever version is installed.
 extern "C" const flavor whole_flavor asm("urcu_readmost_flavor");
 
-// A section of another thread, by way of the flavor's members.
+// A read-side section in another thread, opened and closed through the flavor's members.
 class section_elsewhere {
  public:
   section_elsewhere() {
@@ -79,7 +79,7 @@ class section_elsewhere {
 
 std::atomic<int> called;
 
-// Its content is nobody's business.
+// Filled with a pattern, since a head need not be initialised.
 rcu_head* new_head() {
   void* const memory = std::malloc(sizeof(rcu_head));
   std::memset(memory, 0xAA, sizeof(rcu_head));
@@ -186,7 +186,7 @@ TEST(flavor, callbacks_wait_for_the_readers_and_the_barrier_for_callbacks) {
 }
 
 TEST(flavor, functions_at_any_address_are_called_as_they_are) {
-  // As with -Os, which aligns nothing.
+  // With -Os, functions are not aligned.
   called = 0;
   urcu_readmost_call_rcu(new_head(), unaligned_callback());
   urcu_readmost_barrier();
@@ -222,7 +222,7 @@ TEST(flavor, callbacks_that_waited_at_a_fork_are_called_in_both_processes) {
   for (int i = 0; i < 100; ++i) urcu_readmost_call_rcu(new_head(), count_call);
   EXPECT_EQ(called, 0);
   in_a_child([] {
-    // The reader is no more.
+    // The reader does not exist in the child.
     EXPECT_EQ(called, 0);
     urcu_readmost_barrier();
     EXPECT_EQ(called, 100);

@@ -1,6 +1,6 @@
-/* liburcu's lock-free hash table under a flavor: threads insert, look up, delete and resize, and
- * nothing is freed that somebody may see. Compiled for each flavor by its header (FLAVOR_HEADER).
- * Silent when all is well. */
+/* liburcu's lock-free hash table under a flavor: threads insert, look up, delete and resize, and no
+ * entry is freed while a reader may see it. Compiled for each flavor by its header (FLAVOR_HEADER).
+ * Silent on success. */
 #define _GNU_SOURCE
 
 #include FLAVOR_HEADER
@@ -74,7 +74,7 @@ static void insert(unsigned long key) {
   if (fresh) {
     uatomic_inc(&inserted);
   } else {
-    free(entry); /* nobody has seen it */
+    free(entry); /* never visible to other threads */
   }
 }
 
@@ -92,7 +92,7 @@ static void erase(unsigned long key) {
 static void* update(void* argument) {
   unsigned long random = (unsigned long)(size_t)argument + 1;
   rcu_register_thread();
-  /* Long enough for the others to have come along. */
+  /* Runs long enough for the readers to have found some entries. */
   for (int turn = 0; turn < turns || (uatomic_read(&found) < finds && turn < most_turns); ++turn) {
     random = random * 6364136223846793005U + 1442695040888963407U;
     unsigned long key = random >> 33 & (keys - 1);
@@ -141,8 +141,8 @@ static void from_several_threads(void) {
   EXPECT(found >= finds, 1);
 }
 
-/* The table's own thread, which resizes it, goes on in the child by way of the flavor's hooks, and
- * what waits for its grace period waits on. */
+/* The thread that resizes the table continues in the child through the flavor's hooks, and pending
+ * callbacks keep waiting for their grace period. */
 static void through_a_fork(void) {
   for (unsigned long key = 0; key < keys; ++key) insert(key);
   rcu_barrier();

@@ -1,6 +1,6 @@
-// The headers in the C++ of liburcu's users.
+// The headers in the C++ standard that liburcu's users may have.
 #include <readmost/urcu.h>
-// They must not mind to be included again, nor what they stand in for.
+// Repeated inclusion must have no effect, nor may including the headers that they replace.
 #include <readmost/urcu.h>
 #include <readmost/urcu_flavor.h>
 #include <urcu-bp.h>

@@ -19,7 +19,7 @@ void inline_unlock() {
 
 #if defined(__x86_64__)
 
-// Functions are where the compiler likes them, unless it goes for size.
+// Puts the callback at an odd address, as a compiler may do when it optimises for size.
 asm(".pushsection .text\n"
     ".balign 16\n"
     "nop\n"

@@ -1,5 +1,5 @@
-// Of <readmost/urcu.h> in C++20, and of callbacks: what a file that knows the common names by their
-// own has to ask for elsewhere.
+// Functions that need <readmost/urcu.h> in C++20, or a callback, for flavor_test.cpp, which uses
+// the flavor by its own names and does not include that header.
 #pragma once
 
 struct rcu_head;
@@ -8,7 +8,7 @@ struct rcu_head;
 void inline_lock();
 void inline_unlock();
 
-// A callback at an odd address, where the machine has such; it calls `count_call`.
+// Returns a callback that calls `count_call`; its address is odd on machines that allow it.
 using callback = void (*)(rcu_head*);
 callback unaligned_callback();
 extern "C" void count_call(rcu_head* head);

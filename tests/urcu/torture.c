@@ -1,7 +1,7 @@
-/* Readers look at the age of what a writer replaces, in the manner of rcutorture: an element is 0
- * while it is the current one, 1 from its replacement on, and one more with every grace period that
- * is over since. A reader may see 0 and 1. Whoever sees more has been passed over by a grace
- * period. Compiled for each flavor of liburcu by its header (FLAVOR_HEADER).
+/* Readers check the age of the elements that a writer replaces, as in rcutorture: the age is 0
+ * while the element is the current one, becomes 1 when it is replaced, and grows by one with every
+ * grace period that has ended since. A reader may see 0 and 1. If a reader sees more, a grace
+ * period did not wait for it. Compiled for each flavor of liburcu by its header (FLAVOR_HEADER).
  *
  *   torture synchronize|call_rcu|defer_rcu|poll SECONDS
  */
@@ -20,7 +20,7 @@
 
 enum {
   elements = 16,
-  ages = 6, /* an element that has reached the last one is used again */
+  ages = 6, /* an element that has reached the last age is reused */
   oldest_allowed = 1,
   readers = 3,
 };
@@ -28,7 +28,7 @@ enum {
 struct element {
   struct rcu_head head;
   int age;
-  int in_use; /* 0 only while nobody may see it */
+  int in_use; /* 0 only while no reader may see it */
 };
 
 static struct element pool[elements];
@@ -39,7 +39,7 @@ static long updates;
 struct reader {
   pthread_t thread;
   unsigned number;
-  long seen[ages + 1]; /* the histogram: how many reads saw which age */
+  long seen[ages + 1]; /* histogram: the number of reads that saw each age */
   long unused;
 };
 
@@ -59,7 +59,7 @@ static void* read_ages(void* argument) {
     const struct element* element = rcu_dereference(current);
     if (!uatomic_read(&element->in_use)) ++me->unused;
     if (read % 16 == 0) {
-      rcu_read_lock(); /* the inner end is no end */
+      rcu_read_lock(); /* the inner unlock must not end the section */
       rcu_read_unlock();
     }
     pause_for(me->number, read);
@@ -82,7 +82,7 @@ static void* read_ages(void* argument) {
 
 static void retire_again(struct rcu_head* head);
 
-/* One grace period more; true when it may be used again. */
+/* Counts one more grace period; returns whether the element may be reused. */
 static int grow(struct element* element) {
   if (uatomic_add_return(&element->age, 1) < ages) return 0;
   uatomic_set(&element->in_use, 0);
@@ -152,7 +152,7 @@ static double now(void) {
 static void update_until(double end, const char* way) {
   while (now() < end) {
     struct element* fresh = take_free();
-    if (fresh == NULL) { /* all wait for their grace periods */
+    if (fresh == NULL) { /* all elements wait for grace periods */
       sched_yield();
       continue;
     }

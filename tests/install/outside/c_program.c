@@ -1,5 +1,4 @@
-/* The C functions in a program of plain C: threads write by upgrade and read, of a lock and of what
- * RCU reclaims. */
+/* Uses the C functions in plain C: threads read and write by upgrade, with a lock and with RCU. */
 #include <pthread.h>
 #include <readmost.h>
 #include <readmost_rcu.h>
@@ -38,7 +37,7 @@ static void reclaim(struct readmost_rcu_head* head) {
   free(head);
 }
 
-/* Puts 1 to `last` into boxes, one after the other; whether they were all reclaimed. */
+/* Publishes boxes with 1 to `last`, one after another; returns whether all were reclaimed. */
 static int replace(long last) {
   for (long content = 1; content <= last; ++content) {
     struct box* fresh = malloc(sizeof *fresh);

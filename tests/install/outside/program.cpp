@@ -1,4 +1,4 @@
-// Threads read in the library's half of this project while this half reads and writes.
+// Threads read through the project's library while this program reads and writes.
 #include <atomic>
 #include <cstdio>
 #include <mutex>

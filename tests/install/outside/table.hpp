@@ -1,4 +1,4 @@
-// Two numbers that are always equal to whoever holds the lock.
+// Two numbers that are equal whenever a thread that holds the lock looks at them.
 #pragma once
 
 #include <readmost/shared_mutex.hpp>
@@ -9,5 +9,5 @@ struct table {
   long right = 0;
 };
 
-// Reads so many times; whether the two were equal each time.
+// Reads `times` times; returns whether the two numbers were equal each time.
 bool reads_agree(table& shared, int times);
