@@ -99,7 +99,7 @@ struct hazard_store {
 
   // Objects that the owner has retired, latest first. A scan takes the list.
   platform::atomic<retired*> latest{};
-  // Only the owner uses what follows. An upper bound of the length of the list:
+  // Only the owner uses the members below. An upper bound of the length of the list:
   platform::variable<std::uint32_t> retired_since{};
   // Slots kept for the next hazard pointers. `in_use` tells signal handlers that they are being
   // moved.
