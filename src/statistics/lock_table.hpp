@@ -57,8 +57,7 @@ struct lock_waits {
 
 // Return addresses of the thread that used the lock first, innermost first.
 struct lock_origin {
-  static constexpr std::size_t capacity =
-      24;  // 16 of the program's and the library's own among them
+  static constexpr std::size_t capacity = 24;  // 16, and the library's own among them
   platform::atomic<std::uintptr_t> frames[capacity]{};
 };
 
