@@ -1,12 +1,12 @@
-# Everything a newcomer needs: make, make demo, make test. Each installs what is missing first, builds
-# only what it runs, and says how long each stage took.
+# The commands that a newcomer needs: make, make demo, make test. Each first installs missing
+# packages, builds only the programs that it runs, and prints the time that each stage took.
 .PHONY: all build demo build-tests test model bench evaluation check install clean
 
 stage = @scripts/stage
 
 all: build
 
-# The library, what is preloaded, the command and the examples.
+# The library, the preloaded library, the command and the examples.
 build:
 	$(stage) install scripts/setup
 	$(stage) configure scripts/configure -DBUILD_TESTING=OFF -DREADMOST_BENCHMARKS=OFF
@@ -33,7 +33,7 @@ bench: build-evaluation
 	@mkdir -p out/bench
 	@build/bin/readmost bench operations --tables --output out/bench/results.json
 
-# What the papers measured, in half an hour: out/evaluation/report.html.
+# The papers' measurements, in half an hour: out/evaluation/report.html.
 evaluation: build-evaluation
 	@mkdir -p out/evaluation
 	@build/bin/readmost bench all --output out/evaluation/results.json
@@ -45,8 +45,8 @@ build-evaluation:
 	$(stage) configure scripts/configure -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
 	$(stage) build cmake --build --preset release
 
-# What make test leaves out: formatting, the long tests, the other compiler, a debug build, sanitizers,
-# arm64 and the Debian packages. CI runs a part of it (.ci/run).
+# The checks that make test leaves out: formatting, the long tests, the other compiler, a debug
+# build, sanitizers, arm64 and the Debian packages. CI runs a part of it (.ci/run).
 check: build-tests
 	$(stage) install scripts/setup --checks
 	@scripts/check

@@ -1,4 +1,4 @@
-# find_package(GTest) builds Debian's sources: there is no library of it for another machine.
+# find_package(GTest) builds Debian's sources: Debian has no GoogleTest library for another machine.
 include(FetchContent)
 set(INSTALL_GTEST OFF)
 set(FETCHCONTENT_SOURCE_DIR_GTEST /usr/src/googletest)

@@ -1,4 +1,4 @@
-# What `make install` puts where: the folders are those of GNUInstallDirs.
+# The files that `make install` installs, in the folders of GNUInstallDirs.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/readmost)
 

@@ -42,8 +42,8 @@ struct program {
   const char* description;
   std::vector<option> options{};  // besides --threads and --seconds
 
-  // Parses the options, calls `measure` and prints its outcome; prints what it throws. Returns the
-  // exit status.
+  // Parses the options, calls `measure` and prints its outcome or the message of an exception that
+  // it throws. Returns the exit status.
   int main(int argc, char** argv, const std::function<outcome(const settings&)>& measure) const;
 };
 

@@ -65,7 +65,7 @@ typedef struct readmost_rwlock {
 #define READMOST_RWLOCK_INITIALIZER_READER {0, {0, 0, 0, 0, 0, 8, 0, 0}}
 #define READMOST_RWLOCK_INITIALIZER_PHASE_FAIR {0, {0, 0, 0, 0, 0, 16, 0, 0}}
 
-/* Who goes first when readers and a writer wait. */
+/* Decides whether waiting readers or a waiting writer enter first. */
 enum {
   /* A waiting writer keeps new readers out. A reader waits for one more writer at most once it has
    * waited for a millisecond (FCP 4.1). */
@@ -79,7 +79,7 @@ enum {
 /* A domain: see readmost_domain_create(). */
 typedef struct readmost_domain readmost_domain_t;
 
-/* What a lock is to be like. The members are not for programs. */
+/* The attributes of a new lock. Programs must not access the members. */
 typedef struct readmost_rwlockattr {
   readmost_domain_t* readmost_domain;
   int readmost_preference;
@@ -116,10 +116,10 @@ READMOST_API int readmost_rwlockattr_getdomain(const readmost_rwlockattr_t* attr
 READMOST_API int readmost_rwlock_init(readmost_rwlock_t* lock,
                                       const readmost_rwlockattr_t* attr) READMOST_NOTHROW;
 
-/* Ends the use of a lock; its memory may be put to any use. Precondition: nobody holds it or waits
- * for it. Needed only where another thread than took it has released a read hold; a lock in which
- * every thread released its own may simply be freed. Always 0. Cost: a few loads, or for a lock
- * that is biased a look at every thread's slots. */
+/* Ends the use of a lock; its memory may be put to any use. Precondition: no thread holds it or
+ * waits for it. Needed only if a read hold was released by a thread other than the one that took
+ * it; a lock in which every thread released its own may simply be freed. Always 0. Cost: a few
+ * loads, or for a biased lock a scan of every thread's slots. */
 READMOST_API int readmost_rwlock_destroy(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -130,8 +130,8 @@ READMOST_API int readmost_rwlock_destroy(readmost_rwlock_t* lock) READMOST_NOTHR
 /* Waits until the calling thread shares the lock with other readers. */
 READMOST_API int readmost_rwlock_rdlock(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
-/* Shares the lock if no writer holds it and none is preferred, otherwise EBUSY. Waits for nobody
- * but a writer that is just about to know whether it has the lock. Never fails without a reason. */
+/* Shares the lock if no writer holds it and none is preferred, otherwise EBUSY. Waits
+ * only for a writer whose claim is being decided. Never fails spuriously. */
 READMOST_API READMOST_CHECKED int readmost_rwlock_tryrdlock(readmost_rwlock_t* lock)
     READMOST_NOTHROW;
 
@@ -144,9 +144,9 @@ READMOST_API READMOST_CHECKED int readmost_rwlock_timedrdlock(
 READMOST_API READMOST_CHECKED int readmost_rwlock_clockrdlock(
     readmost_rwlock_t* lock, clockid_t clock, const struct timespec* until) READMOST_NOTHROW;
 
-/* Releases one read hold. The lock's memory may be freed by somebody else as soon as it is
- * released. EPERM: the lock has no read hold; noticed only while it is not biased and nobody
- * writes. */
+/* Releases one read hold. Another thread may free the lock's memory as soon as the hold is
+ * released. EPERM: the lock has no read hold; noticed only while it is not biased and no thread
+ * holds it for writing. */
 READMOST_API int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -154,9 +154,8 @@ READMOST_API int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) READMOST_NOTH
 /* Waits until the calling thread holds the lock alone. Always 0. */
 READMOST_API int readmost_rwlock_wrlock(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
-/* Takes the lock alone if nobody holds it, otherwise EBUSY. Waits for nobody but a writer that is
- * just about to know whether it has the lock, and, where the lock is biased, for one consensus.
- * Never fails without a reason. */
+/* Takes the lock alone if no thread holds it, otherwise EBUSY. Waits only for a writer whose claim
+ * is being decided and, if the lock is biased, for one consensus. Never fails spuriously. */
 READMOST_API READMOST_CHECKED int readmost_rwlock_trywrlock(readmost_rwlock_t* lock)
     READMOST_NOTHROW;
 
@@ -166,15 +165,15 @@ READMOST_API READMOST_CHECKED int readmost_rwlock_timedwrlock(
 READMOST_API READMOST_CHECKED int readmost_rwlock_clockwrlock(
     readmost_rwlock_t* lock, clockid_t clock, const struct timespec* until) READMOST_NOTHROW;
 
-/* Releases the write hold. The lock's memory may be freed by somebody else as soon as it is
- * released. Never waits. EPERM: nobody writes. */
+/* Releases the write hold. Another thread may free the lock's memory as soon as the hold is
+ * released. Never waits. EPERM: no thread holds the lock for writing. */
 READMOST_API int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
 /* --- From one to the other (FCP 7.2) ---------------------------------------------------------- */
 
 /* Precondition of the upgrades: the calling thread holds the lock for reading, once, and took it
- * itself. After 0 it holds it for writing, instead, and nobody wrote in between; after any error it
- * holds it for reading as before.
+ * itself. After 0 it holds it for writing instead, and no writer was inside in between; after any
+ * error it holds it for reading as before.
  *
  * upgrade waits until all other readers have left, ahead of every writer that waits, and, but under
  * READMOST_PREFER_READER, keeps new readers out meanwhile. EDEADLK, at once: another thread is
@@ -184,7 +183,8 @@ READMOST_API int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) READMOST_NOTH
  * compare-and-swap, or, where the lock is biased, one consensus. */
 READMOST_API READMOST_CHECKED int readmost_rwlock_upgrade(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
-/* The same without waiting. EBUSY: other readers are inside, or what is EDEADLK above. */
+/* The same without waiting. EBUSY: other readers are inside, or a case that is EDEADLK above.
+ */
 READMOST_API READMOST_CHECKED int readmost_rwlock_tryupgrade(readmost_rwlock_t* lock)
     READMOST_NOTHROW;
 

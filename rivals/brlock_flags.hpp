@@ -1,4 +1,5 @@
-// brlock2: a flag per reader and one for the writer; each raises its own and looks at the other's.
+// brlock2: a flag per reader and one for the writer; each thread raises its own flag and reads the
+// other side's.
 //
 // Source: Chen et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock2"; Linux 2.4
 // include/linux/brlock.h and lib/brlock.c without __BRLOCK_USE_ATOMICS.
@@ -11,11 +12,11 @@
 // a thread's, by its number (home.hpp). Threads beyond the flags share a counter and pay for an
 // atomic. Linux's writer steps back when it sees a flag; then a reader and a writer can step back
 // from each other for ever, as the checker finds, so here the writer stays, and a flag that is up
-// already is raised without a look.
+// already is raised again without a check.
 //
 // Reader: one store with a full fence to lock, one store to unlock, on a line of its own. Writer:
-// one read-modify-write and a look at all flags, two for each CPU. Preference: writers. Recursive
-// read locks: yes, for those with a flag. Size: one line, and a line per flag.
+// one read-modify-write and a load of every flag, two flags for each CPU. Preference: writers.
+// Recursive read locks: yes, for readers with a flag. Size: one line, and a line per flag.
 #pragma once
 
 #include "rivals/flag_lock.hpp"

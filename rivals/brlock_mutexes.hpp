@@ -6,11 +6,12 @@
 //
 // Readers on different CPUs write different lines. A writer goes through the small locks in order,
 // so that two writers cannot each have half of them. While it waits for one, readers may still
-// enter there, and those who hold that one may lock it again.
+// enter there, and readers that hold that one may lock it again.
 //
 // Simplified: "its CPU" is the thread's place (home.hpp). The threads of a place share its lock, as
-// an interrupt handler shared it with what it interrupted: with rwlock_t's count of readers. A
-// mutex in its stead would keep apart readers that happen to have one place.
+// an interrupt handler shared it with the code that it interrupted: with rwlock_t's count of
+// readers. A mutex instead would exclude readers that happen to have the same place from each
+// other.
 //
 // Reader: one read-modify-write to lock, one to unlock, on its place's line. Writer: two per place.
 // Preference: readers. Recursive read locks: yes. Size: 16 bytes and a line per CPU.

@@ -14,7 +14,7 @@
 // Reader: one read-modify-write to lock, one to unlock, on its node's lines. Writer: two to lock,
 // and two loads per node; none to unlock. Preference: writers, until a reader loses patience.
 // Recursive read locks: no; they block behind a writer that waits for the first one. Size: 40 bytes
-// and three lines per node. Waiting: all look at the same line.
+// and three lines per node. Waiting: all threads read the same line.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace rivals {
 
-// A ticket lock that tells whether somebody waits for it.
+// A ticket lock that tells whether a thread waits for it.
 class ticket_lock : immovable<ticket_lock> {
  public:
   void lock() noexcept {
@@ -126,9 +126,10 @@ class cohort_rwlock : immovable<cohort_rwlock> {
   }
 
  private:
-  // Looks at a taken mutex before a reader puts up the barrier; a look may take a time slice.
+  // The number of times a reader finds the mutex taken before it puts up the barrier; each check
+  // may take a time slice.
   static constexpr unsigned patience = 1000;
-  // How often one node may pass the mutex on while others want it.
+  // The number of times that one node may pass the mutex on while other nodes wait for it.
   static constexpr std::uint32_t most_passed_on = 64;
 
   struct alignas(platform::cache_line) counter {

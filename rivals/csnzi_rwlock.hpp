@@ -84,7 +84,7 @@ class closable_indicator {
         if (!count_leaf()) return false;
         counted = true;
       }
-      // Acquire: behind what the first to arrive here has seen at the root.
+      // Acquire: everything that the first thread to arrive here saw at the root happens before.
     } while (!leaf.compare_exchange_strong(here, here + 1, platform::acq_rel, platform::relaxed));
     // Another thread has counted the leaf too. It is not empty, so this is not the last departure.
     if (counted && here != 0) depart_from_root(one_leaf);

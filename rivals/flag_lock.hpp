@@ -1,5 +1,5 @@
 // The common part of brlock2 and TLRW: a reader has a flag of its own, by its thread's number
-// (home.hpp), and a writer looks at all flags. Readers beyond the flags are counted in `others_`.
+// (home.hpp), and a writer reads all flags. Readers beyond the flags are counted in `others_`.
 #pragma once
 
 #include <limits>

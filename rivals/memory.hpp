@@ -1,6 +1,6 @@
-// Memory of what a lock has of each place, of what threads note beyond eight holds, and of the
-// locks that serve a program's locks. Zeroed, on cache lines of its own. The process ends where
-// there is none.
+// Memory for the parts of a lock that exist per place, for threads' notes beyond eight holds, and
+// for the locks that serve a program's locks. Zeroed, on cache lines of its own. The process ends
+// if there is none.
 #pragma once
 
 #include <cstddef>

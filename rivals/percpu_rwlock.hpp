@@ -12,7 +12,7 @@
 //
 // The grace period is Readmost's (synchronize() of the process's domain, in a hurry, as the
 // kernel's synchronize_sched_expedited()): it waits for read sections, which a membarrier does not,
-// and a thread here may be preempted between its look at the writer and its count, as a CPU of the
+// and a thread here may be preempted between its check for a writer and its count, as a CPU of the
 // kernel cannot. It takes microseconds where the kernel's takes milliseconds; this lock's writers
 // are thus better here than in the paper.
 //
@@ -23,9 +23,9 @@
 // are readers.
 //
 // Reader: four plain stores to lock and four to unlock, no atomic, no fence; while a writer is
-// there, the mutex and two atomics. Writer: a grace period and a look at all counters. Preference:
-// writers. Recursive read locks: only while no writer waits. The caller is in no read section of
-// RCU. Size: a line, and a line per counter, two for each CPU.
+// present, the mutex and two atomics. Writer: a grace period and a load of every counter.
+// Preference: writers. Recursive read locks: only while no writer waits. The caller is in no read
+// section of RCU. Size: a line, and a line per counter, two for each CPU.
 #pragma once
 
 #include <readmost/detail/rcu/grace_period.hpp>
@@ -100,8 +100,8 @@ class percpu_rwlock : immovable<percpu_rwlock> {
     return no_writer;
   }
 
-  // Afterwards all readers see the writer, and this writer sees all that they have counted, and the
-  // accesses of readers that have left.
+  // Afterwards all readers see the writer, and this writer sees all their counts, and the accesses
+  // of readers that have left.
   void announce() noexcept {
     writers_.fetch_add(1, platform::relaxed);
     readmost::detail::synchronize(readmost::detail::default_domain,
@@ -119,7 +119,8 @@ class percpu_rwlock : immovable<percpu_rwlock> {
   }
 
   alignas(platform::cache_line) platform::atomic<std::uint32_t> writers_{0};
-  // Readers not counted in own counters, less those counted there that have left here.
+  // The readers that entered without counting in a counter of their own, minus those counted there
+  // that have left through this one.
   platform::atomic<std::int32_t> readers_{0};
   spin_mutex semaphore_;
   spread_array<platform::atomic<std::int32_t>> own_readers_;

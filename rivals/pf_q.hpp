@@ -3,16 +3,16 @@
 // Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor
 // real-time systems", Real-Time Systems 46(1), 2010, section 3.3; BRAVO 5.
 //
-// Readers count themselves in and out, as in PF-T. Those that find a writer queue up, and each of
+// Readers count themselves in and out, as in PF-T. Readers that find a writer queue up, and each of
 // them spins on a variable of its own; the writer that leaves wakes the last, and each wakes the
 // one before it. Writers are an MCS queue, whose first waits until the last reader before it wakes
 // it.
 //
 // Simplified: the paper's writer hands its node from lock to unlock. Here the node of the writer
-// inside lies in the lock, and takes the place of the one on the stack that it waited with. And the
-// writer takes the readers that were in before it off the count of those that are out, so that the
-// last of them knows by the count alone that it is the last: the others leave without another look
-// at a lock that may be gone by then.
+// inside lies in the lock, and takes the place of the one on the stack that it waited with. The
+// writer also subtracts the readers that entered before it from the count of readers that have
+// left, so that the last of them learns from the count alone that it is the last: the others leave
+// without another access to a lock that may be destroyed by then.
 //
 // Reader: one read-modify-write to lock, one to unlock, on one line for all. Writer: three to lock,
 // three to unlock. Preference: by turns. Recursive read locks: no; they block behind a waiting
@@ -32,7 +32,7 @@ class alignas(platform::cache_line) pf_q : public phase_fair {
   }
 
   void unlock_shared() noexcept {
-    // Acquire: what the writer's `blocked` was before this reader ends its wait.
+    // Acquire: the writer's store to its `blocked` happens before this reader ends its wait.
     const std::uint32_t out = readers_out_.fetch_add(one_reader, platform::acq_rel);
     if (out == present - one_reader) writer_.blocked.store(false, platform::release);
   }
@@ -96,7 +96,8 @@ class alignas(platform::cache_line) pf_q : public phase_fair {
     node mine;
     node* before = queue.exchange(&mine, platform::acq_rel);
     if (before == nullptr) {
-      // The writer has left and no longer looks at the queue: this thread wakes the last for it.
+      // The writer has left and no longer reads the queue: this thread wakes the last reader in its
+      // place.
       before = queue.exchange(nullptr, platform::acq_rel);
       if (before == &mine) return;
       before->blocked.store(false, platform::release);

@@ -3,18 +3,18 @@
 // Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor
 // real-time systems", Real-Time Systems 46(1), 2010, section 3.2; BRAVO 5.
 //
-// Readers count themselves in when they come and out when they go, in two words. A writer takes a
-// ticket, and when it is its turn says so in the low bits of the first word: readers that came
-// before are waited for, those that come later wait for this phase of writing to end. So a reader
-// waits for one writer at most, and a writer for those before it, with one phase of readers between
-// each two.
+// Readers count themselves in when they enter and out when they leave, in two words. A writer takes
+// a ticket and, at its turn, sets the low bits of the first word: it waits for readers that entered
+// before, and readers that arrive later wait for this writer phase to end. So a reader waits for
+// one writer at most, and a writer for the writers before it, with one reader phase between two
+// writers.
 //
 // Simplified: the paper tells one phase of writing from the next by the parity of the ticket. Here
 // the bit is turned over at each phase, since try_lock() may take a ticket and write nothing.
 //
 // Reader: one read-modify-write to lock, one to unlock, on one line for all. Writer: two to lock,
 // one to unlock. Preference: by turns. Recursive read locks: no; they block behind a waiting
-// writer. Size: 16 bytes. Waiting: all look at the same line.
+// writer. Size: 16 bytes. Waiting: all threads read the same line.
 #pragma once
 
 #include "rivals/phase_fair.hpp"

@@ -11,14 +11,14 @@
 //
 // Simplified: lists belong to threads by their number (home.hpp), not to CPUs, and are arrays of
 // eight, for all locks together; the interrupt is a membarrier, after which the writer reads the
-// lists itself, because no handler can be made to run in the thread. The writer looks again and
-// again instead of being woken by the last reader. Readers beyond the lists are counted in the
-// lock. Turnstiles and priorities are left out.
-// Readers are thus cheaper than in FreeBSD, where they link a list and pin the thread.
+// lists itself, because no handler can be made to run in the thread. The writer polls instead of
+// being woken by the last reader. Readers beyond the lists are counted in the lock. Turnstiles and
+// priorities are left out. Readers are thus cheaper than in FreeBSD, where they link a list and pin
+// the thread.
 //
 // Reader with the token: two plain stores and three loads. Without: the mutex. Writer: the mutex,
-// and where tokens are out a membarrier and a look at the lists of their owners; after
-// another writer with no reader in between, the mutex alone. Preference: whoever gets the mutex.
+// and if tokens are out, a membarrier and a scan of their owners' lists; after another writer with
+// no reader in between, the mutex alone. Preference: none; the next thread to get the mutex enters.
 // Recursive read locks: yes (RM_RECURSE), where the hold is on a list. Size: 56 bytes, and 64 per
 // thread for all locks together.
 #pragma once
@@ -103,9 +103,9 @@ class rmlock : immovable<rmlock> {
     return false;
   }
 
-  // The fast path: the tracker, then the look at the token. A writer that takes the token either
-  // finds the tracker or is seen here, by its heavy fence between the two. All stores of trackers
-  // are releases: whichever a writer reads, what was read before it is over.
+  // The fast path: it stores the tracker, then reads the token. A writer that takes the token
+  // either finds the tracker or is seen here, by its heavy fence between the two. All stores of
+  // trackers are releases: whichever a writer reads, the reads before it are over.
   bool lock_on_list() noexcept {
     const unsigned number = my_number();
     if (number >= list::lists) return false;

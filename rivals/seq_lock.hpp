@@ -1,14 +1,14 @@
-// The sequence lock: readers read, and read again if somebody has written meanwhile.
+// The sequence lock: readers read, and read again if a writer has written meanwhile.
 //
 // Source: Linux include/linux/seqlock.h (S. Hemminger, 2003); Boehm, Can Seqlocks Get Along With
 // Programming Language Memory Models?, MSPC 2012, for the orders.
 //
-// A writer makes the number odd before it writes and even afterwards. A reader takes down an even
-// number, reads, and has read what belongs together if the number is still the same. It writes
-// nothing at all.
+// A writer makes the number odd before it writes and even afterwards. A reader notes an even
+// number, reads the data, and has read a consistent state if the number is still the same. It
+// writes nothing.
 //
 // Not a reader-writer lock: readers may see data half written before they know, so the data is
-// `sequenced` (sequenced.hpp), and what they may follow pointers to has to stay.
+// `sequenced` (sequenced.hpp), and objects to which they may follow pointers must not be freed.
 //
 // Reader: two loads, and again for each writer that comes in between; a writer that never rests
 // starves it. Writer: one compare-and-swap and one store. Size: 4 bytes.

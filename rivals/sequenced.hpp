@@ -5,9 +5,9 @@
 
 namespace rivals {
 
-// One word of it. Loads are acquires, so that the look at the lock's number stays behind them;
+// One word of it. Loads are acquires, so that the load of the lock's number stays after them;
 // stores are releases, so that a reader of one also sees the number that the writer set before. x86
-// has both for nothing. (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?,
+// has both at no cost. (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?,
 // MSPC 2012, which has it beside the variant with fences.)
 template <class T>
 class sequenced {

@@ -1,4 +1,4 @@
-// How the rivals wait: they spin for about a microsecond, then yield the CPU between two looks,
+// How the rivals wait: they spin for about a microsecond, then yield the CPU between two checks,
 // since there may be more threads than CPUs. The papers' locks spin throughout, or run where
 // threads cannot be preempted.
 #pragma once
@@ -10,8 +10,8 @@ namespace rivals {
 
 namespace platform = readmost::detail::platform;
 
-// The base of what stays where it is made. A template, so that a lock and its first member may both
-// have it at one address.
+// The base of objects that can be neither copied nor moved. A template, so that a lock and its
+// first member may both have it at one address.
 template <class>
 struct immovable {
   constexpr immovable() noexcept = default;
@@ -22,7 +22,7 @@ struct immovable {
 // The wait of one operation.
 class spin {
  public:
-  // Called between two looks at the condition.
+  // Called between two checks of the condition.
   void wait() noexcept {
     if (spent_ >= platform::spins(most)) {
       platform::yield();
@@ -48,8 +48,8 @@ void wait_until(Condition holds) noexcept {
   for (spin waiting; !holds();) waiting.wait();
 }
 
-// Tries until it succeeds; after a failure it waits before it looks, and tries again only when
-// nothing is in the way.
+// Tries until it succeeds; after a failure it waits before the next check, and tries again only
+// when the lock is available.
 template <class Try, class Obstacle>
 void retry(Try try_once, Obstacle is_in_the_way) noexcept {
   for (spin waiting; !try_once();) {

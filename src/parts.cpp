@@ -7,13 +7,13 @@
 // When a thread exits, for each of its records:
 //   on_exit        the lock counts passive holds in their locks and clears notes of active ones;
 //                  read sections left open end; added parts (reclamation settles its account)
-//   the registry   goes offline, wakes those who sleep over a hold or a section, takes the record
-//                  away from the thread
+//   the registry   goes offline, wakes threads that wait for a hold or a section, takes the
+//                  record away from the thread
 //   on_departure   the lock forgets its counts of holds; statistics collect the thread's tallies
 //   the registry   frees the record for another thread
 //
 // In a fork's child:
-//   in_child       the lock puts in order what threads that are gone held, claimed or waited for;
+//   in_child       the lock settles the holds, claims and waits of threads that no longer exist;
 //                  read sections and grace periods forget them; the registry frees their records;
 //                  statistics start from nothing; added parts
 #include "threads/parts.hpp"

@@ -1,7 +1,6 @@
-// What a benchmark is made of. One process of a benchmark program measures one turn of one
-// contender and prints the figures as JSON. The harness in evaluation/, behind `readmost bench`,
-// starts a process for each turn, rotates the contenders, repeats the turns and aggregates what
-// they print.
+// The parts of a benchmark. One process of a benchmark program measures one turn of one contender
+// and prints the figures as JSON. The harness in evaluation/, behind `readmost bench`, starts a
+// process for each turn, rotates the contenders, repeats the turns and aggregates their figures.
 #pragma once
 
 #include <functional>
@@ -51,12 +50,12 @@ class figures {
   std::vector<figure> rows_;
 };
 
-// What the process prints.
+// The output of the process.
 std::string json_of_turn(const std::string& contender, const figures& found);
 
 struct benchmark {
   std::string description;
-  std::vector<std::string> contenders;  // ours first
+  std::vector<std::string> contenders;  // Readmost's first
   // Measures one turn of the contender.
   std::function<void(const std::string& contender, effort, figures&)> measure;
   std::function<void(CLI::App&)> add_options = {};

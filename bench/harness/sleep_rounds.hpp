@@ -35,7 +35,7 @@ class sleep_rounds {
     phase_.arrive_and_wait();
     phase_.arrive_and_wait();
   }
-  // When the last thread woke up. To be called after the wait for it.
+  // The time at which the last thread woke up. Must be called after the wait for that thread.
   clock::time_point last_left() const {
     clock::time_point last;
     for (const auto& left : left_) last = std::max(last, left.load(std::memory_order_relaxed));

@@ -24,7 +24,7 @@ inline std::vector<unsigned> thread_counts() {
   return counts;
 }
 
-// Registers the calling thread with what it uses during the lifetime of the object.
+// Registers the calling thread with the libraries it uses, for the lifetime of the object.
 template <class Used>
 class user_of {
  public:

@@ -1,5 +1,5 @@
 // The cost of single machine operations (RCU Table 1; the slides of the RCU paper,
-// "Instruction/Pipeline Costs"). `readmost machine` measures others: what the library's own
+// "Instruction/Pipeline Costs"). `readmost machine` measures others: those that the library's own
 // operations wait for.
 #pragma once
 

@@ -31,7 +31,7 @@ struct alignas(64) message_number {
   }
 };
 
-// Threads that run without a pause and do not look for messages.
+// Threads that run without a pause and do not poll for messages.
 class running_threads {
  public:
   explicit running_threads(unsigned count) : running_threads(count, [](unsigned) {}) {}

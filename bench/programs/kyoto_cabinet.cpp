@@ -1,8 +1,8 @@
 // Kyoto Cabinet's databases in memory over each lock (FCP 8.3, Fig. 23), by the test programs of
 // the distribution. "wicked" does random operations; one in five of its locks is for writing in
 // CacheDB, whose records have mutexes besides, and six in seven in ProtoHashDB. Of "order" only the
-// second part counts, in which every thread looks records up and compares them with what was
-// stored. The paper does not say which database and test it ran; these guard all their tables with
+// second part counts, in which every thread looks records up and compares them with the stored
+// values. The paper does not say which database and test it ran; these guard all their tables with
 // one rwlock, and lookups are nearest to its "hundreds of millions read accesses".
 #include <fmt/format.h>
 

@@ -36,7 +36,7 @@ std::filesystem::path program_folder();
 // process, so that no program is left running.
 class launcher {
  public:
-  // The values of READMOST_LOCK, ours first.
+  // The values of READMOST_LOCK, Readmost's own lock first.
   static std::vector<std::string> locks();
 
   // Runs words[0], found as by a shell, until it ends. `pthread` is glibc's lock, with nothing

@@ -1,5 +1,5 @@
 // Programs and libraries over each preloaded lock: operations per second by the number of threads.
-// The programs are in examples/ and programs/readwhilewriting.cpp and print what they measured.
+// The programs are in examples/ and programs/readwhilewriting.cpp and print their measurements.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ TEST(breakeven_model, has_transfers_that_take_longer) {
   EXPECT_NEAR(bench::cost_under_rcu(slow, 2, 1, 1e-9), 160 + 5 + 50 + 360, 1e-3);
 }
 
-// What the paper says of its figures, of its machine.
+// The paper's statements about its figures, for its machine.
 double region_of_rcu(double cpus, double rate, double times = 1) {
   const synchronization_costs of = bench::with_transfers(bench::pentium_costs(), times);
   return bench::breakeven([&](double f) { return bench::cost_under_rcu(of, cpus, f, rate); },

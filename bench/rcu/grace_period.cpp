@@ -62,7 +62,7 @@ class measurement {
   void measure(const char* table, unsigned times, Prepare prepare, Start start) {
     const bool ours = rcu_.name() == "readmost::rcu";
     bench::percentiles latencies;
-    // The first grace periods start what is started once per process.
+    // The first grace periods include initialization that occurs once per process.
     for (int i = 0; i < 3; ++i) {
       prepare();
       rcu_.synchronize();

@@ -8,7 +8,7 @@
 // the lock. A writer takes the underlying lock, clears the bias and waits until no slot names the
 // lock any more: a *revocation*. Readers that find the lock unbiased, or their slot taken, take the
 // underlying lock (*slow* readers); a slow reader may set the bias again. This is Listing 1 of the
-// paper; docs/bravo.md describes the differences and what each part is worth.
+// paper; docs/bravo.md describes the differences and the benefit of each part.
 //
 // Lock: default constructible or made from the constructor's arguments, with lock(), try_lock(),
 // unlock() and, unless it is a mutex, lock_shared(), try_lock_shared(), unlock_shared(). Over a
@@ -97,8 +97,8 @@ struct bravo_consensus_policy : bravo_policy {
 
 // Members: those of std::shared_timed_mutex as far as Lock has them (not the timed ones over a lock
 // without), and
-//   underlying()  the Lock, for members that only it has. Readers do not notice its being locked.
-//   is_biased()   a hint: whether the next reader would enter through a slot
+//   underlying()  the Lock, for members that only it has. Locking it does not exclude readers that
+//   enter through slots. is_biased()   a hint: whether the next reader would enter through a slot
 template <class Lock, class Policy = bravo_policy>
 class bravo : public detail::basic_bravo<Lock, Policy> {
  public:

@@ -38,8 +38,8 @@
 //
 // Signal handlers may make, use and destroy hazard pointers of their own, but must not retire. In
 // the child of a fork, objects that any thread of the parent protected stay protected. The child
-// reclaims what any thread had retired before the fork, except an object whose deleter was just
-// running. Objects that other threads retire during the fork belong to the parent alone.
+// reclaims the objects that any thread had retired before the fork, except an object whose deleter
+// was just running. Objects that other threads retire during the fork belong to the parent alone.
 //
 // Source: M. Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS
 // 2004.
@@ -139,7 +139,7 @@ class hazard_pointer {
   }
 
   // Protects *pointer if `source` still points to it. Otherwise protects nothing, and `pointer`
-  // becomes what `source` points to.
+  // becomes the value of `source`.
   template <class T>
   bool try_protect(T*& pointer, const detail::platform::atomic<T*>& source) noexcept {
     T* const old = pointer;

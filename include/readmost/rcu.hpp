@@ -14,8 +14,8 @@
 //
 // Names, interfaces and guarantees are the standard's. In short: if the retirement (or the call of
 // rcu_synchronize) does not strongly happen before the opening of a read section, then the end of
-// that section strongly happens before the deleter runs (before the call returns). What is marked
-// as an extension below is not in the standard.
+// that section strongly happens before the deleter runs (before the call returns). Members marked
+// as extensions below are not in the standard.
 //
 // Read sections. They nest, also in different domains; a section may sleep, lock, and be used in
 // signal handlers. Threads need no registration: a thread's first section registers it. The thread

@@ -183,7 +183,7 @@ class rcu_hash_map {
     return true;
   }
 
-  // Returns a copy of what the key maps to.
+  // Returns a copy of the key's mapped value.
   template <class K = Key>
   std::optional<T> get(const any_key<K>& key) const {
     std::optional<T> copy;
@@ -240,8 +240,8 @@ class rcu_hash_map {
     return put(std::move(key), std::forward<M>(value));
   }
 
-  // Calls f(T&) for a copy of what the key maps to and puts the copy in its place. Returns false if
-  // there is no such element. Runs one at a time for a key.
+  // Calls f(T&) for a copy of the key's mapped value and puts the copy in its place. Returns false
+  // if there is no such element. Runs one at a time for a key.
   template <class K = Key, class F>
   bool update(const any_key<K>& key, F&& f) {
     const size_type hash = hash_of(key);

@@ -35,8 +35,8 @@ using atomic_pointer = platform::atomic<T*>;
 
 }  // namespace detail
 
-// Loads a std::atomic<T*>; what it points to stays valid until the caller's section of `dom` ends.
-// Precondition: the caller is inside a section of `dom`. Thread safety: any; signal-safe.
+// Loads a std::atomic<T*>; the object it points to stays valid until the caller's section of `dom`
+// ends. Precondition: the caller is inside a section of `dom`. Thread safety: any; signal-safe.
 // Wait-free; costs an acquire load, on x86 a plain one.
 template <class T>
 [[nodiscard]] T* rcu_dereference(const detail::atomic_pointer<T>& source,

@@ -23,13 +23,14 @@ namespace readmost {
 // writers may starve. Under preference::phase_fair a reader waits for at most one writer, and a
 // writer for those before it, with one phase of readers between each two.
 //
-// Preconditions. The thread that locks also unlocks. A thread may read-lock again what it holds for
-// reading, also while a writer waits; locking for writing what it holds already is a deadlock. The
-// lock is not in memory that several processes share, and is used through one copy of the library.
+// Preconditions. The thread that locks also unlocks. A thread may read-lock a lock again that it
+// holds for reading, also while a writer waits; write-locking a lock that it holds already is a
+// deadlock. The lock is not in memory that several processes share, and is used through one copy of
+// the library.
 //
 // Errors: none are reported. Thread safety: all members. Signals: a handler may use
 // try_lock_shared() and its unlock, and the blocking members as far as the program rules out
-// deadlock. After fork(2) the child's copy holds what the parent's threads held. Sources: FCP 4
+// deadlock. After fork(2) the child's copy has the holds of the parent's threads. Sources: FCP 4
 // (prwlock), BRAVO 3 (bias).
 class shared_mutex : public detail::basic_shared_mutex<detail::in_default_domain> {
  public:
@@ -47,7 +48,7 @@ inline void online() noexcept {
 }
 
 // The calling thread will not read-lock for a while, for instance because it is about to block.
-// Writers then need no report of it. It keeps what it holds.
+// Writers then need no report from it. It keeps its holds.
 inline void offline() noexcept {
   if (&detail::my_record() != &detail::unregistered) detail::go_offline(detail::my_record());
 }

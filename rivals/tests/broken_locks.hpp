@@ -1,5 +1,5 @@
-// A reader-writer lock as small as can be, whole or with one defect: each guarantee that the tests
-// and the checker's scenarios look at is missing in one of them.
+// A minimal reader-writer lock, correct or with one defect: each guarantee that the tests and the
+// checker's scenarios verify is missing in one of them.
 #pragma once
 
 #include "rivals/home.hpp"
@@ -13,7 +13,7 @@ enum class defect : std::uint8_t {
   writers_together,          // several may be inside
   readers_apart,             // only one may be inside
   first_to_leave_is_last,    // of the readers
-  no_fence,                  // between a reader's mark and its look
+  no_fence,                  // between a reader's mark and its check
   relaxed_unlock,            // of the writer
   relaxed_departure,         // of the reader
   try_goes_past_readers,     // a writer's

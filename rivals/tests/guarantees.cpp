@@ -232,7 +232,7 @@ bool writer_waits_for_writer(const lock_maker& make, patience how_long) {
 bool trying_tells(const lock_maker& make) {
   const auto made = make();
   lock_under_test& lock = *made;
-  // Twice, so that the second pass finds what a failure has left behind.
+  // Two passes: the second detects state that a failure in the first has left behind.
   for (int i = 0; i < 2; ++i) {
     if (!can_be_read(lock) || !can_be_written(lock)) return false;
 

@@ -6,7 +6,7 @@
 
 namespace rivals::test {
 
-// How long to look for an event that should not happen; much where the test expects it.
+// The time to wait for an event that should not happen; long if the test expects it.
 struct patience {
   int milliseconds;
 };

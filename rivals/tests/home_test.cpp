@@ -1,4 +1,4 @@
-// A thread's number and place, its notes, and what a lock has of each place.
+// A thread's number and place, its notes, and the parts of a lock that exist per place.
 #include "rivals/home.hpp"
 
 #include <gtest/gtest.h>

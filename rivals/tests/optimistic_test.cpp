@@ -44,7 +44,7 @@ struct careful {
     }
   }
 };
-// Defect: does not check what it has read.
+// Defect: does not validate the data that it has read.
 struct careless {
   template <class Look>
   static seen read(const rivals::seq_lock& lock, Look look) {

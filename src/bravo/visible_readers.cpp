@@ -165,7 +165,7 @@ std::uint64_t make_own_slots_visible() noexcept {
   thread_record& mine = my_record();
   const round of = reach_consensus(default_domain, &mine != &unregistered ? &mine : nullptr);
   for_each_present(default_domain, [](const thread_record& record) {
-    // (BR17) Pairs with (E2): sees what the thread published before its report.
+    // (BR17) Pairs with (E2): sees every slot that the thread published before its report.
     static_cast<void>(record.seen.load(at(letter::BR17, platform::acquire)));
     return true;
   });

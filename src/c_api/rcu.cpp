@@ -41,8 +41,8 @@ domain& core_of(const readmost_rcu_domain* domain) noexcept {
   return domains[number_of(domain)];
 }
 
-// Whether the caller would wait for itself. The result tells the program; if misuse is checked, a
-// report is made as well.
+// Whether the caller would wait for itself. The program gets the result as an error; if misuse is
+// checked, the library also writes a report.
 bool would_deadlock(const readmost_rcu_domain* domain, misuse what, const void* caller) noexcept {
   if (!is_in_section(number_of(domain))) return false;
   if (checks_misuse()) diagnose_misuse(what, number_of(domain), caller);

@@ -85,7 +85,7 @@ using namespace readmost;
 using namespace readmost::detail;
 using namespace readmost::detail::urcu;
 
-// As READMOST_API does for what a header declares.
+// Exports these functions, as READMOST_API does for those that a header declares.
 #pragma GCC visibility push(default)
 
 extern "C" {

@@ -17,7 +17,7 @@ struct piece {
 constexpr std::size_t most_lines = 64;
 constexpr std::size_t bytes_at_once = 1U << 18;
 
-// Only a thread that has closed it accesses what follows.
+// Only a thread that has closed it accesses the variables below.
 constinit readmost::detail::gate memory_gate;
 piece* given_back[most_lines + 1];  // by the number of cache lines; the first: larger ones
 char* fresh = nullptr;

@@ -1,5 +1,5 @@
-// Memory for the locks that serve a program's locks; implements rivals/memory.hpp. malloc() would
-// not do: it may be the program's own and take one of those locks.
+// Memory for the locks that serve a program's locks; implements rivals/memory.hpp. malloc() is not
+// usable here: it may be the program's own and take one of those locks.
 //
 // Thread safety: all functions. Cost: takes the first piece of a list, or sometimes maps pages.
 // Memory that is given back is reused for pieces of the same size and never unmapped, because a

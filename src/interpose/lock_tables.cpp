@@ -26,7 +26,7 @@ void for_each_frame(std::uintptr_t lock, const address_space& space, Visit visit
   for (const auto& frame : table->origins[number].frames) {
     const std::uintptr_t address = frame.load(platform::relaxed);
     if (address == 0 || shown == frames_shown) return;
-    // The return address may already be behind the function.
+    // The return address may already lie past the end of the function.
     const place where = space.place_of(address - 1);
     outside = outside || std::strcmp(where.mapping, here.mapping) != 0;
     if (!outside) continue;

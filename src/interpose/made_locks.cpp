@@ -16,7 +16,7 @@ struct alignas(platform::cache_line) block {
 constexpr std::size_t buckets = 1U << 14;
 constexpr std::size_t retired_kept = 1024;
 
-// Only a thread that has closed it accesses what follows.
+// Only a thread that has closed it accesses the variables below.
 constinit gate lists_gate;
 block* serving[buckets];
 // Oldest first.
@@ -51,7 +51,8 @@ void retire(block& b) noexcept {
   ++retired;
 }
 
-// Null while there are so few that a thread may still be in the unlock of the oldest.
+// Null while there are so few retired blocks that a thread may still be in the unlock of the
+// oldest.
 block* oldest_retired() noexcept {
   const closed_gate lists(lists_gate);
   if (retired <= retired_kept) return nullptr;

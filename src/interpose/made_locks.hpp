@@ -28,7 +28,7 @@ struct lock_class {
 // serves it. Precondition: `of` is the same in all calls of a process.
 void* make_lock(layout& l, const lock_class& of) noexcept;
 
-// To be called when the program destroys `l`.
+// Must be called when the program destroys `l`.
 void retire_lock(layout& l) noexcept;
 
 }  // namespace readmost::detail::interpose

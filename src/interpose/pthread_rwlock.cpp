@@ -136,7 +136,7 @@ using namespace readmost::detail;
 using namespace readmost::detail::interpose;
 
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
-  // Decided before the memory is written, which may belong to glibc's lock.
+  // Decided before the memory, which may belong to glibc's lock, is written.
   const attributes asked = attributes_of(attr);
   if (asked.shared != PTHREAD_PROCESS_PRIVATE || current_settings().served_by == server::others) {
     return others().init(lock, attr);

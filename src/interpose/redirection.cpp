@@ -15,7 +15,7 @@ namespace {
 
 struct jump {
   unsigned char code[8];
-  std::size_t size;  // 0: there is none that reaches so far
+  std::size_t size;  // 0: no jump reaches that far
 };
 
 jump jump_over(std::intptr_t distance) noexcept {

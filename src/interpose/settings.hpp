@@ -7,7 +7,7 @@
 
 namespace readmost::detail::interpose {
 
-// Who serves locks that are not process-shared.
+// The implementation that serves locks that are not process-shared.
 enum class server : std::uint8_t { readmost, others };
 enum class prefer_choice : std::uint8_t { by_kind, reader, writer, phase_fair };
 

@@ -15,8 +15,8 @@
 
 namespace readmost::detail::bias {
 
-// What a passive read saves over an active one: two read-modify-writes of a line in the own cache
-// or, if several threads read, of one that comes from another core.
+// The nanoseconds that a passive read saves over an active one: two read-modify-writes of a cache
+// line that this core owns or, if several threads read, of one that comes from another core.
 inline constexpr std::int32_t saved_alone = 8;
 inline constexpr std::int32_t saved_among_others = 20;
 
@@ -26,14 +26,15 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
   add(lock.balance, amount);
 }
 
-// For the last few active reads of a thread.
+// Credits the lock with a thread's last few active reads.
 inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
   add(lock, static_cast<std::int32_t>(active_reads_per_account) *
                 (among_others ? saved_among_others : saved_alone));
 }
 
-// To be called only while the lock's bias is being revoked, or right afterwards: the thread's reads
-// since the last credit are then reads of this lock, except for those of locks that share the slot.
+// May be called only while the lock's bias is being revoked, or right afterwards: the thread's
+// reads since the last credit are then reads of this lock, except for those of locks that share the
+// slot.
 inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
   const std::size_t home = home_slot(&lock);
   const std::uint64_t reads = me.reads[home].load(platform::relaxed);
@@ -44,7 +45,7 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
 }
 
 // The time that the writer waited, and as much again for readers that found the lock closed
-// meanwhile. A revocation that waits for nobody only looks at the index and the slots.
+// meanwhile. A revocation that waits for no thread only reads the index and the slots.
 inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
   constexpr std::int32_t of_a_look = 50;
   if (waited == 0) return of_a_look;

@@ -1,13 +1,13 @@
-// A writer's claim is undecided while the writer finds out whether anybody else is inside; `grant`
-// then says not_granted. That takes a bounded time.
+// A writer's claim is undecided while the writer checks for holds of other threads; `grant` is
+// not_granted until then. The check takes a bounded time.
 #pragma once
 
 #include "lock/waiting.hpp"
 
 namespace readmost::detail {
 
-// While it lives, signal handlers of the calling thread know that they cannot wait for the
-// decision, and a fork's child that nobody will make it.
+// During its lifetime, signal handlers of the calling thread know that they cannot wait for the
+// decision, and a fork's child knows that no thread will make it.
 class decision {
  public:
   decision(thread_record* me, const rwlock& lock) noexcept : me_(me) {

@@ -89,9 +89,9 @@ bool release_counted_hold(rwlock& lock) noexcept {
 
 namespace {
 
-// Another thread's hold is released on its behalf: clears one note of such a hold, no matter whose.
-// A note that is not in its home slot, or that its owner is using at this moment, stays and costs
-// its owner a slot.
+// The caller releases another thread's hold: clears one note of an active hold, in the record of
+// any thread. A note that is not in its home slot, or that its owner is changing at this moment,
+// stays and costs its owner a slot.
 void take_off_any_record(domain& d, const rwlock& lock) noexcept {
   const std::size_t home = home_slot(&lock);
   bool taken = false;

@@ -8,8 +8,8 @@ namespace readmost::detail {
 // Counts a lock that is used for the first time.
 void meet(rwlock& lock) noexcept;
 
-// Whether the caller may hold the lock for reading: a thread whose holds are not all on record may
-// hold anything.
+// Whether the caller may hold the lock for reading: a thread with untracked holds may hold any
+// lock.
 inline bool holds_shared(const thread_record* me, const rwlock& lock) noexcept {
   if (me == nullptr || me->untracked != 0) return true;
   for (const auto& slot : me->held) {
@@ -24,7 +24,7 @@ inline void change_elsewhere(thread_record& me, std::int32_t by) noexcept {
 }
 
 // Calls visit(slot, is_home) for a free slot of the caller, the lock's home slot if possible, and
-// returns what it returns; false without a free slot. Any other slot counts in `elsewhere` while
+// returns its result; returns false if no slot is free. Any other slot counts in `elsewhere` while
 // visited, and afterwards if the visit succeeds.
 template <class Visit>
 bool with_free_slot(thread_record& me, const rwlock& lock, Visit visit) noexcept {
@@ -40,7 +40,7 @@ bool with_free_slot(thread_record& me, const rwlock& lock, Visit visit) noexcept
   return false;
 }
 
-// Counts a read by its home slot, or apart if it is noted elsewhere.
+// Counts a read by its home slot, or separately if its hold is noted in another slot.
 void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passive) noexcept;
 
 // Notes and counts an active read hold of the caller.
@@ -50,8 +50,8 @@ void note_active_hold(thread_record& me, const rwlock& lock) noexcept;
 enum class found { nothing, active, passive };
 found take_off_record(thread_record& me, const rwlock& lock) noexcept;
 
-// Subtracts one hold from the lock's count, whatever the records say, and wakes those who wait for
-// it. Below zero the count is a debt; false where there can be none.
+// Subtracts one hold from the lock's count, regardless of the records, and wakes the threads that
+// wait for it. A count below zero is a debt; returns false in states that allow no debt.
 bool release_counted_hold(rwlock& lock) noexcept;
 
 }  // namespace readmost::detail

@@ -1,4 +1,4 @@
-// The holds, claims and waits of a thread that exits, or that is not in a fork's child.
+// The holds, claims and waits of a thread that exits, or that does not exist in a fork's child.
 #include "lock/holds.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
@@ -7,8 +7,8 @@ namespace readmost::detail {
 
 namespace {
 
-// Of the exiting thread: counts its passive holds in their locks, where another thread can release
-// them, and clears its notes of active ones.
+// Counts the exiting thread's passive holds in their locks, where another thread can release them,
+// and clears its notes of active ones.
 void count_holds(thread_record& me) noexcept {
   for (auto& slot : me.held) {
     std::uintptr_t held = slot.load(platform::relaxed);
@@ -30,14 +30,14 @@ void count_holds(thread_record& me) noexcept {
   }
 }
 
-// So that the next owner of the record begins without holds.
+// Lets the next owner of the record begin without holds.
 void forget_counts(thread_record& record) noexcept {
   record.untracked = 0;
   record.elsewhere.store(0, platform::relaxed);
 }
 
-// In a fork's child: counts the passive holds of a thread that is not there in their locks, where
-// another thread can release them.
+// In a fork's child: counts the passive holds of a thread that does not exist there in their locks,
+// where another thread can release them.
 void make_holds_active(thread_record& record) noexcept {
   for (auto& slot : record.held) {
     const std::uintptr_t held = slot.load(platform::relaxed);

@@ -12,7 +12,7 @@ constinit platform::atomic<std::uint32_t> mode{undecided};
 constinit platform::atomic<int> first_woken{woken_directly};
 
 // How many readers sleep, by the address of their lock. Locks that share a place cost each other a
-// system call that wakes nobody.
+// system call that wakes no thread.
 struct alignas(platform::cache_line) place {
   platform::atomic<std::uint32_t> asleep{};
 };

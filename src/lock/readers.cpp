@@ -1,5 +1,5 @@
-// The slow path of a read lock: first use, a lock without bias, occupied slots, waiting. Giving
-// bias.
+// The slow path of a read lock (first use, a lock without bias, occupied slots, waiting), and how a
+// lock gets its bias.
 #include "lock/bias.hpp"
 #include "lock/decision.hpp"
 #include "lock/holds.hpp"
@@ -16,8 +16,8 @@ namespace {
 // until it is released.
 void take_back(thread_record& me, platform::atomic<std::uintptr_t>& slot,
                std::uintptr_t left) noexcept {
-  // (D2) Release, so that a writer whose (L) reads this instead of the (D) before it is behind that
-  // section too.
+  // (D2) Release: if a writer's (L) reads this store instead of the preceding (D), that section
+  // still happens before the writer.
   slot.store(left, at(letter::D2, platform::release));
   if (!is_mutant(mutant::unreported_retract)) report_after_unlock(me);
 }
@@ -37,8 +37,8 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
   });
 }
 
-// Whether there are other threads, so that the lock's line may have to come from another core.
-// Looks at one chunk of records only.
+// Whether other threads exist, so that the lock's line may have to come from another core. Checks
+// one chunk of records only.
 bool has_company(const thread_record& me) noexcept {
   return (me.in_chunk->used.load(platform::relaxed) & ~bit(me.number)) != 0;
 }
@@ -56,7 +56,7 @@ void give_bias(rwlock& lock, rules how) noexcept {
     lock.grant.store(rwlock::not_granted, platform::relaxed);
     std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
     const wake_up wake(next, how.prefers);
-    // (M3) Release: a thread that finds the bias finds the grant taken back.
+    // (M3) Release: a thread that sees the bias also sees that the grant has been withdrawn.
     if (lock.state.compare_exchange_weak(state, next, at(letter::M3, platform::release),
                                          platform::relaxed)) {
       wake.carry_out(sleep_word(lock));
@@ -65,7 +65,7 @@ void give_bias(rwlock& lock, rules how) noexcept {
   }
 }
 
-// When a reader behind waiting writers checks whether writers have passed it over: after a
+// Decides when a reader behind waiting writers checks whether writers have passed it over: after a
 // millisecond, then less and less often, but not after its caller's deadline.
 class patience {
  public:
@@ -109,7 +109,7 @@ class reader {
 
   outcome acquire() noexcept {
     for (;;) {
-      // (V3) The grant that is looked at below is that of this state, or a later one.
+      // (V3) The grant read below belongs to this state or to a later one.
       std::uint64_t state = lock_.state.load(at(letter::V3, platform::acquire));
       if ((state & rwlock::biased) != 0 && me_ != nullptr) {
         if (lock_passively(lock_, *me_)) return leave_queue(outcome::acquired);
@@ -170,7 +170,7 @@ class reader {
     return true;
   }
 
-  // Once, when a writer is found to revoke the bias.
+  // Credits them once, when the reader sees a writer revoke the bias.
   void credit_passive_reads(std::uint64_t state, std::uint8_t grant) noexcept {
     if ((state & rwlock::writing) == 0 || grant == rwlock::granted || credited_ || me_ == nullptr) {
       return;
@@ -192,7 +192,7 @@ class reader {
     counted_ = start_waiting(lock_, me_, waits_as::reader, state, next);
   }
 
-  // Where the reader does not change the state anyway.
+  // For exits that do not change the state otherwise.
   outcome leave_queue(outcome result) noexcept {
     if (!counted_) return result;
     note_waited(me_);
@@ -201,7 +201,7 @@ class reader {
     return result;
   }
 
-  // Sleeps until somebody opens the door, if the state is still as it was.
+  // Sleeps until another thread opens the door, unless the state has changed.
   void sleep(std::uint64_t state) noexcept {
     const std::uint64_t parked = state | rwlock::readers_parked;
     if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {

@@ -9,9 +9,9 @@ inline bool counts_writers(preference prefers) noexcept {
   return prefers != preference::reader;
 }
 
-// Notes in the thread's record what it is counted as, for a fork's child, in which it does not
-// wait. Set after the state counts the thread and cleared before it no longer does: in between, a
-// child takes it for one that waits.
+// Notes in the thread's record how the state counts it, for a fork's child, in which the thread
+// does not wait. Set after the state counts the thread and cleared before it stops counting it: in
+// the time between, a child takes the thread for a waiter.
 inline void note_waiting(thread_record* me, const rwlock& lock, waits_as as) noexcept {
   if (me != nullptr) {
     me->waiting_in.store(address(lock) | static_cast<std::uintptr_t>(as), platform::relaxed);
@@ -22,7 +22,7 @@ inline void note_waited(thread_record* me) noexcept {
   if (me != nullptr) me->waiting_in.store(0, platform::relaxed);
 }
 
-// Whether the state has room for one more: it counts up to 65,535 of a kind.
+// Whether the state has room for one more waiter: it counts up to 65,535 of each kind.
 inline bool can_be_counted(std::uint64_t state, waits_as as) noexcept {
   const std::uint64_t field = as == waits_as::reader     ? rwlock::waiting_readers
                               : as == waits_as::upgrader ? 0

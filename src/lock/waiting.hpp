@@ -1,4 +1,4 @@
-// How long a lock operation spins before it sleeps, and what statistics learn about its wait.
+// How long a lock operation spins before it sleeps, and how its wait is reported to statistics.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
@@ -9,9 +9,9 @@
 namespace readmost::detail {
 
 // Spins with exponential back-off. A thread that has to wait for a lock again right after it got it
-// looks rarely: such a lock is so busy that two threads at it get less done than one, because its
-// line keeps moving between them. The thread stays away for some ten microseconds, and for a
-// hundred if it comes back almost at once.
+// reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
+// because its line keeps moving between them. The thread stays away for some ten microseconds, and
+// for a hundred if it comes back almost at once.
 class spinner {
  public:
   spinner(thread_record* me, const void* lock) noexcept
@@ -46,8 +46,8 @@ class spinner {
     return true;
   }
 
-  // The same in a wait for another thread's next few instructions. False after two seconds: then
-  // that thread is off its CPU, or its signal handler waits for this one.
+  // The same while waiting for another thread's next few instructions. False after two seconds:
+  // that thread is then off its CPU, or its signal handler waits for this thread.
   bool spin_or_yield() noexcept {
     report_if_asked();
     if (spent_ < platform::spins(spins_between_yields)) {
@@ -61,7 +61,7 @@ class spinner {
     return platform::now() - started_ < 2'000'000'000;
   }
 
-  // Longer than a thread that is on a CPU takes to leave a short critical section.
+  // Whether it has spun for longer than a running thread takes to leave a short critical section.
   bool has_been_long() const noexcept { return spent_ >= platform::spins(long_wait); }
 
   // After a sleep.

@@ -1,10 +1,10 @@
-// Whom to wake when the state changes.
+// Decides which waiters to wake when the state changes.
 //
-// Nobody sleeps for ever. While writers sleep on the state, either writers_parked is set and
-// somebody inside will see it when leaving; or a writer that was woken on behalf of all has yet to
-// enter, and sets it again, or to give up, and wakes the next. Whoever gives the bias wakes a
-// writer too. An upgrader sleeps with upgrader_parked set; the last other reader to leave clears
-// it.
+// No waiter sleeps for ever. While writers sleep on the state, either writers_parked is set and a
+// thread inside will see it when leaving; or one writer has been woken for all of them and has yet
+// to enter, which sets the bit again, or to give up, which wakes the next. A thread that biases the
+// lock wakes a writer too. An upgrader sleeps with upgrader_parked set; the last other reader to
+// leave clears it.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
@@ -24,7 +24,7 @@ struct wake_up {
   bool readers = false;
   bool writer = false;
   bool upgrader = false;
-  // The readers may all have given up just now, and somebody has to go on.
+  // All readers may have given up just now; then a writer has to be woken instead.
   bool writer_if_no_reader = false;
 
   // With `all_readers`, also wakes readers behind a waiting writer: some of them may be inside
@@ -66,7 +66,7 @@ struct wake_up {
   }
 };
 
-// Replaces the state by change(state) and wakes those whom that lets in.
+// Replaces the state by change(state) and wakes the waiters that may now enter.
 template <class Change>
 void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change,
                bool all_readers = false) noexcept {

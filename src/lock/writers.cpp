@@ -97,7 +97,7 @@ class candidate {
  private:
   enum class claim_result { entered, lost_race, backed_out };
 
-  // How many read holds of the lock there are in slots and in its count.
+  // The number of the lock's read holds in slots and in its count.
   struct read_holds {
     std::int64_t passive;
     std::int64_t active;
@@ -129,14 +129,15 @@ class candidate {
     return counts_writers(how_.prefers) && choose_count(state);
   }
 
-  // Chooses what to be counted as in `state`; false if there is no room. An upgrader needs none.
+  // Chooses the kind of waiter as which `state` counts the caller; false if its field is full. An
+  // upgrader needs no room.
   bool choose_count(std::uint64_t state) noexcept {
     if (upgrades() && !can_be_counted(state, as_)) as_ = waits_as::upgrader;
     return can_be_counted(state, as_);
   }
 
-  // The state as this writer enters: it no longer waits, and if it was woken, that was on behalf of
-  // all writers that sleep.
+  // The state as this writer enters: it no longer waits, and if it was woken, it takes on the
+  // wake-up of all sleeping writers.
   std::uint64_t as_writing(std::uint64_t state) const noexcept {
     if (waiting_) state = rwlock::without_waiter(state, as_);
     if (has_slept_ && !upgrades()) state |= rwlock::writers_parked;
@@ -147,7 +148,7 @@ class candidate {
     if (upgrades() && me_ != nullptr) take_off_record(*me_, lock_);
   }
 
-  // Claims a lock that is biased or draining: closes it, reaches consensus, looks for readers
+  // Claims a lock that is biased or draining: closes it, reaches consensus, checks for readers
   // inside.
   claim_result claim(std::uint64_t state) noexcept {
     domain& d = domains[is_mutant(mutant::wrong_domain) ? 0 : lock_.domain];
@@ -156,7 +157,7 @@ class candidate {
     const decision pending(me_, lock_);
     // This line comes from another core while the compare-and-swap waits for the lock's.
     if (revoking) platform::prefetch_for_write(&d.version);
-    // (K) The bias is gone before the look at versions, modes and slots. Pairs with (A) by way of
+    // (K) The bias is cleared before versions, modes and slots are read. Pairs with (A) by way of
     // (B), and with (F) by way of (K1). Acquire: pairs with (M), (M2) and (P).
     if (!stop_waiting(lock_, me_, waiting_, as_, state, next, at(letter::K, platform::acquire))) {
       return claim_result::lost_race;
@@ -183,9 +184,9 @@ class candidate {
     return {passive, rwlock::readers(lock_.state.load(at(letter::K2, platform::acquire)))};
   }
 
-  // Nobody else is inside, so what is left are debts and the passive holds that they stand for:
-  // takes both out of the count and the slots. A hold seen in a slot may be in the count by now, if
-  // its thread has exited meanwhile.
+  // No other thread is inside, so only debts remain and the passive holds that they cancel: removes
+  // both from the count and the slots. A hold seen in a slot may be in the count by now, if its
+  // thread has exited meanwhile.
   void erase_debts(domain& d, std::int64_t passive, std::int64_t readers) noexcept {
     if (passive != 0) {
       const std::int64_t erased = erase_passive_holds(d, &lock_);
@@ -197,8 +198,8 @@ class candidate {
     }
   }
 
-  // Reaches consensus on the bias being gone; returns the version to be reported, 0 if there was no
-  // need to ask anybody.
+  // Reaches consensus that the bias is gone; returns the version that threads had to report, 0 if
+  // no report was needed.
   std::uint64_t revoke(domain& d) noexcept {
     const round done = reach_consensus(d, me_);
     bias::debit_revocation(lock_, done.nanoseconds);
@@ -212,7 +213,7 @@ class candidate {
     return done.version;
   }
 
-  // Somebody is inside: opens the door again, at least for recursive readers.
+  // Another thread is inside: opens the door again, at least for recursive readers.
   void back_out(bool revoking, std::int64_t passive) noexcept {
     const bool waits = !how_.try_only && (upgrades() || counts_writers(how_.prefers));
     const auto undo = [&](std::uint64_t now) {
@@ -294,7 +295,7 @@ class candidate {
     }
   }
 
-  // Sleeps until somebody opens the door, if the state is still as it was.
+  // Sleeps until another thread opens the door, unless the state has changed.
   void sleep(std::uint64_t state) noexcept {
     const std::uint64_t parked =
         state | (upgrades() ? rwlock::upgrader_parked : rwlock::writers_parked);
@@ -343,7 +344,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
                           platform::relaxed);
   thread_record& record = my_record(lock.domain);
   note_write_end(record, address(lock));
-  // (M1) As (M) below, where nobody waits and no bias is given.
+  // (M1) As (M) below, if no thread waits and the lock gets no bias.
   std::uint64_t alone = rwlock::writing;
   if (!bias && lock.state.compare_exchange_strong(alone, readers, at(letter::M1, platform::release),
                                                   platform::relaxed)) {
@@ -351,10 +352,10 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   }
   const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
   if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
-  // (M) Release pairs with (C) and with every acquiring compare-and-swap: whoever enters next sees
-  // what the writer did. This is the last access to the lock's memory, unless the caller remains as
-  // a reader. While writers wait the lock gets no bias, so they take over without a consensus
-  // (FCP 4.1, PASS).
+  // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter
+  // sees the writer's changes. This is the last access to the lock's memory, unless the caller
+  // remains as a reader. While writers wait the lock gets no bias, so they take over without a
+  // consensus (FCP 4.1, PASS).
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~rwlock::writing) + readers;
     if (how.prefers == preference::phase_fair && (now & rwlock::waiting_readers) != 0) {

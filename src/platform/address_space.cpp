@@ -223,7 +223,7 @@ place address_space::place_of(std::uintptr_t address) const noexcept {
   place where{};
   mapping m;
   mapping module;                    // the first mapping of the file mapped last
-  std::uintptr_t end_of_module = 0;  // with what follows it without a gap
+  std::uintptr_t end_of_module = 0;  // including the mappings that follow it without a gap
   for (maps_reader lines(maps_); lines.next(m);) {
     if (m.is_file()) {
       if (!module.has_same_name(m)) module = m;

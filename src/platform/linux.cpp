@@ -237,7 +237,8 @@ void* map_pages(std::size_t bytes) noexcept {
   constexpr int readable = PROT_READ | PROT_WRITE;
   constexpr int zeroed = MAP_PRIVATE | MAP_ANONYMOUS;
 #if defined(READMOST_THREAD_SANITIZER)
-  // By its own name it would be taken for a write to all of it, which nobody has to see.
+  // ThreadSanitizer would take mmap() for a write to all pages, with which no thread has to
+  // synchronize.
   void* pages = reinterpret_cast<void*>(syscall(SYS_mmap, nullptr, bytes, readable, zeroed, -1, 0));
 #else
   void* pages = mmap(nullptr, bytes, readable, zeroed, -1, 0);
@@ -432,8 +433,8 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
 }
 
 // Files of /proc have no size and cannot be mapped. Memory is freed by munmap(2) only:
-// ThreadSanitizer does not learn what mremap(2) frees, and would report the next owner's accesses
-// as races.
+// ThreadSanitizer does not track the memory that mremap(2) frees, and would report the next owner's
+// accesses as races.
 file_content read_to_the_end(int file) noexcept {
   std::size_t room = 64 * 1024;
   auto* pages = static_cast<char*>(map_pages(room));

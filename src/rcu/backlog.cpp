@@ -22,9 +22,10 @@ void throttle(domain& d, reclamation& r) noexcept {
     }
   }
   r.throttled.fetch_add(1, platform::relaxed);
-  // Announced before the futex call looks at the number, behind a full fence of its own: see (Y7).
+  // Announced before the futex call reads the number; the call executes a full fence of its own:
+  // see (Y7).
   for (;;) {
-    // (Y16) Before the look at the account. Pairs with (Y15).
+    // (Y16) Before the account is read. Pairs with (Y15).
     const std::uint32_t some = r.reclaimed_some.load(at(letter::Y16, platform::acquire));
     wake_reclaimer(r);
     if (is_well_below_limit(r)) break;

@@ -1,12 +1,12 @@
-// The backlog: how much is retired and not reclaimed yet. A thread that retires waits when the
-// backlog is at its limit.
+// The backlog: the objects that are retired and not reclaimed yet. A thread that retires waits when
+// the backlog is at its limit.
 #pragma once
 
 #include "rcu/reclamation.hpp"
 
 namespace readmost::detail {
 
-// A thread retires so much before it tells the others.
+// The number of objects that a thread retires before it adds them to the shared account.
 inline constexpr std::uint32_t objects_at_once = 64;
 inline constexpr std::uint64_t bytes_at_once = 64 * 1024;
 
@@ -15,7 +15,7 @@ inline void add_to_backlog(reclamation& r, std::int64_t objects, std::uint64_t b
   r.bytes.fetch_add(static_cast<std::int64_t>(bytes), platform::relaxed);
 }
 
-// Adds what the thread has not told the others yet.
+// Adds the thread's uncounted objects to the shared account.
 inline void count_now(reclamation& r, thread_record& me) noexcept {
   add_to_backlog(r, me.uncounted_objects.load(platform::relaxed),
                  me.uncounted_bytes.load(platform::relaxed));
@@ -23,8 +23,8 @@ inline void count_now(reclamation& r, thread_record& me) noexcept {
   me.uncounted_bytes.store(0, platform::relaxed);
 }
 
-// Counts an object that `me`, or a thread without a record, has queued. True: the others have been
-// told.
+// Counts an object that `me`, or a thread without a record, has queued. Returns whether that
+// updated the shared account.
 inline bool count(reclamation& r, thread_record* me, std::uint64_t bytes) noexcept {
   if (me == nullptr) {
     add_to_backlog(r, 1, bytes);
@@ -50,7 +50,7 @@ inline bool is_above(const reclamation& r, std::uint64_t quarters) noexcept {
 inline bool is_above_limit(const reclamation& r) noexcept {
   return is_above(r, 4);
 }
-// A quarter of the limit is free: those who wait go on.
+// A quarter of the limit is free: throttled threads go on.
 inline bool is_well_below_limit(const reclamation& r) noexcept {
   return !is_above(r, 3);
 }

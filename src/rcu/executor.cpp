@@ -1,9 +1,9 @@
 // The executor of a domain moves retired objects from the queues to their deleters. One thread is
-// the executor at a time: the reclaimer (reclaimer.cpp), or where there is none a thread that
-// retires or waits in barrier().
+// the executor at a time: the reclaimer (reclaimer.cpp) or, without one, a thread that retires or
+// waits in barrier().
 //
-// Each thread queues what it retires in its own record, without disturbing the others. From there
-// the objects pass through three lists:
+// Each thread queues the objects that it retires in its own record, without disturbing the others.
+// From there the objects pass through three lists:
 //   next     the queues themselves: their grace period has not been chosen yet
 //   current  collected; waits for the grace period that began after that
 //   done     its grace period is over; being reclaimed, oldest first
@@ -31,8 +31,8 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   r.reclaimed.fetch_add(static_cast<std::uint64_t>(objects), platform::relaxed);
   // (Y15) Pairs with (Y16): a thread that sleeps on the new number has seen the account.
   r.reclaimed_some.fetch_add(1, at(letter::Y15, platform::release));
-  // (Y7) The number before the look for sleepers: either this thread sees the sleeper announced, or
-  // the sleeper's futex call sees the new number.
+  // (Y7) The number is raised before the check for sleepers: either this thread sees the sleeper
+  // announced, or the sleeper's futex call sees the new number.
   platform::full_fence_after_rmw(letter::Y7);
   if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
     platform::futex_wake(platform::futex_of(r.reclaimed_some), INT32_MAX, ~0U);
@@ -164,7 +164,7 @@ void stop_executing(domain& d, reclamation& r) noexcept {
 }
 
 bool reclaim_done(reclamation& r) noexcept {
-  // A deleter may call this again, and then goes on with the rest.
+  // A deleter may call this again; the nested call continues with the remaining objects.
   constexpr std::int64_t objects_until_told = 64;
   const bool checks = checks_misuse();
   std::int64_t objects = 0;
@@ -175,7 +175,7 @@ bool reclaim_done(reclamation& r) noexcept {
     retired* const object = take_done(r);
     if (object == nullptr) break;
     const retired_kind* const kind = object->kind;
-    if (checks) object->kind = nullptr;  // not queued any more: a deleter may keep it for later
+    if (checks) object->kind = nullptr;  // no longer queued: a deleter may keep it
     bytes += bytes_of(kind);
     reclaim(*object, kind);
     if (++objects == objects_until_told) {
@@ -191,7 +191,7 @@ bool reclaim_done(reclamation& r) noexcept {
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
   const nested_call nested(r);
   if (!finish_current(d, r, wait)) return true;
-  // (Y8) Pairs with (Y9): what was retired before the barrier is in the queues.
+  // (Y8) Pairs with (Y9): all objects retired before the barrier are in the queues.
   const std::uint32_t barriers = r.barriers_wanted.load(at(letter::Y8, platform::acquire));
   collect(d, r);
   const bool any = r.current != nullptr;

@@ -62,8 +62,8 @@ bool is_counted_section_left(const domain& d, std::uint32_t phase) noexcept {
   return d.counted_sections[phase].load(at(letter::G9, platform::acquire)) != 0;
 }
 
-// Each phase must be found empty once since the consensus. New sections are counted in the current
-// phase, so the other one empties first; then the phases change roles.
+// Each phase must have been seen empty once since the consensus. New sections are counted in the
+// current phase, so the other one empties first; then the phases change roles.
 bool counted_sections_are_over(domain& d) noexcept {
   auto& empty = d.progress.empty_phases;
   for (int step = 0; step < 2 && empty != 3; ++step) {
@@ -87,8 +87,8 @@ void begin(domain& d, const thread_record* me) noexcept {
   d.progress.empty_phases = 0;
 }
 
-// When the grace period was first asked for its age. The clock is not read before that: it costs as
-// much as half a grace period without readers.
+// The time at which the age of the grace period was first needed. The clock is not read before
+// that: it costs as much as half a grace period without readers.
 std::uint64_t begun_at(domain& d) noexcept {
   if (d.progress.begun == 0) d.progress.begun = platform::now();
   return d.progress.begun;
@@ -179,8 +179,8 @@ void wake_those_who_wait(domain& d) noexcept {
 void end_grace_period(domain& d) noexcept {
   d.waits_for.store(0, platform::relaxed);
   const std::uint64_t done = count_of(d.grace_periods.load(platform::relaxed)) + one_grace_period;
-  // (W3) Pairs with (W5), (W2): the sections that are over happen before what follows the grace
-  // period.
+  // (W3) Pairs with (W5), (W2): the sections that are over happen before everything that follows
+  // the grace period.
   const std::uint64_t before = d.grace_periods.exchange(done, at(letter::W3, platform::release));
   if ((before & grace_period_awaited) != 0) wake_those_who_wait(d);
 }
@@ -236,8 +236,8 @@ void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
 
 }  // namespace
 
-// The leader, if there was one, is not in the child: a grace period that was in progress has not
-// begun, and its number is still to come.
+// The leader, if there was one, does not exist in the child: a grace period that was in progress
+// counts as not begun, and its number is assigned again.
 constinit part grace_periods_part{.in_child = [] {
   for_each_domain([](domain& d) {
     d.grace_periods.store(count_of(d.grace_periods.load(platform::relaxed)), platform::relaxed);
@@ -261,7 +261,8 @@ bool is_over(const domain& d, std::uint64_t grace_period) noexcept {
 
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
   thread_record* const me = own_record(d);
-  // Twice: for the grace period in progress and for the one that may be needed after it.
+  // Two iterations: one for the grace period in progress, one for its successor, which may be
+  // needed.
   for (int i = 0; i < 2; ++i) {
     if (is_over(d, grace_period)) return true;
     const std::uint64_t word = d.grace_periods.load(platform::relaxed);

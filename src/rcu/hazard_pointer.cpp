@@ -1,25 +1,25 @@
 // Hazard pointers (Michael, IEEE TPDS 2004), with the reader's fence moved to the scan.
 //
 // Problem. A thread that protects stores a pointer in its slot and then checks that the object is
-// still there; a thread that reclaims unlinks the object and then looks into the slots. Neither may
-// miss the other.
+// still there; a thread that reclaims unlinks the object and then reads the slots. Neither may miss
+// the other.
 //
 // Solution. The scan reaches consensus (consensus.cpp) between the two. The thread that stored a
 // pointer in a slot then is in one of these cases.
 //   It reports after that store: the scan sees the slot (HP6). Or it reports before the store, and
 //     then sees the object unlinked.
-//   It is covered by a membarrier: as the same two cases. If that comes between the store and the
-//     look at the mode, or later, the slot is visible from then on. If it comes before the store,
-//     the thread finds that it is no longer online, and comes online.
+//   It is covered by a membarrier: as the same two cases. If the membarrier comes between the
+//     store and the load of the mode, or later, the slot is visible from then on. If it comes
+//     before the store, the thread finds that it is no longer online, and comes online.
 //   It comes online after the store, or cannot come online: it executes a full fence (F, HP3)
-//     before it looks at the object, and the scan one after the unlinking (K1). One of the two is
-//     first.
+//     before it reads the object, and the scan executes one after the unlinking (K1). One of the
+//     two fences comes first.
 // A slot that moves to another thread keeps its content; the thread that stored it was in one of
 // these cases.
 //
-// Slots are never unmapped, so a scan may look into each at any time. The objects that a thread
-// retires are on a list in its record; a scan takes the lists of its own thread, of threads that
-// have exited and of those without a record.
+// Slots are never unmapped, so a scan may read each at any time. The objects that a thread retires
+// are on a list in its record; a scan takes the lists of its own thread, of threads that have
+// exited and of those without a record.
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
@@ -41,10 +41,10 @@ namespace {
 
 // --- Slots ---------------------------------------------------------------------------------------
 
-// Enough for most programs without mapping memory.
+// Suffices for most programs, without mapping memory.
 constinit hazard_block first_block;
 platform::atomic<hazard_block*> last_added{&first_block};
-// In all blocks.
+// The number of slots taken in all blocks.
 platform::atomic<std::uint32_t> slots_taken{0};
 
 hazard_block* newest_block() noexcept {
@@ -81,7 +81,7 @@ void free_slot(hazard_slot& slot) noexcept {
   const auto number = static_cast<std::uint32_t>(&slot - block.slots);
   slots_taken.fetch_sub(1, platform::relaxed);
   // (HP10) Pairs with (HP9), and with (HP8): a scan that finds the slot free happens after the use
-  // of what it protected.
+  // of the object that it protected.
   give_back_bit(block.taken, number, at(letter::HP10, platform::release));
 }
 
@@ -100,7 +100,7 @@ void for_each_protected(Visit visit) noexcept {
   }
 }
 
-// The slots that a thread keeps for reuse. A signal handler that interrupts their use does without.
+// The slots that a thread keeps for reuse. A signal handler that interrupts their use uses none.
 class spare_slots {
  public:
   explicit spare_slots(thread_record* owner) noexcept
@@ -138,13 +138,13 @@ thread_record* own_record() noexcept {
 
 // --- Retired objects -----------------------------------------------------------------------------
 
-// Of threads without a record.
+// The retired objects of threads without a record.
 platform::atomic<retired*> unrecorded{};
 platform::atomic<std::uint32_t> unrecorded_since{};
 
 constexpr std::uint32_t shortest_list_to_scan = 64;
 
-// A thread scans when it has so many objects: twice as many as can be protected, so that a scan
+// The number of objects at which a thread scans: twice as many as can be protected, so that a scan
 // reclaims at least half of them.
 std::uint32_t list_to_scan() noexcept {
   const std::uint32_t slots = slots_taken.load(platform::relaxed);
@@ -177,7 +177,7 @@ retired* take_list(platform::atomic<retired*>& latest, retired* rest) noexcept {
   return joined(latest.exchange(nullptr, at(letter::HP14, platform::acquire)), rest);
 }
 
-// Takes the own list and those that no other thread would scan, or all lists.
+// Takes the caller's list and the lists that no other thread would scan, or all lists.
 retired* take_lists(thread_record* me, bool of_everybody) noexcept {
   retired* all = nullptr;
   if (me != nullptr) {
@@ -202,8 +202,8 @@ retired* take_lists(thread_record* me, bool of_everybody) noexcept {
 // --- Forks ---------------------------------------------------------------------------------------
 
 // While a child's memory is being copied, other threads go on retiring, so a list and its objects
-// would be copied at different moments. The thread that forks therefore takes the lists before.
-// Scans keep the lists that they have taken, and stop meanwhile.
+// would be copied at different moments. The thread that forks therefore takes the lists before the
+// fork. Scans keep the lists that they have taken, and stop meanwhile.
 
 // The list that the calling thread took before its fork. Stores that it stopped refer to this
 // variable.
@@ -223,7 +223,7 @@ bool is_stopped_by_me(const hazard_store& store) noexcept {
   return store.stopped_by.load(platform::relaxed) == &taken_for_fork;
 }
 
-// To the list that every scan takes.
+// Moves those objects to the list that every scan takes.
 void put_back_what_was_taken() noexcept {
   retired* left = taken_for_fork;
   // First, so that no object is put back twice if a signal handler forks meanwhile.
@@ -236,7 +236,7 @@ void put_back_what_was_taken() noexcept {
 }
 
 void go_on_scanning() noexcept {
-  // Also those of threads that have ended meanwhile: other threads may get their records.
+  // Includes the records of threads that have ended meanwhile: other threads may get their records.
   for_each_record(default_domain, [](thread_record& record, bool) {
     hazard_store& store = record.hazards;
     if (!is_stopped_by_me(store)) return;
@@ -246,8 +246,8 @@ void go_on_scanning() noexcept {
   put_back_what_was_taken();
 }
 
-// The other threads are not in the child, and their records are free already. The lists of scans
-// that were not stopped may be torn.
+// The other threads do not exist in the child, and their records are free already. The lists of
+// scans that were not stopped may be torn.
 void go_on_in_child() noexcept {
   for_each_record(default_domain, [](thread_record& record, bool) {
     hazard_store& store = record.hazards;
@@ -279,14 +279,14 @@ void make_protected_visible(thread_record* me) noexcept {
   if (is_mutant(mutant::scan_without_consensus)) return;
   reach_consensus(default_domain, me);
   for_each_present(default_domain, [](const thread_record& record) {
-    // (HP6) Pairs with (E2): sees what the thread published before its report.
+    // (HP6) Pairs with (E2): sees every slot that the thread published before its report.
     static_cast<void>(record.seen.load(at(letter::HP6, platform::acquire)));
     return true;
   });
 }
 
 // The set of protected objects: a hash table in memory that the thread keeps. Without memory, or if
-// more slots have been taken meanwhile than fit, each query looks at all slots.
+// more slots have been taken meanwhile than fit, each query reads all slots.
 class protected_objects {
  public:
   explicit protected_objects(thread_record* me) noexcept {
@@ -423,7 +423,7 @@ void confirm_protection() noexcept {
     return;
   }
   if (is_mutant(mutant::hazard_without_fence)) return;
-  // (HP3) The slot before the caller's look at the source. Pairs with (K1).
+  // (HP3) The slot is stored before the caller reads the source. Pairs with (K1).
   platform::full_fence(letter::HP3);
 }
 

@@ -1,7 +1,7 @@
 // Checks for misuse of RCU: settings, notes of where sections were entered, and reports.
 //
 // A report is composed first and then written by one write(2), so those of several threads do not
-// mix. It is shorter than what a pipe takes at once.
+// mix. It is short enough for a pipe to take it in one piece.
 #include "rcu/misuse.hpp"
 
 #include <cstdlib>
@@ -93,7 +93,7 @@ const check_settings& settings() noexcept {
   return in_force;
 }
 
-// Before there are other threads, which would have to wait, or forks, which could interrupt it.
+// Runs before other threads exist, which would have to wait, and before a fork could interrupt it.
 READMOST_EARLY void read_settings_early() noexcept {
   settings();
 }
@@ -108,7 +108,7 @@ struct trace {
   std::size_t count = 0;
 };
 
-// From the library's caller on.
+// The backtrace that begins at the library's caller.
 trace trace_from(const void* caller) noexcept {
   trace found;
   if (caller == nullptr) return found;
@@ -164,7 +164,7 @@ noted_section section_of(const thread_record& record) noexcept {
 constexpr std::size_t most_known = 1024;
 constinit platform::atomic<std::uint64_t> known[most_known];
 
-// Whether this has not been reported yet. False once there is no room: nobody reads so many
+// Whether this has not been reported yet. False once the table is full: no user reads so many
 // reports.
 bool is_new(std::uint64_t what) noexcept {
   if (what == 0) what = 1;
@@ -201,7 +201,7 @@ bool passes_on(const char* symbol) noexcept {
   return false;
 }
 
-// The address in the program that is to blame.
+// The address in the program at which the misuse occurred.
 std::uintptr_t place_in(const trace& where, const address_space& space) noexcept {
   for (std::size_t i = 0; i < where.count; ++i) {
     if (!passes_on(space.place_of(where.frames[i] - 1).symbol)) return where.frames[i];
@@ -221,7 +221,7 @@ bool is_new_way(std::uint64_t what, const trace& where) noexcept {
 
 // --- The report ----------------------------------------------------------------------------------
 
-// A pipe takes this much at once (PIPE_BUF is 4096).
+// A pipe takes this many bytes in one piece (PIPE_BUF is 4096).
 constexpr std::size_t most_text = 4000;
 constexpr std::size_t most_of_a_frame = 320;
 
@@ -254,7 +254,7 @@ struct duration {
   unsigned long long thousandths;
 };
 
-// In milliseconds, or of them in seconds.
+// Splits a number of thousandths, such as milliseconds, into whole units and the rest.
 constexpr duration in_thousandths(std::uint64_t thousandths) noexcept {
   return {thousandths / 1000, thousandths % 1000};
 }

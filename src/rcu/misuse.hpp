@@ -7,7 +7,7 @@ namespace readmost::detail {
 
 enum class misuse : std::uint8_t {
   synchronize_inside,      // a thread waits for a grace period that waits for its own section
-  barrier_inside,          // the same by way of deleters, once there are any to wait for
+  barrier_inside,          // the same through deleters, once there are any to wait for
   unlock_without_lock,     // a read section is left that was not entered
   dereference_outside,     // a protected pointer is read outside of all sections
   retired_twice,           // an object is retired that waits for its deleter already
@@ -21,13 +21,13 @@ enum class misuse : std::uint8_t {
 // which is certain to hang and costs nothing to detect.
 bool checks_misuse() noexcept;
 
-// Reports what the calling thread did, and where, once for each kind and place. `caller`: the
+// Reports the calling thread's misuse with its place, once for each kind and place. `caller`: the
 // address to which the library returns to the program, so the function that passes it must not be
 // inlined; null if the program did not call. Allocates no memory and takes no lock. With
 // READMOST_RCU_CHECK=abort it does not return from misuse that would hang.
 void diagnose_misuse(misuse what, unsigned domain, const void* caller) noexcept;
 
-// How long a read section may be open before it is reported, in nanoseconds; 0: for ever.
+// The time in nanoseconds that a read section may be open before it is reported; 0: no limit.
 std::uint64_t section_limit() noexcept;
 // Reports the section of the reader, which may be another thread, if it is open for longer than
 // that.

@@ -19,7 +19,7 @@ namespace readmost::detail {
 
 namespace {
 
-// What counting adds to the word.
+// The bits that counting sets in the word.
 constexpr std::uint64_t count_bits =
     section_counted | section_counted_in_second | ~std::uint64_t{0} << section_count_shift;
 
@@ -34,20 +34,20 @@ std::uint64_t count_in(domain& d) noexcept {
   const std::uint32_t phase = d.counting_phase.load(platform::relaxed) & 1;
   d.counted_sections[phase].fetch_add(1, platform::relaxed);
   // (G6) Pairs with (K1) in consensus.cpp: either the grace period sees the count, or this thread
-  // sees what the initiator wrote.
+  // sees the initiator's writes.
   platform::full_fence_after_rmw(letter::G6);
   return phase == 0 ? section_counted : section_counted_in_second;
 }
 
 void uncount(domain& d, std::uint64_t section) noexcept {
   const unsigned phase = (section & section_counted_in_second) != 0 ? 1 : 0;
-  // (G8) Pairs with (G9): the section happens before what sees the count lowered. A leader that
-  // sleeps is not missed, by (O3), which reaches threads without a record as well.
+  // (G8) Pairs with (G9): the section happens before any load that sees the count lowered. A leader
+  // that sleeps is not missed, by (O3), which reaches threads without a record as well.
   d.counted_sections[phase].fetch_sub(1, at(letter::G8, platform::release));
   wake_drain_sleepers(d);
 }
 
-// To be called after (G2).
+// Precondition: (G2) has been executed.
 void report_if_left(thread_record& me) noexcept {
   // As (G3).
   platform::light_fence(letter::G3);
@@ -84,8 +84,8 @@ void confirm_section(thread_record& me) noexcept {
     return;
   }
   // A round is taking the record out of the index. The section is first counted and then, after
-  // (G6), marked as counted: a grace period that looks here (G4) and then at the counts sees it in
-  // at least one place.
+  // (G6), marked as counted: a grace period that reads this word (G4) and then the counts sees it
+  // in at least one place.
   const std::uint64_t counted = count_in(domain_of(me));
   const std::uint64_t section = me.section.load(platform::relaxed);
   me.section.store(section | counted | (section & section_nesting) << section_count_shift,
@@ -121,7 +121,8 @@ void leave_section_slow(unsigned domain) noexcept {
 namespace {
 
 void mark_if_checked(thread_record& me) noexcept {
-  // Read-modify-write: a thread that reads this is behind the sections of the last owner as well.
+  // Read-modify-write: for a thread that reads this, the last owner's sections have happened before
+  // as well.
   if (checks_misuse()) me.section.fetch_or(section_checked, platform::relaxed);
 }
 

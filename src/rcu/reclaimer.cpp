@@ -1,6 +1,6 @@
-// The reclaimer: a thread of the library's own that is the executor of a domain, and sleeps while
-// nothing is queued. It is started when something is first retired. If it must not or cannot be
-// started, the threads that retire reclaim in place.
+// The reclaimer: a thread of the library that is the executor of a domain, and sleeps while nothing
+// is queued. The first retirement starts it. If it must not or cannot be started, the threads that
+// retire reclaim in place.
 #include "rcu/backlog.hpp"
 #include "rcu/reclamation.hpp"
 #include "threads/registry.hpp"
@@ -18,8 +18,9 @@ bool is_barrier_wanted(const reclamation& r) noexcept {
 
 void sleep_unless_needed(domain& d, reclamation& r) noexcept {
   if (!change(r.reclaimer, reclamation::awake, reclamation::asleep)) return;
-  // (Y12) Asleep before the look at the queues. Pairs with (Y13), (Y14): either this thread sees
-  // what was queued or wanted, or the other thread sees that it has to wake this one.
+  // (Y12) Marked asleep before the queues are checked. Pairs with (Y13), (Y14): either this thread
+  // sees the queued objects and the requests, or the other thread sees that it has to wake this
+  // one.
   platform::full_fence_after_rmw(letter::Y12);
   if (is_anything_queued(d, r) || is_barrier_wanted(r)) {
     change(r.reclaimer, reclamation::asleep, reclamation::awake);
@@ -75,8 +76,8 @@ void reclaim_in_place_until(domain& d, reclamation& r, const platform::deadline&
 // The end of the process waits at most so long for readers and deleters.
 constexpr std::uint64_t longest_exit = 1'000'000'000;
 
-// Reclaims what there is, then stops the reclaimer, which must not run beside the destructors of
-// static objects.
+// Reclaims all retired objects, then stops the reclaimer, which must not run beside the destructors
+// of static objects.
 void finish_at_process_exit(domain& d, const platform::deadline& until) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_executor(d)) return;

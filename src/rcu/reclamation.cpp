@@ -1,4 +1,4 @@
-// Retiring, and waiting for what was retired: callbacks, barriers (RCU 3.1).
+// Retiring objects and waiting for their deleters: callbacks, barriers (RCU 3.1).
 #include "rcu/reclamation.hpp"
 
 #include "rcu/backlog.hpp"

@@ -1,6 +1,6 @@
-// The state of reclamation in a domain, and what the parts of reclamation offer each other:
+// The state of reclamation in a domain, and the interface between the parts of reclamation:
 //   reclamation.cpp      retiring, barriers, settings, statistics
-//   backlog.{hpp,cpp}    the account of what waits; retiring threads wait when it is at its limit
+//   backlog.{hpp,cpp}    the account of waiting objects; retiring threads wait at its limit
 //   executor.cpp         from the queues to the deleters
 //   reclaimer.cpp        the library's thread; reclaiming in place of it; the end of the process
 //   reclamation_part.cpp exits of threads, and forks
@@ -22,7 +22,7 @@ struct reclamation {
     over,     // the process is ending
   };
 
-  // Read by all who retire.
+  // Read by all threads that retire.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{};  // its state
   platform::atomic<bool> in_place{};
   platform::atomic<bool> hurried{};
@@ -30,7 +30,7 @@ struct reclamation {
   platform::atomic<std::uint64_t> most_bytes{backlog_limit{}.bytes};
   platform::atomic<std::uint32_t> throttled{};  // threads that wait for a smaller backlog
 
-  // The backlog, without what threads have not counted yet.
+  // The backlog, without the objects that threads have not counted yet.
   alignas(platform::cache_line) platform::atomic<std::int64_t> objects{};
   platform::atomic<std::int64_t> bytes{};
   platform::atomic<std::uint64_t> reclaimed{};
@@ -76,7 +76,7 @@ void stop_executing(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims everything that is queued by now. `wait`: also waits for its grace
 // period. Returns whether there was anything.
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
-// For the executor: reclaims what has been through its grace period. False when the process is
+// For the executor: reclaims the objects whose grace period is over. False when the process is
 // ending and the thread has to stop.
 bool reclaim_done(reclamation& r) noexcept;
 // In the child of a fork.

@@ -1,8 +1,8 @@
-// What reclamation does when a thread exits and when a process forks.
+// Reclamation's part in a thread's exit and in a process's fork.
 //
 // While a child's memory is being copied, other threads go on retiring, so a queue and its objects
-// would be copied at different moments. The thread that forks therefore takes all queues before,
-// and closes the gates of those who move lists.
+// would be copied at different moments. The thread that forks therefore takes all queues before the
+// fork, and closes the gates of the threads that move lists.
 #include "rcu/backlog.hpp"
 #include "rcu/reclamation.hpp"
 #include "rcu/retired_queue.hpp"

@@ -12,7 +12,7 @@ inline bool push(platform::atomic<retired*>& latest, retired& object, letter whi
   retired* before = latest.load(platform::relaxed);
   do {
     object.next = before;
-    // (Y1) Pairs with (Y2), (HP13) with (HP14): who takes the object finds it filled in.
+    // (Y1) Pairs with (Y2), (HP13) with (HP14): a thread that takes the object sees it filled in.
   } while (!latest.compare_exchange_weak(before, &object, at(which, platform::release),
                                          platform::relaxed));
   return before == nullptr;
@@ -66,7 +66,7 @@ inline std::size_t bytes_of(const retired_kind* kind) noexcept {
 }
 
 #if defined(__clang__)
-[[clang::no_sanitize("function")]]  // C calls what it retires by other names than `retired`
+[[clang::no_sanitize("function")]]  // C deleters take another type than `retired`
 #endif
 inline void
 reclaim(retired& object, const retired_kind* kind) noexcept {

@@ -21,9 +21,9 @@ struct introspection {
                                   sizeof(lock_table), sizeof(tally_cells)};
   const domain* domains{};
   const lock_statistics_roots* statistics{};
-  // How far the address of a program's lock is below that of the core's.
+  // The distance from the address of a program's lock up to that of the core's lock in it.
   std::size_t core_offset{};
-  // Only Readmost's own lock is counted.
+  // Whether this lock is Readmost's own: statistics count no other.
   platform::atomic<lock_choice> lock{lock_choice::prwlock};
 
   constexpr introspection(const char* of_version, const domain* all_domains,

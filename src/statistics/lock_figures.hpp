@@ -49,7 +49,8 @@ struct lock_figures {
                         : 100.0 * static_cast<double>(passive_reads) / static_cast<double>(reads());
   }
 
-  // Adds all figures of an entry except reads and writes, some of which threads may still keep.
+  // Adds all figures of an entry except reads and writes, some of which may still be in threads'
+  // tallies.
   void add_events(const lock_entry& entry) noexcept;
 };
 
@@ -59,7 +60,7 @@ struct duration_text {
 };
 duration_text as_duration(std::uint64_t nanoseconds) noexcept;
 
-// An interpretation of the figures: "read-mostly: biased 99.8% of the time".
+// Returns an interpretation of the figures: "read-mostly: biased 99.8% of the time".
 struct verdict {
   char text[120];
 };

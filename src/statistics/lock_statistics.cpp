@@ -19,8 +19,8 @@ lock_table* table_now() noexcept {
   return lock_statistics.table.load(platform::acquire);
 }
 
-// Adds to a counter of several threads. Release: whoever reads the amount here no longer finds it
-// where it came from.
+// Adds to a counter of several threads. Release: a thread that reads the amount here no longer sees
+// it at its source.
 void add(counter& sum, std::uint64_t amount) noexcept {
   if (amount != 0) sum.fetch_add(amount, platform::release);
 }
@@ -67,7 +67,7 @@ tally_cells* cells_of_this_thread() noexcept {
   if (own_cells != nullptr) return own_cells;
   tally_cells* const first = lock_statistics.cells.load(platform::acquire);
   for (tally_cells* left = first; left != nullptr; left = left->next.load(platform::relaxed)) {
-    // Acquire pairs with the release in flush_tallies(): the last owner is done with them.
+    // Acquire pairs with the release in flush_tallies(): the last owner no longer uses them.
     if (left->owned.load(platform::relaxed) == 0 &&
         left->owned.exchange(1, platform::acquire) == 0) {
       return own_cells = left;
@@ -88,7 +88,7 @@ using cell_set = tally_cells::cell (&)[tally_cells::ways];
 
 cell_set set_of(tally_cells& cells, std::uintptr_t lock) noexcept {
   constexpr unsigned shift = 64 - std::bit_width(tally_cells::sets - 1);
-  // Other bits than those that choose the slot, so that locks of one slot find different sets.
+  // Uses other bits than the choice of the slot, so that locks of one slot find different sets.
   return cells.cells[(scattered(lock) << 3) >> shift];
 }
 
@@ -137,7 +137,7 @@ inline void count_apart(std::uintptr_t lock, counts amount) noexcept {
   if (amount.writes != 0) add_own(cell->writes, amount.writes);
 }
 
-// From now on, what the record counts for the slot belongs to the lock.
+// From now on, the record's counts for the slot belong to the lock.
 void start_tally(thread_record& record, std::size_t slot, std::uintptr_t lock) noexcept {
   tally& t = record.tallies[slot];
   t.reads_before.store(record.reads[slot].load(platform::relaxed), platform::release);
@@ -203,7 +203,7 @@ void enable_lock_statistics(bool backtraces) noexcept {
       return;
     }
   }
-  // Starts with the locks that slots hold, or held last, at this moment.
+  // Begins with the locks that slots hold, or held last, at this moment.
   for_each_domain([](domain& d) {
     for_each_record(d, [](thread_record& record, bool) {
       for (std::size_t slot = 0; slot < held_slots; ++slot) {
@@ -240,7 +240,7 @@ void note_read(thread_record& me, std::size_t slot, std::uintptr_t lock, bool pa
   }
   if (me.tallies[slot].lock.load(platform::relaxed) == lock) return;
   turn_over(me, slot, lock, count_apart);
-  // The slot's last lock has to ask again before its reads count by this slot.
+  // The slot's last lock has to claim the tally again before its reads count by this slot.
   if (occupant != lock) me.held[slot].store(0, platform::release);
 }
 
@@ -353,7 +353,7 @@ void forget_lock_statistics() noexcept {
     __builtin_memset(static_cast<void*>(c->cells), 0, sizeof c->cells);
     if (c != own_cells) c->owned.store(0, platform::relaxed);
   }
-  // The counts themselves are forgotten by forget_statistics(); a tally stays its lock's.
+  // forget_statistics() clears the counts; a tally keeps its lock.
   for_each_domain([](domain& d) {
     for_each_record(d, [](thread_record& record, bool) {
       for (std::size_t slot = 0; slot < held_slots; ++slot) {

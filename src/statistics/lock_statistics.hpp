@@ -15,16 +15,16 @@
 namespace readmost::detail {
 
 // Starts to count per lock; with `backtraces` also records the call stack of each lock's first use.
-// To be called before the program's threads start; again is harmless. Without memory it does
-// nothing.
+// Precondition: the program's threads have not started yet. Repeated calls are harmless. Without
+// memory it does nothing.
 void enable_lock_statistics(bool backtraces) noexcept;
 
-// At the first use of a lock, and again when a new lock at its address is used first.
+// Called at the first use of a lock, and again at the first use of a new lock at the same address.
 void note_meeting(std::uintptr_t lock) noexcept;
 
-// Before a read that the caller will count by `slot` of its record: from now on the slot's counts
-// are the lock's. A read whose hold is not in its home slot is counted here. Needed unless the home
-// slot is free and `lock` used it last.
+// Called before a read that the caller will count by `slot` of its record: from now on the slot's
+// counts belong to the lock. A read whose hold is not in its home slot is counted here. Needed
+// unless the home slot is free and `lock` used it last.
 void note_read(thread_record& me, std::size_t slot, std::uintptr_t lock, bool passive) noexcept;
 
 // If the home slot is free but another lock used it last, makes it the lock's, so that the fast
@@ -36,9 +36,9 @@ inline bool take_slot_if_free(thread_record& me, std::uintptr_t lock) noexcept {
          take_slot(me, lock);
 }
 
-// At the begin of a write hold. Times one hold in 64, and each thread's first hold of a lock.
+// Called when a write hold begins. Times one hold in 64, and each thread's first hold of a lock.
 void note_write(thread_record& me, std::uintptr_t lock) noexcept;
-// At the end of a write hold.
+// Called when a write hold ends.
 void end_timed_write(thread_record& me) noexcept;
 inline void note_write_end(thread_record& me, std::uintptr_t lock) noexcept {
   if (me.timed_lock == lock) end_timed_write(me);
@@ -46,10 +46,10 @@ inline void note_write_end(thread_record& me, std::uintptr_t lock) noexcept {
 
 void note_wait(std::uintptr_t lock, bool writer, std::uint64_t nanoseconds) noexcept;
 
-// During the claim.
+// Called during the claim.
 void note_revocation(std::uintptr_t lock, std::uint64_t nanoseconds, round_kind how) noexcept;
 
-// After a writer has waited so long for readers inside.
+// Called after a writer has waited that long for readers inside.
 void note_drain(std::uintptr_t lock, std::uint64_t nanoseconds) noexcept;
 
 // Takes the tallies of a thread whose record is about to become another's; its slots are empty
@@ -59,8 +59,8 @@ void flush_tallies(thread_record& me) noexcept;
 // In a fork's child: everything counted so far is the parent's.
 void forget_lock_statistics() noexcept;
 
-// Calls visit(lock, passive reads, active reads, writes) for what threads still keep to themselves.
-// To be called after the entries were read.
+// Calls visit(lock, passive reads, active reads, writes) for the operations that are still in
+// threads' cells and tallies. Precondition: the caller has read the entries already.
 template <class Visit>
 void for_each_live_count(Visit visit) noexcept {
   for (const tally_cells* c = lock_statistics.cells.load(platform::acquire); c != nullptr;

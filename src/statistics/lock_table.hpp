@@ -1,7 +1,8 @@
 // Data of the statistics per lock: one entry for each lock's address, in pages that are mapped when
 // statistics are switched on. Counts move from a thread's tallies (thread_record.hpp) to its cells
 // and from there to the entries. Each is subtracted before it is added, so a thread that reads
-// entries first, then cells, then tallies never counts one twice; it misses those on their way.
+// entries first, then cells, then tallies never counts an operation twice; it misses counts in
+// transit.
 #pragma once
 
 #include <bit>
@@ -56,7 +57,7 @@ struct lock_waits {
 
 // Return addresses of the thread that used the lock first, innermost first.
 struct lock_origin {
-  static constexpr std::size_t capacity = 24;  // 16 and what is ours among them
+  static constexpr std::size_t capacity = 24;  // 16, and the library's own among them
   platform::atomic<std::uintptr_t> frames[capacity]{};
 };
 
@@ -78,8 +79,8 @@ struct lock_table {
   }
 };
 
-// A thread's counts of locks whose tally another lock has taken over. So locks that alternate in a
-// slot do not cost the thread cache misses.
+// A thread's counts of locks whose tally another lock has taken over. Locks that alternate in a
+// slot thus cost the thread no cache misses.
 struct tally_cells {
   static constexpr std::size_t sets = 32;
   static constexpr std::size_t ways = 3;
@@ -113,7 +114,7 @@ void visit_tallies(const thread_record& record, Visit visit) noexcept {
     const tally& t = record.tallies[slot];
     const std::uintptr_t lock = t.lock.load(platform::acquire);
     if (lock == 0) continue;
-    // The figures before are read last: at worst they have grown meanwhile.
+    // The figures to subtract are read last: at worst they have grown meanwhile.
     const std::uint64_t reads = record.reads[slot].load(platform::acquire);
     const std::uint64_t active = record.active_reads[slot].load(platform::acquire);
     const std::uint64_t writes = t.writes.load(platform::acquire);
@@ -124,7 +125,7 @@ void visit_tallies(const thread_record& record, Visit visit) noexcept {
   }
 }
 
-// The number of the lock's entry, made if need be; `others` when the table is full.
+// The number of the lock's entry, which is created if necessary; `others` when the table is full.
 std::size_t entry_of(lock_table& table, std::uintptr_t lock) noexcept;
 
 // Null until statistics are switched on; never unmapped.

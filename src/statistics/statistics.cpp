@@ -32,7 +32,7 @@ struct all_counts {
   moving_counts known[lock_table::capacity + 1];
 };
 
-// Reads in the order that counts nothing twice: see lock_table.hpp.
+// Reads in the order that counts no operation twice: see lock_table.hpp.
 void count_all(lock_table& table, moving_counts* sums) noexcept {
   for (std::size_t number = 0; number <= lock_table::capacity; ++number) {
     if (number >= table.entries_used() && number != lock_table::others) continue;
@@ -138,7 +138,7 @@ bool survey_locks(lock_survey& survey) noexcept {
     scratch = static_cast<all_counts*>(platform::map_pages(sizeof(all_counts)));
   }
   if (table == nullptr || scratch == nullptr) return false;
-  // Twice: counts that were on their way to an entry the first time have arrived.
+  // Two passes: counts in transit to an entry during the first have arrived in the second.
   count_all(*table, scratch->known);
   count_all(*table, scratch->of);
   const std::size_t used = table->entries_used();
@@ -154,7 +154,7 @@ bool survey_locks(lock_survey& survey) noexcept {
     one.add(*table, number, scratch->of[number]);
     one.figures.lock = table->entries[number].lock.load(platform::relaxed);
     survey.hottest[survey.count] = one.complete();
-    scratch->of[number] = {};  // not to be found again
+    scratch->of[number] = {};  // excluded from the next search
   }
   sum rest;
   for (std::size_t number = 0; number <= lock_table::capacity; ++number) {

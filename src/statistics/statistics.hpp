@@ -28,7 +28,8 @@ struct lock_survey {
   lock_figures others;
 };
 
-// False without statistics per lock or without memory. For one thread at a time.
+// Returns false without statistics per lock or without memory. At most one thread may call it at a
+// time.
 bool survey_locks(lock_survey& survey) noexcept;
 
 }  // namespace readmost::detail

@@ -1,23 +1,22 @@
 // Consensus between a writer and all readers (FCP 3.2, 7.1).
 //
-// Problem. A passive reader publishes its hold with a plain store and then looks at the lock. The
-// processor may execute the look first. So a writer that closes the lock and then looks into the
+// Problem. A passive reader publishes its hold with a plain store and then loads the lock's state.
+// The processor may execute the load first. So a writer that closes the lock and then reads the
 // slots could miss the reader while the reader misses the writer. One of the two needs a full
 // fence; here, as in the paper, it is the writer.
 //
 // Solution. After closing the lock (K) the writer begins a round: a fence (K1), then it raises the
 // domain's version. For each thread of the domain one of four cases then holds.
-//   The thread reports (E1, E2): it loads the new version and then stores it in `seen`. Whoever
-//   reads
-//     `seen` sees what the thread published before, and the thread sees (K) afterwards. If it
-//     reported to hold nothing, its slots need no look.
-//   The thread comes online (F), with a full fence of its own before its next look at a lock.
+//   The thread reports (E1, E2): it loads the new version and then stores it in `seen`.
+//     A writer that reads `seen` sees everything the thread published before, and the thread sees
+//     (K) afterwards. If the thread reported that it holds nothing, its slots need not be read.
+//   The thread comes online (F), with a full fence of its own before it next reads a lock.
 //   The thread is dormant or offline: it cannot lock passively before (F).
-//   The thread does none of these soon: it is a straggler. One membarrier (H) covers all stragglers
-//   and
-//     makes them dormant, so that later rounds need not wait for them. So a thread that does not
-//     run, or does not use its locks, costs one membarrier; an active one reports; and in the
-//     steady state a round makes no system call (FCP 7.1, domain online and offline).
+//   The thread does none of these soon: it is a straggler.
+//     One membarrier (H) covers all stragglers and makes them dormant, so later rounds need not
+//     wait for them. A thread that does not run, or does not use its locks, thus costs one
+//     membarrier; an active one reports; and in the steady state a round makes no system call
+//     (FCP 7.1, domain online and offline).
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
@@ -28,7 +27,7 @@ namespace readmost::detail {
 
 namespace {
 
-// Stragglers that one round can make dormant; later rounds handle the others.
+// The number of stragglers that one round can make dormant; later rounds handle the others.
 constexpr std::size_t stragglers_at_once = 64;
 
 // A round waits for reports as long as a membarrier takes, within these bounds (nanoseconds).
@@ -66,8 +65,8 @@ bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
          !has_seen(record, version);
 }
 
-// Makes (B) and (D1) full fences in every thread: the caller sees what each thread stored before,
-// and the thread sees afterwards what the caller wrote.
+// Makes (B) and (D1) full fences in every thread: the caller sees each thread's earlier stores, and
+// each thread sees the caller's writes afterwards.
 bool fence_now(letter name) noexcept {
   const std::uint64_t start = platform::now();
   if (!platform::heavy_fence(name)) {
@@ -89,7 +88,8 @@ bool fence_all(letter name) noexcept {
   const std::uint32_t turns = platform::spins(256);
   const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::release)) + 1;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    // (S2) Pairs with the other's heavy fence: what that made visible is visible to the caller.
+    // (S2) Pairs with the other's heavy fence: the writes that it made visible are visible to the
+    // caller.
     if (fences.done.load(at(letter::S2, platform::acquire)) >= ticket) return true;
     if (fences.in_flight.exchange(1, platform::relaxed) == 0) {
       // Tickets up to this one were taken, with all that precedes (S1), before the fence begins.
@@ -136,20 +136,20 @@ void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version)
     if (participation_of(mode) == participation::leaving) leaving[count++] = {&record, mode};
     return count < stragglers_at_once;
   });
-  // (H) Between (K) and the look into the slots (L). Makes (B) a full fence in every thread.
+  // (H) Between (K) and the loads of the slots (L). Makes (B) a full fence in every thread.
   if (!fence_all(letter::H)) platform::sleep_for(store_buffers_drained);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
                                   static_cast<std::uint32_t>(participation::dormant);
-    // Fails if the thread has come online meanwhile. A round that sees it dormant (L1, L3, T1) is
-    // behind the heavy fence too.
+    // Fails if the thread has come online meanwhile. The heavy fence also happens before a round
+    // that sees it dormant (L1, L3, T1).
     leaving[i].record->mode.compare_exchange_strong(leaving[i].mode, dormant, platform::relaxed,
                                                     platform::relaxed);
   }
 }
 
 // Takes a record that has long been dormant and holds nothing out of the index. Runs at every
-// consensus, because each writer looks into all records in the index.
+// consensus, because each writer reads all records in the index.
 void unlist_if_idle(thread_record& record) noexcept {
   std::uint32_t mode = record.mode.load(platform::relaxed);
   if (participation_of(mode) != participation::dormant) {
@@ -171,7 +171,7 @@ void unlist_if_idle(thread_record& record) noexcept {
   }
   participation next = participation::offline;
   for (const auto& slot : record.held) {
-    // (T2) As (L): a writer that does not find the record in the index is behind its sections.
+    // (T2) As (L): the record's sections happen before a writer that does not find it in the index.
     if (is_passive_hold(slot.load(at(letter::T2, platform::acquire))) &&
         !is_mutant(mutant::unlists_holders)) {
       next = participation::dormant;
@@ -183,12 +183,12 @@ void unlist_if_idle(thread_record& record) noexcept {
     next = participation::dormant;
   }
   if (next == participation::offline) {
-    // (T3) Pairs with (R8): a round that does not find the record is behind (T2).
+    // (T3) Pairs with (R8): (T2) happens before a round that does not find the record.
     give_back_bit(record.in_chunk->present, record.number, at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
-  // Only this round changes the mode now. (T4) Behind (T3), so that the thread can enter the index
-  // again. Pairs with (L1), (L3), (T1) as (Q) does, which it is read in place of.
+  // Only this round changes the mode now. (T4) Follows (T3), so that the thread can enter the index
+  // again. Pairs with (L1), (L3), (T1) as (Q) does, whose value it replaces.
   record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
@@ -210,9 +210,10 @@ void forget_fences() noexcept {
 namespace {
 
 void report_as(thread_record& me, bool inside) noexcept {
-  // (E1) Acquire pairs with (K1): what a writer wrote before it raised the version is visible from
-  // here on. (E2) Release pairs with (L4), (G5), (HP6) and (BR17): a writer that reads `seen` sees
-  // what this thread has published and done until here. Together they act as a full fence at (B).
+  // (E1) Acquire pairs with (K1): everything a writer wrote before it raised the version is visible
+  // from here on. (E2) Release pairs with (L4), (G5), (HP6) and (BR17): a writer that reads `seen`
+  // sees everything this thread has published and done until here. Together they act as a full
+  // fence at (B).
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
@@ -259,7 +260,7 @@ std::uint64_t begin_round(domain& d, const thread_record* me) noexcept {
     }
     return alone;
   });
-  // Behind (K1), which pairs with (E1): (K) is visible to a thread that loads this version.
+  // Follows (K1), which pairs with (E1): (K) is visible to a thread that loads this version.
   return alone ? 0 : d.version.fetch_add(2, platform::relaxed) + 2;
 }
 
@@ -330,8 +331,8 @@ std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept {
 drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {
   go_offline();
   // The announcement and the raised version come before the heavy fence (O3). A thread that clears
-  // a slot afterwards finds a version it has not reported, looks for sleepers and finds the
-  // announcement. If it cleared the slot before, the caller's next look sees that.
+  // a slot afterwards finds a version it has not reported, checks for sleepers and finds the
+  // announcement. If it cleared the slot before, the caller's next scan sees that.
   d.drain_sleepers.fetch_add(1, platform::relaxed);
   d.version.fetch_add(2, platform::relaxed);
   fenced_ = fence_all(letter::O3);
@@ -342,8 +343,8 @@ drain_sleep::~drain_sleep() {
 }
 
 std::uint32_t drain_sleep::epoch() const noexcept {
-  // (O5) Before the caller's look at the slots. Pairs with (N): a wake-up in between changes the
-  // word that it sleeps on.
+  // (O5) Before the caller reads the slots. Pairs with (N): a wake-up in between changes the word
+  // that it sleeps on.
   return domain_.drain_epoch.load(at(letter::O5, platform::acquire));
 }
 
@@ -360,11 +361,11 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
 }
 
 void wake_drain_sleepers(domain& d) noexcept {
-  // The release comes before this look: in the compiler by this fence, in the processor by the
+  // The release comes before this load: in the compiler by this fence, in the processor by the
   // sleeper's heavy fence (O3).
   platform::signal_fence();
   if (d.drain_sleepers.load(platform::relaxed) == 0) return;
-  // (N) Pairs with (O5): a sleeper that finds this epoch finds the release.
+  // (N) Pairs with (O5): a sleeper that reads this epoch sees the release.
   d.drain_epoch.fetch_add(1, at(letter::N, platform::release));
   platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);
 }

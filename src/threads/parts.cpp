@@ -1,4 +1,4 @@
-// The orders here have no letters: parts are constant but for their links, and the checker
+// The orders here have no letters: parts are constant except for their links, and the checker
 // simulates no processes.
 #include "threads/parts.hpp"
 
@@ -11,8 +11,8 @@ constinit platform::atomic<std::uint32_t> watching_forks{0};
 // waits for, and leave them closed in its child.
 constinit gate forking;
 
-// How many forks the calling thread is in the middle of: all but the first come from signal
-// handlers. And whether the first has closed the gate.
+// The number of forks that the calling thread is executing: all but the first come from signal
+// handlers. The flag tells whether the first has closed the gate.
 READMOST_THREAD_LOCAL std::uint32_t depth;
 READMOST_THREAD_LOCAL bool has_gate;
 

@@ -1,5 +1,5 @@
-// The parts of the library: what each of them does when a thread registers or exits, and at
-// fork(2). So the registry calls the rooms above it without knowing them.
+// The parts of the library: the hooks of each for the registration and exit of a thread and for
+// fork(2). Through them the registry calls the rooms above it without depending on them.
 #pragma once
 
 #include <readmost/detail/threads/domain.hpp>
@@ -9,16 +9,16 @@ namespace readmost::detail {
 
 // Any hook may be null. Hooks neither allocate nor throw.
 struct part {
-  // In a thread that has just taken the record `me`.
+  // Called in a thread that has just taken the record `me`.
   void (*on_enlist)(thread_record& me) = nullptr;
-  // In an exiting thread, for each of its records: on_exit() while the thread is still a member of
-  // the domain; on_departure() when its signal handlers no longer find the record, and no other
-  // thread can take it yet.
+  // Called in an exiting thread, for each of its records: on_exit() while the thread is still a
+  // member of the domain; on_departure() when its signal handlers no longer find the record, and no
+  // other thread can take it yet.
   void (*on_exit)(thread_record& me) = nullptr;
   void (*on_departure)(thread_record& me) = nullptr;
-  // In the thread that forks, one fork at a time. in_parent() follows before_fork(). in_child() is
-  // called even where before_fork() was not, because the fork of another thread took too long or a
-  // signal handler forked amid these calls.
+  // Called in the thread that forks, one fork at a time. in_parent() follows before_fork().
+  // in_child() is called even where before_fork() was not, because the fork of another thread took
+  // too long or a signal handler forked amid these calls.
   void (*before_fork)() = nullptr;
   void (*in_parent)() = nullptr;
   void (*in_child)() = nullptr;
@@ -32,10 +32,10 @@ struct part {
 extern part* const standing_parts[];
 extern platform::atomic<part*> first_added_part;
 
-// Adds a part for good; again is harmless. A part with something to do at a fork calls this from a
-// constructor with the priority below, before there are threads: a child forked while another
-// thread adds the part would miss it. Code that may run even before that constructor calls it
-// itself.
+// Adds a part permanently; repeated calls are harmless. A part with something to do at a fork calls
+// this from a constructor with the priority below, before there are threads: a child forked while
+// another thread adds the part would miss it. Code that may run even before that constructor calls
+// it itself.
 void add_part(part& which) noexcept;
 
 // Ahead of the program's own constructors, also in a program that is linked statically.
@@ -50,7 +50,7 @@ void for_each_part(Visit visit) noexcept {
   }
 }
 
-// For each part that has the hook.
+// Calls the hook of each part that has it.
 template <class... Arguments>
 void call_parts(void (*part::*hook)(Arguments...),
                 std::type_identity_t<Arguments>... arguments) noexcept {

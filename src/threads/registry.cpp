@@ -19,15 +19,15 @@ READMOST_THREAD_LOCAL bool departed = false;
 
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
-// A bit for each domain in use by a lock_domain. The process's own is never free, nor are bits
-// beyond the last domain.
+// A bit for each domain in use by a lock_domain. The process's own domain is never free, nor are
+// bits beyond the last domain.
 platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains | 1};
 
 // Enough records for most programs, without mapping memory.
 constinit chunk first_chunk;
 
 thread_record* take_from(chunk& c) noexcept {
-  // (R6) Pairs with (R7): the last owner is done with the record.
+  // (R6) Pairs with (R7): the last owner no longer uses the record.
   const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
   if (number == no_bit) return nullptr;
   thread_record& record = c.records[number];
@@ -110,7 +110,7 @@ void forget_other_threads(domain& d) noexcept {
 
 }  // namespace
 
-// The child has the forking thread alone, and everybody's records as they were.
+// The child has only the forking thread, and the records of all threads as they were.
 constinit part registry_part{.in_child = [] {
   for_each_domain(forget_other_threads);
   forget_fences();
@@ -171,7 +171,7 @@ void report_where_asked() noexcept {
 }
 
 unsigned take_domain() noexcept {
-  // (R9) Pairs with (R10): the last owner of the number is done with it.
+  // (R9) Pairs with (R10): the last owner of the number no longer uses it.
   const std::uint32_t number = take_bit(domains_taken, at(letter::R9, platform::acquire));
   if (number == no_bit) return 0;
   // Chunks stay from the last owner, and so do records of its threads that still run.
@@ -199,7 +199,8 @@ bool enter_index_and_come_online(thread_record& me) noexcept {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
     if (now == participation::unlisting || !passive_possible()) return false;
-    // In the index before online: a round must not miss a thread that can lock passively.
+    // The record enters the index before the thread is online: a round must not miss a thread that
+    // can lock passively.
     if (now == participation::offline) enter_index(me);
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
@@ -207,8 +208,8 @@ bool enter_index_and_come_online(thread_record& me) noexcept {
       break;
     }
   }
-  // (F) Index and mode before the next look at any lock. Pairs with (K1) in consensus.cpp: either
-  // the round sees this thread online, or this thread sees what the writer wrote.
+  // (F) Index and mode are written before any lock is read next. Pairs with (K1) in consensus.cpp:
+  // either the round sees this thread online, or this thread sees the writer's writes.
   platform::full_fence_after_rmw(letter::F);
   me.idle_rounds.store(0, platform::relaxed);
   report(me);
@@ -241,7 +242,7 @@ bool stay_visible(thread_record& me) noexcept {
       break;
     }
   }
-  // (F1) Index and section before all that is read inside. Pairs with (K1) as (F).
+  // (F1) Index and section are written before anything is read inside. Pairs with (K1) as (F).
   platform::full_fence_after_rmw(letter::F1);
   me.idle_rounds.store(0, platform::relaxed);
   return true;

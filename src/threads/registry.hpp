@@ -34,8 +34,8 @@ void for_each_record(domain& d, Visit visit) noexcept {
 template <class Visit>
 void for_each_present(domain& d, Visit visit) noexcept {
   for_each_chunk(d, [&](chunk& c) {
-    // (R8) Pairs with (T3) in consensus.cpp: behind the sections of threads that have left the
-    // index.
+    // (R8) Pairs with (T3) in consensus.cpp: the sections of threads that have left the index
+    // happen before this.
     return for_each_bit(c.present.load(at(letter::R8, platform::acquire)),
                         [&](std::uint32_t number) { return visit(c.records[number]); });
   });
@@ -53,7 +53,7 @@ bool passive_possible() noexcept;
 void forbid_passive() noexcept;
 
 // In a fork's child, before the registry frees them: calls visit(record) for every record whose
-// thread is not in the child.
+// thread does not exist in the child.
 template <class Visit>
 void for_each_orphan(Visit visit) noexcept {
   for_each_domain([&](domain& d) {

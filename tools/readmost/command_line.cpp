@@ -17,7 +17,7 @@ namespace readmost::command {
 namespace {
 
 using words = std::vector<std::string>;
-using check = std::function<std::string(const std::string&)>;  // returns what is wrong, or nothing
+using check = std::function<std::string(const std::string&)>;  // returns the error, or nothing
 
 // --- Values of options ---------------------------------------------------------------------------
 

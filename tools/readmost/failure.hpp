@@ -7,8 +7,8 @@
 
 namespace readmost::command {
 
-// As env, nohup and timeout do: 125 to 127 are ours, so that a program's own status is rarely
-// mistaken for one of them.
+// As with env, nohup and timeout, 125 to 127 are the command's own, so that a program's own status
+// is rarely mistaken for one of them.
 namespace exit_status {
 inline constexpr int program_failed = 1;
 inline constexpr int own_failure = 125;

@@ -13,13 +13,13 @@ namespace bench {
 
 using contender_list = std::vector<std::unique_ptr<contender>>;
 
-// All locks, ours first, under the names of READMOST_LOCK where it knows them.
+// All locks, Readmost's first, under their names in READMOST_LOCK if they have one there.
 contender_list all_contenders();
 
 // There is one with that name.
 const contender& contender_named(const contender_list& all, const std::string& name);
 
-// What the loops cost without a lock. For one thread.
+// The cost of the loops without a lock. For one thread.
 std::unique_ptr<contender> make_no_lock();
 
 // The parts of all_contenders(). Each is compiled in a file of its own.

@@ -20,7 +20,7 @@ constexpr int rounds = 10;
 // come in, and then lets it run, so that they meet if the lock allows it, also on a single CPU.
 class section {
  public:
-  // To be called before each lock, and after the last section.
+  // Must be called before each lock, and after the last section.
   void ask() { ++others_; }
 
   void write() {

@@ -3,9 +3,10 @@
 
 namespace bench {
 
-// What one thread needs to use `lock`; the thread makes one before it locks. The primary template
-// fits locks with the members of std::shared_mutex. Specializations serve locks that register their
-// threads or need memory of the thread's own. What a library has inline stays inline.
+// The state that one thread needs to use `lock`; the thread makes one before it locks. The primary
+// template fits locks with the members of std::shared_mutex. Specializations serve locks that
+// register their threads or need memory of the thread's own. A library's inline functions stay
+// inline.
 template <class Lock>
 class holder {
  public:

@@ -10,8 +10,8 @@ namespace bench {
 // In bytes.
 struct lock_size {
   std::size_t itself;                   // sizeof
-  std::size_t here;                     // with what it allocates on this machine
-  std::size_t on_72_cpus_and_2_nodes;   // with what it allocates on the BRAVO paper's machine
+  std::size_t here;                     // with its allocations on this machine
+  std::size_t on_72_cpus_and_2_nodes;   // with its allocations on the BRAVO paper's machine
   std::size_t of_each_thread_for_each;  // per thread and lock
   std::size_t of_each_thread;           // per thread, for all locks of the kind
   std::size_t of_the_process;           // once, for all locks of the kind

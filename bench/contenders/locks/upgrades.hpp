@@ -3,7 +3,7 @@
 
 namespace bench {
 
-// As ours do.
+// The members that Readmost's locks have.
 template <class Lock>
 concept upgrades_itself = requires(Lock& lock) {
   { lock.upgrade() };

@@ -43,7 +43,7 @@ struct no_base {
   std::uint64_t rest[2] = {};
 };
 
-// What happens to an element's pointer to the next one when the element is taken out of its chain.
+// The state of an element's pointer to the next one after the element is taken out of its chain.
 enum class taken_out {
   goes_on,      // readers at the element go on: RCU
   ends_in_loop  // points to the element itself, so that readers start again: hazard pointers

@@ -1,11 +1,11 @@
 // Rivals of our own making: hazard pointers in two variants.
 //
-// `fenced` is what the papers measure as safe memory reclamation, with a fence in every protect()
-// (RCU 1 and [30, 31]: M. M. Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free
-// Objects", IEEE TPDS 15(6), 2004, Figs. 2 and 3: lists of retired objects per thread, scanned when
-// they are long enough). `asymmetric` is what folly has (Hazptr.h, AsymmetricThreadFence.h): a
-// reader publishes by a plain store and a compiler barrier, and a scan runs a membarrier(2) before
-// it reads the slots.
+// `fenced` is the scheme that the papers measure as safe memory reclamation, with a fence in every
+// protect() (RCU 1 and [30, 31]: M. M. Michael, "Hazard Pointers: Safe Memory Reclamation for
+// Lock-Free Objects", IEEE TPDS 15(6), 2004, Figs. 2 and 3: lists of retired objects per thread,
+// scanned when they are long enough). `asymmetric` is folly's scheme (Hazptr.h,
+// AsymmetricThreadFence.h): a reader publishes by a plain store and a compiler barrier, and a scan
+// runs a membarrier(2) before it reads the slots.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ class hazard_slots {
   hazard_slots(const hazard_slots&) = delete;
   hazard_slots& operator=(const hazard_slots&) = delete;
 
-  // Returns what `source` points to. It is not deleted before slot `i` is cleared or set again.
+  // Returns the object that `source` points to. It is not deleted before slot `i` is cleared or set
+  // again.
   T* protect(std::size_t i, const std::atomic<T*>& source) {
     T* seen = source.load(std::memory_order_relaxed);
     for (;;) {

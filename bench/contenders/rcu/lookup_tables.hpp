@@ -14,7 +14,7 @@ class lookup_table {
  public:
   virtual ~lookup_table() = default;
 
-  // To be called by each thread before and after it uses the other functions.
+  // Each thread must call these before and after it uses the other functions.
   virtual void begin_thread() = 0;
   virtual void end_thread() = 0;
 
@@ -36,7 +36,7 @@ struct lookup_table_maker {
   std::unique_ptr<lookup_table> (*make)(std::size_t elements);
 };
 
-// All that the build found; ours first.
+// All tables that the build found; Readmost's first.
 std::vector<lookup_table_maker> all_lookup_tables();
 
 std::unique_ptr<lookup_table> make_rcu_hash_map(std::size_t elements);

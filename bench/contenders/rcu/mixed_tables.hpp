@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// What one thread did in a table.
+// The operations of one thread in a table.
 struct mixed_result {
   std::uint64_t searches = 0;
   std::uint64_t updates = 0;
@@ -43,7 +43,7 @@ struct mixed_table_maker {
   bool single_threaded = false;
 };
 
-// All that the build found; ours first.
+// All tables that the build found; Readmost's first.
 std::vector<mixed_table_maker> all_mixed_tables();
 
 std::unique_ptr<mixed_table> make_liburcu_mixed_table(std::size_t buckets);

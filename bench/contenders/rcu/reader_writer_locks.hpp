@@ -1,4 +1,4 @@
-// The reader-writer locks beside ours under tables and semaphores.
+// The reader-writer locks other than Readmost's under tables and semaphores.
 #pragma once
 
 #include "contenders/locks/basic_locks.hpp"

@@ -43,7 +43,7 @@ struct semaphore_set_maker {
   std::unique_ptr<semaphore_set> (*make)();  // an empty one
 };
 
-// All that the build found; ours first.
+// All semaphores that the build found; Readmost's first.
 std::vector<semaphore_set_maker> all_semaphore_sets();
 
 std::unique_ptr<semaphore_set> make_liburcu_semaphores();

@@ -29,7 +29,7 @@ class read_side {
   virtual ~read_side() = default;
 
   virtual std::string name() const = 0;
-  // To be called by each thread before and after it uses the other functions.
+  // Each thread must call these before and after it uses the other functions.
   virtual void begin_thread() = 0;
   virtual void end_thread() = 0;
 
@@ -38,7 +38,7 @@ class read_side {
   // Reads until it is stopped, and stores the number of reads so far in `reads`.
   virtual void read_until(const std::atomic<bool>& stopped, const shared_cell& from,
                           std::atomic<std::uint64_t>& reads) = 0;
-  // Calls inside() in a section that protects what the cell points to.
+  // Calls inside() in a section that protects the object that the cell points to.
   virtual void hold(const shared_cell& from, const std::function<void()>& inside) = 0;
 };
 
@@ -59,7 +59,7 @@ class rcu_flavor : public replacing_side {
   // Announces a quiescent state, for QSBR: to be called now and then by threads that neither read
   // nor pause.
   virtual void quiescent() = 0;
-  // To be called around a wait for something else: takes a thread of QSBR offline.
+  // Must enclose a wait for any other event: takes a thread of QSBR offline.
   virtual void pause() = 0;
   virtual void resume() = 0;
 
@@ -69,7 +69,7 @@ class rcu_flavor : public replacing_side {
   virtual void barrier() = 0;
 };
 
-// All that the build found; ours first.
+// All sides that the build found; Readmost's first.
 std::vector<std::unique_ptr<read_side>> all_read_sides();
 std::vector<std::unique_ptr<replacing_side>> all_replacing_sides();
 std::vector<std::unique_ptr<rcu_flavor>> all_rcu_flavors();

@@ -86,7 +86,7 @@ TEST(measured_flavors, reclaim_once_and_only_when_the_section_is_closed) {
     rcu->resume();
     rcu->retire(&count);
     rcu->pause();
-    // liburcu looks every 10 ms.
+    // liburcu polls every 10 ms.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     EXPECT_EQ(reclaimed, 0) << rcu->name();
     reader.let_go();

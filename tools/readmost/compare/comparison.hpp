@@ -29,8 +29,8 @@ struct comparison {
   bool has_values() const;
   std::size_t rounds_finished() const;
 
-  // Each value against the baseline's of the same round, so that what changes from round to round
-  // (other load, the CPU's frequency) cancels. Only rounds that both have finished count.
+  // Each value against the baseline's of the same round, so that changes from round to round (other
+  // load, the CPU's frequency) cancel. Only rounds that both have finished count.
   std::vector<double> ratios_of(const measurements& lock) const;
 };
 

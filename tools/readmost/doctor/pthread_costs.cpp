@@ -16,7 +16,7 @@
 namespace readmost::command {
 namespace {
 
-// From what the library shows to `readmost top`; empty without it.
+// Read from the data that the library exports for `readmost top`; empty without the library.
 std::string version_of_library() {
   const auto* shown =
       static_cast<const detail::introspection*>(dlsym(RTLD_DEFAULT, detail::introspection::symbol));

@@ -22,7 +22,7 @@ struct cpu_facts {
 struct membarrier_answers {
   bool killed = false;  // a seccomp filter kills the caller
   int query_error = 0;
-  unsigned long commands = 0;  // what MEMBARRIER_CMD_QUERY lists
+  unsigned long commands = 0;  // the result of MEMBARRIER_CMD_QUERY
   int private_error = 0;       // of registering for the private expedited command, and using it
   int rseq_error = 0;          // the same for its restartable-sequence variant
 

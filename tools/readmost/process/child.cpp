@@ -114,7 +114,7 @@ void end_group(pid_t child) {
   while (!has_ended(child) && clock::now() < deadline) usleep(5000);
 }
 
-// Also kills what the child left running, which would disturb the next run.
+// Also kills processes that the child left running, which would disturb the next run.
 int reap(pid_t child) {
   kill(-child, SIGKILL);
   int status = 0;

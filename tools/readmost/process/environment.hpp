@@ -7,7 +7,7 @@
 
 namespace readmost::command {
 
-// The environment of a program to be started; at first a copy of ours.
+// The environment of a program to be started; initially a copy of the command's.
 class environment {
  public:
   environment();

@@ -288,7 +288,7 @@ class basic_bravo {
   // Whether the bias is still set and, with own slots, writers include this thread in rounds.
   bool may_stay() const noexcept {
     if (is_mutant(mutant::bravo_without_recheck)) return true;
-    // (BR3) Pairs with (BR8), (BR11), (BR12): what the last writer wrote is visible.
+    // (BR3) Pairs with (BR8), (BR11), (BR12): the last writer's writes are visible.
     if (word_.load(at(letter::BR3, platform::acquire)) != biased) return false;
     return !Policy::by_consensus || is_online(my_record()) ||
            is_mutant(mutant::bravo_mode_unchecked);
@@ -500,7 +500,7 @@ class basic_bravo {
       word_.compare_exchange_strong(expected, biased, at(letter::BR8, platform::release),
                                     platform::relaxed);
     } else {
-      // (BR8) Pairs with (BR3): what the last writer wrote happens before this hold.
+      // (BR8) Pairs with (BR3): the last writer's writes happen before this hold.
       word_.store(biased, at(letter::BR8, platform::release));
     }
   }
@@ -616,8 +616,8 @@ class basic_bravo {
         return are_free(slots, count, gives_up, waited);
       });
     } else {
-      // (BR9) The bias before the slots. Pairs with (BR2): either the reader finds the bias
-      // cleared, or this thread finds its slot.
+      // (BR9) The bias is cleared before the slots are read. Pairs with (BR2): either the reader
+      // finds the bias cleared, or this thread finds its slot.
       platform::full_fence_after_rmw(letter::BR9);
       return table_.for_each_array([&](visible_slot* slots, std::size_t count) {
         return are_free(slots, count, gives_up, waited);

@@ -128,7 +128,8 @@ class weighed_bias {
     bias::add(balance_,
               static_cast<std::int32_t>(read) * who.saved - static_cast<std::int32_t>(cost));
   }
-  // Debits the recent cost of a revocation. That figure ages, or one bad spell would last for ever.
+  // Debits the recent cost of a revocation. That figure ages, because otherwise a single slow
+  // period would last for ever.
   void wrote() noexcept {
     const std::uint32_t cost = cost_.load(platform::relaxed);
     if (cost > least_cost) cost_.store(static_cast<std::uint16_t>(cost - 1), platform::relaxed);

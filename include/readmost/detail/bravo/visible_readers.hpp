@@ -1,9 +1,9 @@
-// The table of visible readers (BRAVO 3): threads note there which locks they hold for reading, so
-// that a lock needs no memory of its own for that. The lock is in bravo.hpp.
+// The table of visible readers (BRAVO 3): threads note there the locks that they hold for reading,
+// so that a lock needs no memory of its own for that. The lock is in bravo.hpp.
 //
 // A slot names the lock and the reader. So a thread that unlocks, or locks again, finds its hold
 // without a token: no other thread changes a slot while a reader holds it. Slots are never
-// unmapped: a writer may look into each at any time.
+// unmapped: a writer may read each at any time.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -86,9 +86,8 @@ bool is_available(scan_with kernel) noexcept;
 // The fastest on this processor; determined once.
 scan_with best_scan() noexcept;
 
-// Returns the first slot from `from` on that names the lock, or `count`. Acquires: what readers did
-// under the lock, whose slots no longer name it, happens before the return. `count` is a multiple
-// of 8.
+// Returns the first slot from `from` on that names the lock, or `count`. Acquires: the sections of
+// readers whose slots no longer name the lock happen before the return. `count` is a multiple of 8.
 std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t count,
                       std::uint64_t lock, scan_with kernel) noexcept;
 
@@ -115,9 +114,9 @@ class growing_table {
 
   // Called when a reader finds its slot taken by another.
   [[gnu::cold]] void note_collision() noexcept;
-  // Adds arrays until the newest is at least so large, if there is memory.
+  // Adds arrays until the newest is at least that large, if there is memory.
   [[gnu::cold]] void grow_to(std::uint32_t slots) noexcept;
-  // In the child of a fork: the thread that made it grow is not there.
+  // In the child of a fork: the thread that made it grow does not exist there.
   void stop_growing() noexcept { growing_.store(0, platform::relaxed); }
   void limit_to(std::uint32_t most) noexcept { most_.store(most, platform::relaxed); }
 
@@ -193,7 +192,7 @@ class private_table {
 // --- Own slots ----------------------------------------------------------------------------------
 
 // Reaches consensus (src/threads/consensus.cpp): afterwards each thread that publishes in its own
-// slots is either visible there or sees what the caller wrote before (by a read-modify-write).
+// slots is either visible there or sees the caller's earlier writes (by a read-modify-write).
 // Returns the nanoseconds that it took.
 std::uint64_t make_own_slots_visible() noexcept;
 

@@ -60,7 +60,8 @@ class basic_shared_mutex {
   // --- from one to the other (FCP 7.2) -----------------------------------------------------------
 
   // Precondition of both: the calling thread holds the lock shared, once, and took it itself. True:
-  // it now holds it alone, instead; nobody wrote in between. False: it holds it shared as before.
+  // it now holds the lock alone instead, and no writer was inside in between. False: it holds the
+  // lock shared as before.
   //
   // upgrade() waits until all other readers have left, ahead of every waiting writer; except under
   // reader preference it keeps new readers out meanwhile. False at once if another thread is

@@ -83,7 +83,7 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     using std::chrono::duration;
     const steady::time_point now = steady::now();
     if (wait <= wait.zero()) return now;
-    // Compared as floating point, where no unit overflows.
+    // Compared as floating point, in which no unit overflows.
     if (duration<double>(wait) >= duration<double>(steady::time_point::max() - now)) {
       return steady::time_point::max();
     }

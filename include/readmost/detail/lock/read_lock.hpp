@@ -1,16 +1,16 @@
 // The read lock and unlock of a surface, put together from the paths of rwlock.hpp.
 //
-// A surface inlines lock_shared_passively() and try_unlock_shared_passive(), and goes on, where
-// they fail, in a function of its own that is not inlined: so the passive path, which is all there
-// is to most calls, saves no registers.
+// A surface inlines lock_shared_passively() and try_unlock_shared_passive(), and continues, if they
+// fail, in a function of its own that is not inlined: the passive path, which suffices for most
+// calls, thus saves no registers.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
 
 namespace readmost::detail {
 
-// After a passive attempt that failed: read-locks actively if nothing is in the way. `how`: rules,
-// or a function that returns them where they are needed.
+// For use after a failed passive attempt: read-locks actively if no writer is in the way. `how`:
+// rules, or a function that returns them when they are needed.
 template <class How>
 bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me, const domain& d,
                        How how) noexcept {

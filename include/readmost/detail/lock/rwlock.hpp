@@ -4,27 +4,26 @@
 // A read hold is in one of two places. A passive hold is in a slot of the reader's own record,
 // where a plain store publishes it; that is possible while the lock is biased. An active hold is
 // counted in the lock's state, as in an ordinary reader-writer lock. A writer first takes the bias
-// away, then reaches consensus with the domain, and then sees every passive hold there is.
-// (FCP 4.1; BRAVO 3)
+// away, then reaches consensus with the domain, and then sees every existing passive hold. (FCP
+// 4.1; BRAVO 3)
 //
-// States, and who may enter:
+// States, and the threads that may enter:
 //   biased             readers passively, or actively when they are out of slots; a writer claims
 //                      the lock first
 //   neither            readers actively; a writer by one compare-and-swap if there is no reader
-//   writing, no grant  a writer has claimed the lock and finds out who is inside; everybody else
+//   writing, no grant  a writer has claimed the lock and checks for other holds; every other thread
 //                      waits for a bounded time, until it has the lock or backs out
 //   writing, grant     the writer is inside
-//   draining           a writer found passive readers inside and backed out; a writer claims the
-//   lock
-//                      first and looks into the slots, but needs no consensus
+//   draining           a writer found passive readers inside and backed out; a writer first claims
+//                      the lock and reads the slots, but needs no consensus
 // Under writer preference a waiting writer is counted in waiting_writers, which keeps the bias and
 // new readers away. Under reader preference it leaves no trace but writers_parked: readers come in,
-// also passively, so a reader inside may wait for another that is still to come (BRAVO's Listing 1
-// hangs there), and a writer that sleeps or is off its CPU slows nobody down. Phase-fair is writer
-// preference that counts waiting readers too: a writer that leaves gives them their turn, in which
-// writers stay out until the last of these readers is in. A reader that starves under writer
-// preference takes such a turn. A reader that upgrades is one more waiting writer, the only one
-// with `upgrading`; it goes ahead of the others because its own read hold keeps them out.
+// also passively, so a reader inside may wait for another reader that has yet to arrive (BRAVO's
+// Listing 1 hangs there), and a writer that sleeps or is off its CPU delays no reader. Phase-fair
+// is writer preference that counts waiting readers too: a writer that leaves gives them their turn,
+// in which writers stay out until the last of these readers is in. A reader that starves under
+// writer preference takes such a turn. A reader that upgrades is one more waiting writer, the only
+// one with `upgrading`; it goes ahead of the others because its own read hold keeps them out.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -141,7 +140,8 @@ struct rwlock {
   }
 
   platform::atomic<std::uint64_t> state{0};
-  // Nanoseconds that bias saves, or would save, less what it costs: see bias.hpp. A hint.
+  // Nanoseconds that bias saves, or would save, minus its cost in nanoseconds: see bias.hpp. A
+  // hint.
   platform::atomic<std::int16_t> balance{0};
   // The domain's number; never changes.
   std::uint8_t domain{0};
@@ -170,7 +170,7 @@ outcome upgrade(rwlock& lock, rules how) noexcept;
 void downgrade(rwlock& lock, rules how) noexcept;
 
 // Forgets passive holds that their threads will not release, for instance because another thread
-// did it on their behalf. To be called before a lock's memory is put to another use.
+// did it on their behalf. Must be called before a lock's memory is put to another use.
 void forget_holds_before_reuse(rwlock& lock) noexcept;
 
 // --- Passive fast paths --------------------------------------------------------------------------
@@ -207,17 +207,17 @@ enum class passive_attempt {
 // it for a hold.
 [[gnu::noinline]] void retract_published(const rwlock& lock) noexcept;
 
-// Publishes a passive hold of `lock` in `slot`, then looks whether it came in time.
+// Publishes a passive hold of `lock` in `slot`, then checks whether it came in time.
 inline bool publish_and_look(const rwlock& lock, const thread_record& me,
                              platform::atomic<std::uintptr_t>& slot) noexcept {
-  // (A) Publish first, look afterwards. Pairs with (K) in writers.cpp, where the writer takes the
-  // bias away first and looks into the slots afterwards. Release, so that a writer whose (L) reads
-  // this instead of the (D) before it is behind that section too.
+  // (A) Publish first, check afterwards. Pairs with (K) in writers.cpp, where the writer takes the
+  // bias away first and reads the slots afterwards. Release: if a writer's (L) reads this store
+  // instead of the preceding (D), that section still happens before the writer.
   slot.store(held_passively(lock), at(letter::A, platform::release));
   // (B) Light fence: (A) before (C). The heavy fence (H) in consensus.cpp, a report (E1, E2) or
   // coming online (F) makes it a full one, whichever the round relies on.
   platform::light_fence(letter::B);
-  // (C) Pairs with the release of stop_writing (M): what the last writer wrote is visible. The mode
+  // (C) Pairs with the release of stop_writing (M): the last writer's writes are visible. The mode
   // is read after (A) as well. A round makes a record dormant with a heavy fence; a reader that
   // published after that fence has to notice it here, because later rounds do not wait for it.
   const bool open = (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0;
@@ -247,7 +247,7 @@ inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) no
   return passive_attempt::acquired;
 }
 
-// The same, and takes a hold back that was published too late.
+// The same, and takes back a hold that was published too late.
 inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
   const passive_attempt attempt = lock_shared_passively(lock, me);
   if (attempt == passive_attempt::published) retract_published(lock);
@@ -259,8 +259,8 @@ inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
 // it.
 inline void release_passive_hold(const rwlock& lock, thread_record& me, const domain& d,
                                  platform::atomic<std::uintptr_t>& slot) noexcept {
-  // (D) Pairs with (L) in consensus.cpp: a writer that sees the slot clear sees all that the reader
-  // did.
+  // (D) Pairs with (L) in consensus.cpp: a writer that sees the slot clear sees everything that the
+  // reader did.
   slot.store(held_before(lock), at(letter::D, platform::release));
   // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep until the
   // hold is released makes it a full one, by (O3) in consensus.cpp.
@@ -314,7 +314,7 @@ enum class active_attempt {
                                           at(letter::J1, platform::acquire), platform::relaxed)) {
     return active_attempt::unavailable;
   }
-  // (A1) Release as (A): it may be read instead of the (D) before it.
+  // (A1) Release as (A): a writer may read it instead of the preceding (D).
   slot.store(held_actively(lock), at(letter::A1, platform::release));
   me.active_reads[home].store(reads, platform::relaxed);
   if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) report(me);
@@ -322,8 +322,8 @@ enum class active_attempt {
                                                : active_attempt::acquired;
 }
 
-// The same, and settles the account where that is due. `how`: rules, or a function that returns
-// them, which is called only then.
+// The same, and settles the account if that is due. `how`: rules, or a function that returns them,
+// which is called only then.
 template <class How = rules>
 [[gnu::always_inline]] inline bool try_lock_shared_active(rwlock& lock, thread_record& me,
                                                           const domain& d, How how) noexcept {
@@ -338,7 +338,8 @@ template <class How = rules>
   return attempt != active_attempt::unavailable;
 }
 
-// Releases the caller's active hold if it is noted in its home slot and nobody needs to be woken.
+// Releases the caller's active hold if it is noted in its home slot and no waiter needs to be
+// woken.
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
   auto& slot = me.held[home_slot(&lock)];

@@ -1,4 +1,4 @@
-// Words of bits of which each stands for something that one thread at a time can take.
+// Words of bits; each bit stands for a resource that one thread at a time can take.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,8 @@ constexpr std::uint64_t bit(std::uint32_t number) noexcept {
 
 inline constexpr std::uint32_t no_bit = 64;
 
-// Sets the lowest bit that is clear, by a compare-and-swap of that order. Its number, or `no_bit`.
+// Sets the lowest bit that is clear, by a compare-and-swap of that order. Returns its number, or
+// `no_bit`.
 inline std::uint32_t take_bit(platform::atomic<std::uint64_t>& taken,
                               std::memory_order order) noexcept {
   std::uint64_t known = taken.load(platform::relaxed);
@@ -30,7 +31,8 @@ inline void give_back_bit(platform::atomic<std::uint64_t>& taken, std::uint32_t 
   taken.fetch_and(~bit(number), order);
 }
 
-// Calls visit(number) for each bit that is set, until it returns false; whether it never did.
+// Calls visit(number) for each bit that is set, until it returns false; returns whether it never
+// did.
 template <class Visit>
 bool for_each_bit(std::uint64_t bits, Visit visit) noexcept {
   for (; bits != 0; bits &= bits - 1) {

@@ -6,7 +6,7 @@
 
 namespace readmost::detail::platform {
 
-// Base of what a container allocates by `new`.
+// Base of all objects that a container allocates by `new`.
 struct heap_object {};
 
 template <class T>

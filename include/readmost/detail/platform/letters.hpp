@@ -34,7 +34,7 @@
   X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17")                               \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
-  /* A writer claims the lock, reaches consensus, looks who is inside. */                        \
+  /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
   X(K, "claim: acquire compare-and-swap, bias gone and `writing` set",                           \
     "M, M1, M2, P, P1; with K1, A by way of B, and F")                                           \
   X(K1,                                                                                          \
@@ -118,7 +118,7 @@
   X(W3, "end_grace_period: release exchange, one grace period more", "W2, W5")                   \
   X(W4, "stop_leading: release read-modify-write, before the end of a grace period", "W2")       \
   X(W5, "is_over: acquire load of the grace periods", "W3")                                      \
-  /* What has been retired. */                                                                   \
+  /* Retired objects. */                                                                         \
   X(Y1, "push: release compare-and-swap, the object in its queue", "Y2")                         \
   X(Y2, "append_oldest_first: acquire exchange, the queue taken", "Y1")                          \
   X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                             \
@@ -209,7 +209,7 @@
     "mark_own_hold: release store, a passive hold becomes a note of an active one, after it is " \
     "counted",                                                                                   \
     "L")                                                                                         \
-  /* Those who wait. */                                                                          \
+  /* Waiters. */                                                                                 \
   X(V3, "reader::acquire: acquire load of the state", "M, M2, M3")                               \
   X(V4, "candidate::acquire: acquire load of the state", "M, M2, M3")
 

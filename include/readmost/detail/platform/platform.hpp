@@ -48,7 +48,7 @@ inline constexpr std::size_t cache_line = 64;
 
 // --- Fences ------------------------------------------------------------------------------------
 
-// Each has a letter. The overloads without one serve measurements of what a fence costs.
+// Each has a letter. The overloads without one serve to measure the cost of a fence.
 
 // Keeps the compiler from reordering, with regard to a signal handler of the same thread.
 inline void signal_fence() noexcept {
@@ -95,7 +95,8 @@ inline void full_fence_after_rmw(letter) noexcept {
 }
 
 // Registers the process for expedited private membarriers. False if the kernel has none (old
-// kernel, seccomp): then heavy_fence() must not be relied on. To be called again in a fork's child.
+// kernel, seccomp): then heavy_fence() must not be relied on. Must be called again in a fork's
+// child.
 bool enable_heavy_fence() noexcept;
 
 // The writer's half: between the call and the return every thread of the process executes a full
@@ -115,8 +116,8 @@ inline void relax() noexcept {
 #endif
 }
 
-// How many iterations a bounded spin loop may take. Under the checker one, which reaches the same
-// states.
+// The number of iterations that a bounded spin loop may take. One under the checker, which reaches
+// the same states.
 constexpr std::uint32_t spins(std::uint32_t most) noexcept {
   return most;
 }
@@ -135,7 +136,7 @@ struct deadline {
 // Nanoseconds until then; 0 when it has passed.
 std::uint64_t time_left(const deadline& until) noexcept;
 
-// A point in time so many nanoseconds from now, CLOCK_MONOTONIC.
+// The point in time that many nanoseconds from now, CLOCK_MONOTONIC.
 deadline in(std::uint64_t nanoseconds) noexcept;
 
 // The address of 32 bits to sleep on.
@@ -153,12 +154,11 @@ inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept 
 enum class wake_reason { woken, timed_out };
 
 // Sleeps while *word == expected: until a futex_wake with a common bit in `mask`, until `until`
-// (null: for ever), or until a signal. It may also return without a reason, so the caller looks
-// again.
+// (null: for ever), or until a signal. It may also return spuriously, so the caller checks again.
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until) noexcept;
 
-// Wakes up to `count` sleepers; returns how many. Does not access *word, which may be freed by
+// Wakes up to `count` sleepers; returns their number. Does not access *word, which may be freed by
 // then: at worst its address is another futex, whose users tolerate a spurious wake-up.
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;
 
@@ -205,8 +205,8 @@ void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexc
 // Maps zeroed pages; null if there is no memory.
 void* map_pages(std::size_t bytes) noexcept;
 
-// The kind of mapping that holds `address`: the records of this process do not tell what another
-// process does to shared memory. Cost: 1 us (Linux 6.11) to 100 us (reads /proc/self/maps).
+// The kind of mapping that holds `address`: the records of this process do not tell how another
+// process uses shared memory. Cost: 1 us (Linux 6.11) to 100 us (reads /proc/self/maps).
 enum class mapping_kind { private_memory, shared_memory, unknown };
 mapping_kind kind_of_mapping(const void* address) noexcept;
 
@@ -220,7 +220,8 @@ bool environment(const char* name, char* value, std::size_t size) noexcept;
 // Appends to a file, or writes to stderr if `path` is null. False if that failed.
 bool write_text(const char* path, const char* text, std::size_t length) noexcept;
 
-// The content of a file, also of one in /proc, until it is given back. Null if it cannot be read.
+// The content of a file, also of one in /proc, until it is given back. Null if the file cannot be
+// read.
 struct file_content {
   const char* data;
   std::size_t size;
@@ -228,8 +229,8 @@ struct file_content {
 file_content content_of(const char* path) noexcept;
 void give_back(file_content content) noexcept;
 
-// Stores return addresses of the calling thread, innermost first; returns how many. Needs unwind
-// tables, which compilers emit unless told otherwise.
+// Stores return addresses of the calling thread, innermost first; returns their number. Needs
+// unwind tables, which compilers emit unless told otherwise.
 std::size_t backtrace(std::uintptr_t* frames, std::size_t most) noexcept;
 
 }  // namespace readmost::detail::platform

@@ -14,19 +14,19 @@ inline constexpr std::uint64_t grace_period_led = 2;      // a thread is working
 inline constexpr std::uint64_t grace_period_awaited = 4;  // threads sleep until the word changes
 inline constexpr std::uint64_t grace_period_flags = one_grace_period - 1;
 
-// What a grace period does about threads that have not reported yet.
+// How a grace period treats threads that have not reported yet.
 enum class urgency : std::uint8_t {
   normal,  // waits for their reports about as long as a membarrier takes
   hurry,   // executes the membarrier at once
 };
 
-// Returns the value that domain::grace_periods has when a full grace period from now is over. What
-// the caller wrote before the call is ordered before that grace period.
+// Returns the value that domain::grace_periods has when a full grace period from now is over. The
+// caller's earlier writes are ordered before that grace period.
 std::uint64_t grace_period_from_now(domain& d) noexcept;
 
 bool is_over(const domain& d, std::uint64_t grace_period) noexcept;
 
-// Works towards it without waiting; returns whether it is over.
+// Makes progress towards its end without waiting; returns whether it is over.
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept;
 
 // Returns when it is over. Precondition: the caller is in no read section of the domain.

@@ -27,20 +27,20 @@ class chain_link {
     // (RH1) Pairs with (RH2) to (RH6): sees the element complete.
     return to_.load(at(letter::RH1, platform::acquire));
   }
-  // For writers, who see each other's work by the mutex of the stripe.
+  // For writers, which see each other's changes through the mutex of the stripe.
   Node* peek() const noexcept { return to_.load(platform::relaxed); }
 
   // For a link that readers cannot reach before something else is published.
   void prepare(Node* to) noexcept { to_.store(to, platform::relaxed); }
-  // Pairs with (RH1): release, so that readers see complete all that is reached from here on. That
-  // includes elements which another writer has linked.
+  // Pairs with (RH1): release, so that readers see every element reached from here on complete.
+  // That includes elements which another writer has linked.
   void publish(Node* to, letter which) noexcept { to_.store(to, at(which, platform::release)); }
 
  private:
   platform::atomic<Node*> to_{nullptr};
 };
 
-// Value is a pair of a key and what it maps to.
+// Value is a pair of a key and its mapped value.
 template <class Value>
 struct hash_node : retired, platform::heap_object {
   template <class K, class... Args>
@@ -111,9 +111,9 @@ class bucket_array {
   // so `b` may change only when they are gone. Otherwise f comes after g; then g is at the front of
   // A's chain, since all of A is on it, and `b` may pass over g.
   //
-  // Each step looks up both links anew, for writers may have changed the chains. An element that
-  // they take out keeps its link. A reader on it may have followed the link just before the change,
-  // so what it may find is the same.
+  // Each step looks up both links anew, because writers may have changed the chains. An element
+  // that they take out keeps its link. A reader on it may have followed the link just before the
+  // change, so it can find the same elements either way.
   bool unzip_step(std::size_t lower) noexcept {
     const std::size_t upper = lower + (mask + 1) / 2;
     link& a = end_of_own(lower);
@@ -164,8 +164,8 @@ class bucket_array {
   }
 };
 
-// The elements whose hashes end in the same four bits, and the mutex of those who write to them. A
-// bucket, and the two into which it is doubled, belong to one stripe.
+// The elements whose hashes end in the same four bits, and the mutex of the writers that change
+// them. A bucket, and the two into which it is doubled, belong to one stripe.
 //
 // A stripe is in one of these states; readers may use any table that is named.
 //   at rest        newer
@@ -186,7 +186,7 @@ struct alignas(platform::cache_line) hash_stripe {
   // the smaller table; 0 at rest.
   platform::variable<std::size_t> sibling{};
 
-  // --- All that follows: precondition: the caller holds the mutex.
+  // --- Precondition of all members below: the caller holds the mutex.
 
   // The smaller of the two tables, whose chains have each element of the stripe once.
   buckets& coarse() const noexcept {
@@ -201,9 +201,10 @@ struct alignas(platform::cache_line) hash_stripe {
     return each;
   }
 
-  // Puts an element in front of all, so that it leads to everything that its bucket's chain leads
-  // to in either table. The newer table comes first, here and below: a reader that uses the older
-  // one, and the newer one for its next lookup, must not find undone what it has seen done.
+  // Puts an element in front of all others, so that it leads to every element that its bucket's
+  // chain leads to in either table. The newer table comes first, here and below: a reader that uses
+  // the older one, and the newer one for its next lookup, must not see a change undone that it has
+  // seen done.
   void link_in(Node& fresh) noexcept {
     fresh.next.prepare(coarse().head(fresh.hash).peek());
     // (RH2) Pairs with (RH1).
@@ -212,7 +213,8 @@ struct alignas(platform::cache_line) hash_stripe {
     count.store(count.load(platform::relaxed) + 1, platform::relaxed);
   }
 
-  // Takes an element out. Readers on it go on by its link: what that leads to is retired later.
+  // Takes an element out. Readers on it go on by its link: the elements behind that link are
+  // retired later.
   void unlink(Node& old) noexcept {
     // (RH3) Pairs with (RH1).
     redirect(old, old.next.peek(), letter::RH3);
@@ -237,7 +239,7 @@ struct alignas(platform::cache_line) hash_stripe {
     return older != nullptr && !is_mutant(mutant::changes_newer_table_alone);
   }
 
-  // Makes all that leads to `from` lead to `to`: up to two links and two heads.
+  // Makes every link that leads to `from` lead to `to`: up to two links and two heads.
   void redirect(const Node& from, Node* to, letter which) noexcept {
     redirect_in(*newer, from, to, which);
     if (keeps_older_table()) redirect_in(*older, from, to, which);

@@ -1,5 +1,5 @@
-// Hazard slots: a thread publishes there which object it is about to use, and a thread that
-// reclaims looks there. The classes are in hazard_pointer.hpp, the algorithm in
+// Hazard slots: a thread publishes there the object that it is about to use, and a thread that
+// reclaims reads them. The classes are in hazard_pointer.hpp, the algorithm in
 // src/rcu/hazard_pointer.cpp.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace readmost::detail {
 
 struct hazard_block;
 
-// One hazard pointer publishes here what it protects. Type-stable: never unmapped. It belongs to
-// the hazard pointer and not to a thread, so both may move between threads.
+// One hazard pointer publishes here the object that it protects. Type-stable: never unmapped. It
+// belongs to the hazard pointer and not to a thread, so both may move between threads.
 struct alignas(platform::cache_line) hazard_slot {
   platform::atomic<const retired*> object{};
   platform::variable<hazard_block*> in_block{};
@@ -22,8 +22,8 @@ hazard_slot* take_hazard_slot() noexcept;
 // Precondition: the slot is clear.
 void give_back_hazard_slot(hazard_slot& slot) noexcept;
 
-// Makes what the calling thread has just published visible to scans: reports, comes online, or
-// executes a full fence.
+// Makes the slot that the calling thread has just published visible to scans: reports, comes
+// online, or executes a full fence.
 [[gnu::noinline, gnu::cold]] void confirm_protection() noexcept;
 
 // Hands an object over, to be reclaimed once no slot names it. May run deleters.
@@ -40,14 +40,14 @@ inline void unpublish(hazard_slot& slot) noexcept {
   slot.object.store(nullptr, at(letter::HP4, platform::release));
 }
 
-// The object is protected if its source still points to it when the caller looks afterwards.
+// The object is protected if its source still points to it when the caller checks afterwards.
 inline void publish(hazard_slot& slot, const retired* object) noexcept {
   const thread_record& me = my_record();
-  // (HP1) As (HP4), of what the slot protected before.
+  // (HP1) As (HP4), for the object that the slot protected before.
   slot.object.store(object, at(letter::HP1, platform::release));
-  // (HP2) Light fence: the slot before the look at the mode and, in the caller, at the source. Made
-  // a full one by the heavy fence (H) in consensus.cpp, by a report (E1, E2) or by coming online
-  // (F), whichever the scan relied on.
+  // (HP2) Light fence: the slot is stored before the mode and, in the caller, the source are read.
+  // Made a full one by the heavy fence (H) in consensus.cpp, by a report (E1, E2) or by coming
+  // online (F), whichever the scan relied on.
   platform::light_fence(letter::HP2);
   const bool online = is_online(me) || is_mutant(mutant::hazard_without_mode);
   // The version is reported, whether as holding something or not.

@@ -25,13 +25,13 @@ namespace readmost::detail {
 // Whether the calling thread is inside a read section of the domain.
 bool is_in_section(unsigned domain) noexcept;
 
-// Reports a protected pointer that is read outside of all read sections of the domain, where misuse
-// is looked for. Called from programs built with READMOST_RCU_CHECK.
+// Reports a protected pointer that is read outside of all read sections of the domain, if misuse is
+// checked. Called from programs built with READMOST_RCU_CHECK.
 [[gnu::noinline]] void check_dereference(unsigned domain) noexcept;
 
 // --- Fast paths ----------------------------------------------------------------------------------
 
-// Publishes a section, then looks at the mode of its thread.
+// Publishes a section, then reads the mode of its thread.
 inline void publish_section(thread_record& me, unsigned domain) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
   if (section == 0) [[likely]] {
@@ -42,9 +42,9 @@ inline void publish_section(thread_record& me, unsigned domain) noexcept {
     enter_section_slow(domain);
     return;
   }
-  // (G1) Light fence: the section before all that is read inside, and before the look at the mode,
-  // as with (B) in rwlock.hpp. Made a full one by the heavy fence (H) in consensus.cpp, by a report
-  // (E1, E2) or by coming online (F), whichever the grace period relied on.
+  // (G1) Light fence: the section is stored before anything is read inside, and before the mode is
+  // read, as with (B) in rwlock.hpp. Made a full one by the heavy fence (H) in consensus.cpp, by a
+  // report (E1, E2) or by coming online (F), whichever the grace period relied on.
   platform::light_fence(letter::G1);
   // Also when it is nested: this may be a signal handler that interrupted the outer one just here.
   if (!is_online(me)) [[unlikely]] {
@@ -63,13 +63,13 @@ inline void enter_section(thread_record& me, unsigned domain) noexcept {
                    publish_section_after_look(me, domain));
 }
 
-// Leaves the section entered last. From the outermost one on, what was read inside may be
-// reclaimed; reports if a round has asked.
+// Leaves the section entered last. Once the outermost one is left, the objects read inside may be
+// reclaimed. Reports if a round has asked.
 inline void leave_section(thread_record& me, unsigned domain) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
   if (section == 1) [[likely]] {
-    // (G2) Pairs with (G4) in grace_period.cpp: who sees the section over sees all that was done
-    // inside.
+    // (G2) Pairs with (G4) in grace_period.cpp: a thread that sees the section over sees everything
+    // that was done inside.
     me.section.store(0, at(letter::G2, platform::release));
     // (G3) Light fence: (G2) before the load of the version. As (D1) in rwlock.hpp.
     platform::light_fence(letter::G3);

@@ -1,4 +1,5 @@
-// The hash table of rcu_hash_map, without its hash function: who writes where, and resizing.
+// The hash table of rcu_hash_map, without its hash function: writers, the stripes that they lock,
+// and resizing.
 //
 // Source: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
 // Relativistic Programming", USENIX ATC 2011. Added here: writers that run in parallel to resizing.
@@ -55,7 +56,7 @@ class resizable_hash_table {
     return sum;
   }
 
-  // --- Writers; matches(element) says whether an element has the key that is meant.
+  // --- Writers; matches(element) says whether an element has the requested key.
 
   // Calls make() for the element unless the key is there. True: inserted.
   template <class Matches, class Make>
@@ -93,7 +94,7 @@ class resizable_hash_table {
     return old == nullptr;
   }
 
-  // Puts make(old element) in the place of the element; false where there is none.
+  // Puts make(old element) in the place of the element; false if there is none.
   template <class Matches, class Make>
   bool replace(std::size_t hash, Matches matches, Make make) {
     stripe& s = stripe_of(hash);
@@ -127,7 +128,7 @@ class resizable_hash_table {
     return true;
   }
 
-  // Erases the elements for which f(value) is true; returns how many.
+  // Erases the elements for which f(value) is true; returns their number.
   template <class F>
   std::size_t erase_if(F f) {
     std::size_t erased = 0;
@@ -204,19 +205,19 @@ class resizable_hash_table {
   }
   std::size_t fewest_buckets() const noexcept { return fewest_buckets_.load(platform::relaxed); }
 
-  // How many elements so many buckets may have.
+  // The number of elements that this number of buckets may have.
   double room(std::size_t count) const noexcept {
     return static_cast<double>(max_load_factor()) * static_cast<double>(count);
   }
   bool is_too_small(std::size_t count, std::size_t elements) const noexcept {
     return count < fewest_buckets() || static_cast<double>(elements) > room(count);
   }
-  // Far from where it would have to grow again.
+  // Far below the size at which the table would have to grow again.
   bool is_too_large(std::size_t count, std::size_t elements) const noexcept {
     return count > fewest_buckets() && static_cast<double>(elements) < room(count) / 8;
   }
 
-  // An estimate from one stripe, while holding its mutex; fit() then looks at all stripes.
+  // An estimate from one stripe, while holding its mutex; fit() then checks all stripes.
   bool seems_crowded(const stripe& s) const noexcept {
     return is_too_small(s.newer->mask + 1, s.count.load(platform::relaxed) * stripe_count);
   }
@@ -246,9 +247,9 @@ class resizable_hash_table {
     }
   }
 
-  // Precondition of all that follows: the caller holds `resizing_`.
+  // Precondition of all members below: the caller holds `resizing_`.
 
-  // Sees what earlier resizes did, by the mutex.
+  // Sees the changes of earlier resizes, through the mutex.
   buckets* newest() const noexcept { return table_.load(platform::relaxed); }
 
   // Calls work(stripe, number) for each while holding its mutex.
@@ -297,14 +298,14 @@ class resizable_hash_table {
     return true;
   }
 
-  // Separates the chains of each two buckets. `zipped` has the lower ones, those of one stripe next
-  // to each other. Waits after the last step too: chains must not be joined again before.
+  // Separates the chains of each pair of buckets. `zipped` has the lower ones, those of one stripe
+  // next to each other. Waits after the last step too: chains must not be joined again before.
   void unzip(buckets& large, numbers& zipped) {
     for (;;) {
       unzip_one_step(large, zipped);
       if (zipped.empty()) return;
-      // A reader may stand among the elements of the other bucket and needs the link that leads out
-      // of there, which is the next one to change.
+      // A reader may be among the elements of the other bucket and needs the link that leads out of
+      // there, which is the next one to change.
       if (!is_mutant(mutant::unzips_at_once)) synchronize(domain_.core(), urgency::normal);
     }
   }
@@ -327,7 +328,7 @@ class resizable_hash_table {
   }
 
   // Halves the number of buckets: appends the chain of the upper bucket to that of the lower one.
-  // Readers of the large table who look at the lower bucket then pass over the upper one's
+  // Readers of the large table that search the lower bucket then pass over the upper one's
   // elements. False: no memory.
   bool shrink() {
     buckets* const large = newest();

@@ -31,8 +31,8 @@ struct backlog_limit {
 
 // The thread that reclaims.
 enum class reclaiming : std::uint8_t {
-  in_background,  // a thread of the library's own, started when something is first retired
-  in_place,       // threads that retire, now and then, and threads that call barrier()
+  in_background,  // a thread of the library, started by the first retirement
+  in_place,       // threads that retire, at intervals, and threads that call barrier()
 };
 
 // Queues an object, to be reclaimed after a grace period from now. Never fails. Wait-free unless
@@ -45,20 +45,20 @@ enum class reclaiming : std::uint8_t {
 using retired_call = void (*)(retired* object);
 void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept;
 
-// Returns when all that was scheduled before the call has been reclaimed; inside a deleter, all but
+// Returns when all objects scheduled before the call have been reclaimed; inside a deleter, all but
 // the object that it is reclaiming.
 [[gnu::noinline]] void barrier(domain& d) noexcept;
 
-// Starts to reclaim what has been scheduled, with a grace period that does not wait for reports.
+// Starts to reclaim the scheduled objects, with a grace period that does not wait for reports.
 // Returns without waiting.
 void hurry(domain& d) noexcept;
 
 void limit_backlog(domain& d, backlog_limit limit) noexcept;
 
-// Precondition: nothing has been scheduled in the domain yet.
+// Precondition: no object has been scheduled in the domain yet.
 void reclaim_by(domain& d, reclaiming who) noexcept;
 
-// Reclaims all that is scheduled and ends the domain's thread. Precondition: no other thread uses
+// Reclaims all scheduled objects and ends the domain's thread. Precondition: no other thread uses
 // the domain.
 void close_reclamation(domain& d) noexcept;
 

@@ -1,9 +1,10 @@
 // The account by which a lock decides whether to be biased towards readers, in nanoseconds.
 //
 // A biased lock saves time at every read and costs a revocation at every write. The account is
-// credited what each read saved or would have saved, and debited what each write paid or would have
-// paid. The lock gets the bias when the balance is high and loses it when the balance falls below
-// zero, so what revocations cost exceeds what readers saved by no more than the account's bounds.
+// credited with the time that each read saved or would have saved, and debited with the time that
+// each write paid or would have paid. The lock gets the bias when the balance is high and loses it
+// when the balance falls below zero, so the cost of revocations exceeds the time that readers saved
+// by no more than the account's bounds.
 //
 // All accesses are relaxed and may lose an update to a race: the balance is a hint.
 #pragma once
@@ -18,7 +19,7 @@ inline constexpr std::int32_t enough_for_bias = 2'000;
 inline constexpr std::int32_t highest = 20'000;
 inline constexpr std::int32_t lowest = -6'000;
 
-// The account is credited at most so many reads at a time.
+// The account is credited with at most this many reads at a time.
 inline constexpr std::uint32_t reads_credited_at_once = 4'096;
 inline constexpr std::int32_t credited(std::uint64_t reads, std::int32_t saved) noexcept {
   return static_cast<std::int32_t>(reads < reads_credited_at_once ? reads

@@ -25,7 +25,7 @@ struct chunk {
 struct grace_period_progress {
   platform::variable<std::uint64_t> version{};  // to be reported; 0 if no other thread was online
   platform::variable<std::uint64_t> begun{};    // nanoseconds; 0: not needed yet
-  // Whether every thread has seen what was unlinked.
+  // Whether every thread has seen the unlinking.
   platform::variable<bool> consensus{};
   // The phases of counted sections that have been found empty since, as bits.
   platform::variable<std::uint32_t> empty_phases{};
@@ -35,8 +35,8 @@ struct domain {
   // Even. Every passive read unlock reads it, so nothing else shares its line.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
 
-  // Line 2: read by every thread that reports. How many threads sleep until a passive reader
-  // leaves, and the word they sleep on.
+  // Line 2: read by every thread that reports. The number of threads that sleep until a passive
+  // reader leaves, and the word they sleep on.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> drain_sleepers{};
   platform::atomic<std::uint32_t> drain_epoch{};
 
@@ -101,7 +101,7 @@ bool come_online(thread_record& me) noexcept;
 bool stay_visible(thread_record& me) noexcept;
 
 // The calling thread will not lock passively until it comes online again, so rounds do not wait for
-// its report. It keeps what it holds, and that stays visible.
+// its report. It keeps its holds, which stay visible.
 void go_offline(thread_record& me) noexcept;
 
 // Reports a quiescent state: tells rounds that the calling thread has seen the present version, and
@@ -128,7 +128,7 @@ void for_each_own_record(Visit visit) noexcept {
 void report_where_asked() noexcept;
 
 // For threads that spin. Short for a thread in the process's domain only, because a spin loop that
-// looks late delays the lock's next owner.
+// checks late delays the lock's next owner.
 inline void report_if_asked() noexcept {
   if (memberships != 1 ||
       default_domain.version.load(platform::relaxed) != my_record().seen.load(platform::relaxed)) {
@@ -151,11 +151,11 @@ void watch_forks() noexcept;
 
 // --- For writers -------------------------------------------------------------------------------
 
-// Makes every thread of domain `d` see what the caller wrote before, with a seq_cst
-// read-modify-write. Afterwards no passive read lock that missed it can succeed, and every one that
-// succeeded before is visible in its thread's slots until it is released. Cost: spins for about as
-// long as a membarrier takes, then at most one membarrier, which concurrent callers share. `me`,
-// the caller's record in the domain, may be null.
+// Makes the caller's preceding seq_cst read-modify-write visible to every thread of domain `d`.
+// Afterwards no passive read lock that missed it can succeed, and every one that succeeded before
+// is visible in its thread's slots until it is released. Cost: spins for about as long as a
+// membarrier takes, then at most one membarrier, which concurrent callers share. `me`, the caller's
+// record in the domain, may be null.
 enum class round_kind : std::uint8_t { none, reports, membarrier };
 struct round {
   std::uint64_t version;  // 0 if no other thread was online, so that no round was needed
@@ -175,13 +175,13 @@ round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool p
 // How long a round waits for reports, in nanoseconds: as long as a membarrier took of late.
 std::uint64_t patience_for_reports() noexcept;
 
-// How many passive holds of `lock` there are. Skips threads that reported version `round` (if not
-// 0) while holding nothing.
+// The number of passive holds of `lock`. Skips threads that reported version `round` (if not 0)
+// while holding nothing.
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept;
 
-// Clears the remaining passive holds of `lock` in all slots; returns how many there were.
-// Precondition: their owners cannot be unlocking it (see "a debt" in rwlock.hpp).
+// Clears the remaining passive holds of `lock` in all slots; returns their number. Precondition:
+// their owners cannot be unlocking it (see "a debt" in rwlock.hpp).
 std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept;
 
 // Sleeps until some passive reader leaves: from the constructor on, every passive unlock wakes it.

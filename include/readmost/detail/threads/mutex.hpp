@@ -17,7 +17,7 @@ class mutex {
 
   bool try_lock() noexcept {
     std::uint32_t expected = free;
-    // (BR19) Pairs with (BR20): sees what the last owner did while it held the mutex.
+    // (BR19) Pairs with (BR20): sees everything the last owner did while it held the mutex.
     return word_.compare_exchange_strong(expected, taken, at(letter::BR19, platform::acquire),
                                          platform::relaxed);
   }

@@ -5,7 +5,7 @@
 
 namespace readmost::detail {
 
-// Spins until done() is true, for so many turns at most; whether it is.
+// Spins until done() is true, for at most that many turns; returns whether it is.
 template <class Done>
 bool spin_up_to(std::uint32_t most, Done done) noexcept {
   const std::uint32_t turns = platform::spins(most);
@@ -17,8 +17,9 @@ bool spin_up_to(std::uint32_t most, Done done) noexcept {
   return false;
 }
 
-// Spins until done() is true, for so many nanoseconds at most; whether it is. The first turns do
-// without the clock, which costs as much as many of them. Calls between_turns(turn) after each.
+// Spins until done() is true, for at most that many nanoseconds; returns whether it is. The first
+// turns do not read the clock, which costs as much as many of them. Calls between_turns(turn) after
+// each.
 template <class Done, class BetweenTurns>
 bool spin_for(std::uint64_t nanoseconds, Done done, BetweenTurns between_turns) noexcept {
   const std::uint32_t turns_without_clock = platform::spins(16);

@@ -18,7 +18,7 @@ using platform::at;
 // Whether the owner may lock passively: the low three bits of the mode. The others count how often
 // the owner came online, so that a compare-and-swap cannot mistake one period online for another.
 enum class participation : std::uint32_t {
-  offline = 0,    // not in the domain's index: rounds do not look here
+  offline = 0,    // not in the domain's index: rounds do not read it
   unlisting = 1,  // a round is taking it out of the index
   leaving = 2,    // told to stop by a round whose membarrier has not run yet
   dormant = 3,    // cannot lock passively; its remaining holds are visible to rounds
@@ -65,7 +65,7 @@ inline constexpr std::uint64_t section_nesting = 0xFFFF'FFFF;
 // highest bits is left.
 inline constexpr std::uint64_t section_counted = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t section_counted_in_second = std::uint64_t{1} << 33;
-// Every entry and exit takes the slow path, which looks for misuse (src/rcu/misuse.hpp).
+// Every entry and exit takes the slow path, which checks for misuse (src/rcu/misuse.hpp).
 inline constexpr std::uint64_t section_checked = std::uint64_t{1} << 34;
 // No thread's record: see `unregistered`.
 inline constexpr std::uint64_t section_of_nobody = std::uint64_t{1} << 35;
@@ -99,7 +99,7 @@ struct hazard_store {
 
   // Objects that the owner has retired, latest first. A scan takes the list.
   platform::atomic<retired*> latest{};
-  // Only the owner uses what follows. An upper bound of the length of the list:
+  // Only the owner uses the members below. An upper bound of the length of the list:
   platform::variable<std::uint32_t> retired_since{};
   // Slots kept for the next hazard pointers. `in_use` tells signal handlers that they are being
   // moved.
@@ -126,14 +126,14 @@ struct alignas(platform::cache_line) thread_record {
   // Line 2: polled by rounds, read by the owner at every read lock, written rarely.
   alignas(platform::cache_line)
       // The last version reported; odd: reported while holding passive locks or inside a read
-      // section, so look into `held` and `section`.
+      // section, so read `held` and `section`.
       platform::atomic<std::uint64_t> seen{};
   // The owner moves it from offline, dormant or leaving to online, and from online to dormant.
   // Rounds move it from online by way of leaving to dormant, and from dormant by way of unlisting
   // to offline or back. Each step is a compare-and-swap, but for the step from unlisting: only the
   // round that unlists the record takes it.
   platform::atomic<std::uint32_t> mode{};
-  // How many holds are not in their home slot. While there are any, an unlock searches all slots
+  // The number of holds outside their home slot. While there are any, an unlock searches all slots
   // for the latest hold: a signal handler has to release its own hold of a lock, not that of the
   // operation that it interrupted.
   platform::atomic<std::uint32_t> elsewhere{};
@@ -158,7 +158,7 @@ struct alignas(platform::cache_line) thread_record {
   platform::atomic<std::int32_t> thread{};
 
   // Lines 6 and 7: used by the owner alone.
-  // How many of `reads` are credited: see bias.hpp.
+  // The number of `reads` that are credited: see bias.hpp.
   alignas(platform::cache_line) platform::variable<std::uint64_t> credited[held_slots]{};
   // Active holds that found no free slot.
   platform::variable<std::uint32_t> untracked{};
@@ -186,7 +186,7 @@ struct alignas(platform::cache_line) thread_record {
   // The write hold that is being timed.
   platform::variable<std::uintptr_t> timed_lock{};
   platform::variable<std::uint64_t> timed_since{};
-  // When and where the section was entered; only if misuse is looked for (src/rcu/misuse.cpp).
+  // When and where the section was entered; only if misuse is checked (src/rcu/misuse.cpp).
   platform::atomic<section_notes*> notes{};
 };
 
@@ -195,7 +195,7 @@ inline bool is_online(const thread_record& record) noexcept {
           static_cast<std::uint32_t>(participation::online)) != 0;
 }
 
-// How many domains can have records of their own at a time: see lock_domain.hpp.
+// The number of domains that can have records of their own at a time: see lock_domain.hpp.
 inline constexpr unsigned max_domains = 16;
 
 // The calling thread's record in each domain. Before its first lock there and after its exit that
