@@ -75,7 +75,7 @@ bool is_written(const rwlock& lock) noexcept {
 [[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
                                           bool try_only) noexcept {
   const rules how = lock.own_rules();
-  if (lock_shared_after(attempt, lock, me(lock), domains[lock.domain], how)) return 0;
+  if (lock_shared_after(attempt, lock, me(lock), how)) return 0;
   return as_errno(lock_shared_slow(lock, try_only ? at_once(how) : how));
 }
 
@@ -167,7 +167,7 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   rwlock& l = of(lock);
-  if (try_lock_shared_fast(l, me(l), domains[l.domain], [&] { return l.own_rules(); })) return 0;
+  if (try_lock_shared_fast(l, me(l), [&] { return l.own_rules(); })) return 0;
   const platform::deadline end{clock, *until};
   return as_errno(lock_shared_slow(l, before(l.own_rules(), end)));
 }

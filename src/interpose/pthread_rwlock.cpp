@@ -16,7 +16,6 @@
 #include "interpose/redirection.hpp"
 #include "interpose/settings.hpp"
 #include "lock/posix_results.hpp"
-#include "statistics/lock_statistics.hpp"
 
 #define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -47,6 +46,7 @@ rules rules_of(const layout& l) noexcept {
       how.prefers = preference::phase_fair;
       break;
   }
+  how.noted = how.recursive && how.prefers != preference::reader;
   return how;
 }
 
@@ -59,72 +59,86 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
   return how;
 }
 
-int read_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
+// The functions below are out of line, as read_lock.hpp says. A lock that is left to others has no
+// state of ours, so only they have to look for that.
+[[gnu::noinline]] int read_lock_slow(pthread_rwlock_t* lock, form f,
+                                     const platform::deadline* until) noexcept {
+  layout& l = of(lock);
   if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
   return as_errno(lock_shared_slow(l.core, rules_of(l, f, until)));
 }
 
-int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
-  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
-  const outcome o = lock_exclusive(l.core, rules_of(l, f, until));
-  if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
-  return as_errno(o);
-}
-
-// Both are out of line, as read_lock.hpp says.
-[[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
-                                          passive_attempt attempt) noexcept {
-  layout& l = of(lock);
-  bool again = attempt == passive_attempt::published;  // the active path has not been tried since
-  if (!again && take_slot_if_free(my_record(), address(l.core))) {
-    attempt = lock_shared_passively(l.core, my_record());
-    if (attempt == passive_attempt::acquired) return 0;
-    again = true;
-  }
-  const auto how = [&] { return rules_of(l); };
-  if (again && lock_shared_after(attempt, l.core, my_record(), default_domain, how)) return 0;
-  if (left_to_others(l)) {
+[[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f) noexcept {
+  if (left_to_others(of(lock))) {
     return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
   }
-  return read_lock_slow(l, f, nullptr);
+  return read_lock_slow(lock, f, nullptr);
 }
 
 [[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  const auto how = [&] { return rules_of(l); };
-  if (attempt == passive_attempt::unavailable &&
-      try_lock_shared_active(l.core, my_record(), default_domain, how)) [[likely]] {
+  if (lock_shared_after(attempt, l.core, my_record(), [&] { return rules_of(l); })) [[likely]] {
     return 0;
   }
-  return read_lock_after_all(lock, f, attempt);
+  return read_lock_after_all(lock, f);
+}
+
+bool write_lock_fast(layout& l) noexcept {
+  if (!try_lock_exclusive_fast(l.core, my_record())) return false;
+  l.owner.store(owner_token(), platform::relaxed);
+  return true;
+}
+
+[[gnu::noinline]] int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
+  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+  const outcome o = lock_exclusive_slow(l.core, rules_of(l, f, until));
+  if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
+  return as_errno(o);
 }
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (is_mine(l) && !left_to_others(l)) {
+  if ((l.core.state.load(platform::relaxed) & rwlock::writing) != 0 && is_mine(l)) {
     l.owner.store(0, platform::relaxed);
-    unlock_exclusive(l.core, rules_of(l));
+    if (!try_unlock_exclusive_fast(l.core)) unlock_exclusive_slow(l.core, rules_of(l));
     return 0;
   }
-  if (try_unlock_shared_active(l.core, my_record())) return 0;
+  thread_record& me = my_record();
+  if (me.nested.load(platform::relaxed) == 0 && try_unlock_shared_active(l.core, me)) return 0;
   if (left_to_others(l)) [[unlikely]]
     return others().unlock(lock);
   unlock_shared_slow(l.core);
   return 0;
 }
 
-int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
+[[gnu::noinline]] int clock_rdlock_otherwise(pthread_rwlock_t* lock, clockid_t clock,
+                                             const timespec* at, passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  if (try_lock_shared_passive(l.core, my_record())) [[likely]]
-    return 0;
+  if (lock_shared_after(attempt, l.core, my_record(), [&] { return rules_of(l); })) return 0;
+  if (left_to_others(l)) return others().clockrdlock(lock, clock, at);
   const platform::deadline until{clock, *at};
-  return read_lock_slow(l, form::blocking, &until);
+  return read_lock_slow(lock, form::blocking, &until);
+}
+
+int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
+  if (!is_valid(clock, at)) return EINVAL;
+  const passive_attempt attempt = lock_shared_passively(of(lock).core, my_record());
+  if (attempt == passive_attempt::acquired) [[likely]]
+    return 0;
+  return clock_rdlock_otherwise(lock, clock, at, attempt);
+}
+
+[[gnu::noinline]] int clock_wrlock_slow(pthread_rwlock_t* lock, clockid_t clock,
+                                        const timespec* at) noexcept {
+  if (left_to_others(of(lock))) return others().clockwrlock(lock, clock, at);
+  const platform::deadline until{clock, *at};
+  return write_lock_slow(of(lock), form::blocking, &until);
 }
 
 int clock_wrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
-  const platform::deadline until{clock, *at};
-  return write_lock(of(lock), form::blocking, &until);
+  if (!is_valid(clock, at)) return EINVAL;
+  return write_lock_fast(of(lock)) ? 0 : clock_wrlock_slow(lock, clock, at);
 }
 
 }  // namespace
@@ -169,41 +183,36 @@ READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
-  if (left_to_others(of(lock))) return others().timedrdlock(lock, at);
-  if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
   return clock_rdlock(lock, CLOCK_REALTIME, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
-  if (left_to_others(of(lock))) return others().clockrdlock(lock, clock, at);
-  if (!is_valid(clock, at)) return EINVAL;
   return clock_rdlock(lock, clock, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_others(l)) [[unlikely]]
-    return others().wrlock(lock);
-  return write_lock(l, form::blocking, nullptr);
+  if (write_lock_fast(l)) [[likely]]
+    return 0;
+  if (left_to_others(l)) return others().wrlock(lock);
+  return write_lock_slow(l, form::blocking, nullptr);
 }
 
 READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
+  if (write_lock_fast(l)) [[likely]]
+    return 0;
   if (left_to_others(l)) return others().trywrlock(lock);
-  return write_lock(l, form::trying, nullptr);
+  return write_lock_slow(l, form::trying, nullptr);
 }
 
 READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* at) {
-  if (left_to_others(of(lock))) return others().timedwrlock(lock, at);
-  if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
   return clock_wrlock(lock, CLOCK_REALTIME, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
-  if (left_to_others(of(lock))) return others().clockwrlock(lock, clock, at);
-  if (!is_valid(clock, at)) return EINVAL;
   return clock_wrlock(lock, clock, at);
 }
 

@@ -37,8 +37,8 @@ inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
 // slot.
 inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
   const std::size_t home = home_slot(&lock);
-  const std::uint64_t reads = me.reads[home].load(platform::relaxed);
-  const std::uint64_t uncredited = reads - me.credited[home];
+  const auto reads = static_cast<std::uint32_t>(me.reads[home].load(platform::relaxed));
+  const std::uint32_t uncredited = reads - me.credited[home];
   if (uncredited == 0) return;
   me.credited[home] = reads;
   add(lock, credited(uncredited, among_others ? saved_among_others : saved_alone));
@@ -64,18 +64,30 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
   remembered.store(static_cast<std::uint32_t>(moved_towards(old, bounded)), platform::relaxed);
 }
 
-// After a write that revoked nothing: debits the recent cost of revocations. That figure ages, so
+// Debits the lock with the writes since the last call, all but the caller's if `own_is_debited`. A
+// write that revoked nothing would have paid the recent cost of revocations. That figure ages, so
 // that a single slow period does not keep a lock without bias for ever.
-inline void debit_write(rwlock& lock, const thread_record& me) noexcept {
+inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
+  const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
+  const auto known = static_cast<std::uint8_t>(exits);
+  const auto writes =
+      static_cast<std::uint8_t>(known - lock.accounted_exits.load(platform::relaxed));
+  if (writes == 0) return;
+  lock.accounted_exits.store(known, platform::relaxed);
   auto& cost = domains[lock.domain].round_cost;
   const std::uint32_t estimate = cost.load(platform::relaxed);
-  constexpr std::uint64_t writes_between_ageing = 64;
-  if (me.writes.load(platform::relaxed) % writes_between_ageing == 0 && estimate > least_cost) {
+  constexpr std::uint32_t writes_between_ageing = 64;
+  if (exits % writes_between_ageing < writes && estimate > least_cost) {
     cost.store(estimate - estimate / 16, platform::relaxed);
   }
+  const std::int32_t debited = own_is_debited ? writes - 1 : writes;
   if (lock.balance.load(platform::relaxed) != lowest) {
-    add(lock, -cost_of_revocation(estimate));
+    add(lock, -debited * cost_of_revocation(estimate));
   }
+}
+
+inline std::uint64_t bit_to_give() noexcept {
+  return lock_statistics_on() ? rwlock::biased_with_statistics : rwlock::biased;
 }
 
 inline bool is_earned(const rwlock& lock) noexcept {

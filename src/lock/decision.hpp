@@ -1,8 +1,9 @@
-// A writer's claim is undecided while the writer checks for holds of other threads; `grant` is
-// not_granted until then. The check takes a bounded time.
+// A writer that claims the lock checks for holds of other threads before it decides. That takes a
+// bounded time if the thread keeps its CPU.
 #pragma once
 
-#include "lock/waiting.hpp"
+#include <readmost/detail/lock/rwlock.hpp>
+#include <readmost/detail/threads/spinning.hpp>
 
 namespace readmost::detail {
 
@@ -30,13 +31,14 @@ inline bool is_deciding(const thread_record* me, const rwlock& lock) noexcept {
   return me != nullptr && me->deciding.load(platform::relaxed) == address(lock);
 }
 
-// A claim may yet be backed out, so an operation that only tries spins until the claim is decided.
-// False when it need not, or no longer can, wait for that.
+// A claim may yet be backed out, so a writer that only tries waits for the decision; but not long,
+// because the claimant may be off its CPU. False when it is decided, or at the end of that time.
 [[gnu::noinline]] inline bool awaits_decision(const rwlock& lock, const thread_record* me,
-                                              std::uint64_t state, spinner& spin) noexcept {
-  return (state & rwlock::writing) != 0 &&
-         lock.grant.load(platform::relaxed) == rwlock::not_granted && !is_deciding(me, lock) &&
-         spin.spin_or_yield();
+                                              std::uint64_t state) noexcept {
+  constexpr std::uint32_t longest = 128;
+  if ((state & rwlock::claiming) == 0 || is_deciding(me, lock)) return false;
+  return spin_up_to(longest,
+                    [&] { return (lock.state.load(platform::relaxed) & rwlock::claiming) == 0; });
 }
 
 }  // namespace readmost::detail

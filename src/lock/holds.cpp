@@ -1,119 +1,145 @@
 #include "lock/holds.hpp"
 
 #include "lock/waking.hpp"
-#include "statistics/lock_statistics.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
 
-void meet(rwlock& lock) noexcept {
+void meet(rwlock& lock, rules how) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
-  if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) == 0) {
-    domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
-    if (lock_statistics_on()) note_meeting(address(lock));
+  const std::uint8_t known = how.noted ? rwlock::met : rwlock::met | rwlock::unnoted;
+  if ((lock.traits.fetch_or(known, platform::relaxed) & rwlock::met) != 0) return;
+  domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
+  if (lock_statistics_on()) {
+    note_meeting(address(lock));
+  } else {
+    lock.state.fetch_or(rwlock::ready, platform::relaxed);
   }
 }
 
-void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passive) noexcept {
-  const std::size_t home = home_slot(&lock);
-  if (lock_statistics_on()) note_read(me, is_home ? home : held_slots, address(lock), passive);
-  auto& elsewhere = passive ? me.reads_elsewhere : me.active_elsewhere;
-  auto& at_home = passive ? me.reads[home] : me.active_reads[home];
-  count_own(is_home ? at_home : elsewhere);
+void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
+               std::size_t index) noexcept {
+  // (D2) Release: if a writer's (L) reads this store instead of the preceding (D), that section
+  // still happens before the writer.
+  slot.store(0, at(letter::D2, platform::release));
+  if (!is_mutant(mutant::unreported_retract)) after_passive_release(lock, me, index);
 }
 
-void note_active_hold(thread_record& me, const rwlock& lock) noexcept {
-  const bool noted = with_free_slot(me, lock, [&](auto& slot, bool is_home) {
-    // (A3) As (A1) in rwlock.hpp.
-    slot.store(held_actively(lock), at(letter::A3, platform::release));
-    count_read(me, lock, is_home, false);
+void retract_published(const rwlock& lock) noexcept {
+  thread_record& me = my_record(lock.domain);
+  const std::size_t home = home_slot(&lock);
+  take_back(lock, me, me.held[home], home);
+}
+
+void lower_nested(thread_record& me) noexcept {
+  std::uint32_t depth = me.nested.load(platform::relaxed);
+  while (depth != 0 && !is_passive_hold(me.nested_held[depth - 1].load(platform::relaxed))) {
+    --depth;
+  }
+  // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
+  me.nested.store(depth, at(letter::D3, platform::release));
+}
+
+bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
+  if (&me == &unregistered || !is_online(me)) return false;
+  const bool acquired = with_free_slot(me, lock, [&](auto& slot) {
+    return READMOST_VARIANT(check_before_publish,
+                            publish_and_look(lock, me, slot, rwlock::any_bias),
+                            look_and_publish(lock, me, slot, rwlock::any_bias));
+  });
+  if (!acquired) return false;
+  count_own(me.reads[home_slot(&lock)]);
+  if (lock_statistics_on()) note_read(address(lock), true);
+  return true;
+}
+
+int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept {
+  int holds = 0;
+  for_each_slot(me, [&](const auto& slot, std::size_t) {
+    if (slot.load(platform::relaxed) == address(lock)) ++holds;
     return true;
   });
-  if (noted) return;
-  ++me.untracked;
-  count_read(me, lock, false, false);
+  return holds;
 }
 
-found take_off_record(thread_record& me, const rwlock& lock) noexcept {
-  const std::size_t home = home_slot(&lock);
-  for (std::size_t i = held_slots; i-- > 0;) {
-    auto& slot = me.held[(home + i) % held_slots];
-    const std::uintptr_t held = slot.load(platform::relaxed);
-    if ((held & ~held_active) != address(lock)) continue;
-    if (i != 0) change_elsewhere(me, -1);
-    if (held == held_passively(lock)) {
-      release_passive_hold(lock, me, domain_of(me), slot);
-      return found::passive;
-    }
-    // (A4) As (A1) in rwlock.hpp.
-    slot.store(i == 0 ? held_before(lock) : 0, at(letter::A4, platform::release));
-    return found::active;
+int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept {
+  int holds = 0;
+  for (const std::uintptr_t note : me.noted) {
+    if (note == address(lock)) ++holds;
   }
-  if (me.untracked == 0) return found::nothing;
-  --me.untracked;
-  return found::active;
+  return holds;
+}
+
+void note_outside_home(thread_record& me, const rwlock& lock) noexcept {
+  if (&me == &unregistered) return;
+  for (auto& note : me.noted) {
+    if (note != 0) continue;
+    note = address(lock);
+    return;
+  }
+  ++me.unnoted;
+}
+
+void take_off_outside_home(thread_record& me, const rwlock& lock) noexcept {
+  if (&me == &unregistered) return;
+  for (auto& note : me.noted) {
+    if (note != address(lock)) continue;
+    note = 0;
+    return;
+  }
+  if (me.unnoted != 0) --me.unnoted;
+}
+
+bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {
+  const domain& d = domain_of(me);
+  for (std::uint32_t i = me.nested.load(platform::relaxed); i-- > 0;) {
+    auto& slot = me.nested_held[i];
+    if (slot.load(platform::relaxed) != address(lock)) continue;
+    release_passive_hold(lock, me, d, slot, home_slots + i);
+    lower_nested(me);
+    return true;
+  }
+  const std::size_t home = home_slot(&lock);
+  if (me.held[home].load(platform::relaxed) != address(lock)) return false;
+  release_passive_hold(lock, me, d, me.held[home], home);
+  return true;
 }
 
 bool release_counted_hold(rwlock& lock) noexcept {
-  domain& d = domains[lock.domain];
   const platform::futex_word word = sleep_word(lock);
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
-    const std::int64_t readers = rwlock::readers(state);
-    bool debt = false;
-    if (readers <= 0) {
-      // Another thread holds the lock passively and will not release that hold.
-      if ((state & (rwlock::biased | rwlock::draining | rwlock::writing)) == 0) return false;
-      debt = true;
-      lock.traits.fetch_or(rwlock::never_biased, platform::relaxed);
-    }
+    const std::uint64_t readers = rwlock::readers(state);
+    if (readers == 0) return false;
     std::uint64_t next = state - rwlock::one_reader;
     const bool last = readers == 1 && (state & rwlock::writers_parked) != 0;
     if (last) next &= ~rwlock::writers_parked;
     const bool last_other = readers <= 2 && (state & rwlock::upgrader_parked) != 0;
     if (last_other) next &= ~rwlock::upgrader_parked;
-    // (P) Release pairs with the acquire of the writer that finds the count at zero: (K), (K2),
-    // (J3), (J4), (U1).
+    // (P) Release pairs with the acquire of the writer that finds the count at zero: (K2), (J3),
+    // (J4), (U1).
     if (!lock.state.compare_exchange_weak(state, next, at(letter::P, platform::release),
                                           platform::relaxed)) {
       continue;
     }
     if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, parking::writers);
+    // All of them: upgraders that wait for a claim to be decided are not counted.
     if (last_other && !is_mutant(mutant::lost_upgrader_wakeup)) {
-      platform::futex_wake(word, 1, parking::upgrader);
+      platform::futex_wake(word, INT32_MAX, parking::upgrader);
     }
-    if (debt) wake_drain_sleepers(d);
     return true;
   }
 }
 
-namespace {
-
-// The caller releases another thread's hold: clears one note of an active hold, in the record of
-// any thread. A note that is not in its home slot, or that its owner is changing at this moment,
-// stays and costs its owner a slot.
-void take_off_any_record(domain& d, const rwlock& lock) noexcept {
-  const std::size_t home = home_slot(&lock);
-  bool taken = false;
-  for_each_record(d, [&](thread_record& record, bool) {
-    std::uintptr_t note = held_actively(lock);
-    if (!taken && record.held[home].load(platform::relaxed) == note) {
-      taken = record.held[home].compare_exchange_strong(note, 0, platform::relaxed);
-    }
-  });
-}
-
-}  // namespace
-
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
-  const found hold = &me != &unregistered ? take_off_record(me, lock) : found::nothing;
-  if (hold == found::passive) return true;
-  if (hold == found::nothing && rwlock::readers(lock.state.load(platform::relaxed)) > 0 &&
-      !is_mutant(mutant::stale_notes)) {
-    take_off_any_record(domains[lock.domain], lock);
+  if (&me != &unregistered && release_own_passive_hold(lock, me)) return true;
+  const bool noted = notes_holds(lock);
+  while (!release_counted_hold(lock)) {
+    if (!move_holds_to_count(lock)) return false;
   }
-  return release_counted_hold(lock);
+  if (noted) take_off_note(me, lock);
+  return true;
 }
 
 }  // namespace readmost::detail

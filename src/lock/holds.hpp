@@ -1,57 +1,72 @@
-// Read holds: where they are noted and counted.
+// Read holds: the slots of passive ones, the notes of active ones, and their release.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
 
+#include "statistics/lock_statistics.hpp"
+
 namespace readmost::detail {
 
-// Counts a lock that is used for the first time.
-void meet(rwlock& lock) noexcept;
+// The first use of a lock: counts the lock, and opens its fast paths unless there are statistics.
+void meet(rwlock& lock, rules how) noexcept;
 
-// Whether the caller may hold the lock for reading: a thread with untracked holds may hold any
-// lock.
+// Calls publish(slot) for a free slot of the caller: the lock's home slot if possible, else one of
+// the nested ones. It returns whether the hold came in time; if not, this takes the hold back.
+// False also if no slot is free.
+template <class Publish>
+bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noexcept;
+
+// The same after a hold that was published too late. A writer may have taken it for a hold and
+// sleep until it is released.
+void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
+               std::size_t index) noexcept;
+
+// Lowers the stack of nested holds below the highest one that is in use.
+void lower_nested(thread_record& me) noexcept;
+
+// How often the caller's record names `lock`.
+int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept;
+int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept;
+
+// Whether the caller may hold the lock for reading: a thread with holds that are not noted may hold
+// any lock.
 inline bool holds_shared(const thread_record* me, const rwlock& lock) noexcept {
-  if (me == nullptr || me->untracked != 0) return true;
-  for (const auto& slot : me->held) {
-    if ((slot.load(platform::relaxed) & ~held_active) == address(lock)) return true;
-  }
-  return false;
+  return me == nullptr || me->unnoted != 0 || noted_holds_of(*me, lock) != 0 ||
+         passive_holds_of(*me, lock) != 0;
 }
 
-inline void change_elsewhere(thread_record& me, std::int32_t by) noexcept {
-  me.elsewhere.store(me.elsewhere.load(platform::relaxed) + static_cast<std::uint32_t>(by),
-                     platform::relaxed);
-}
+// Releases the caller's latest passive hold of `lock`; false if it has none.
+bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept;
 
-// Calls visit(slot, is_home) for a free slot of the caller, the lock's home slot if possible, and
-// returns its result; returns false if no slot is free. Any other slot counts in `elsewhere` while
-// visited, and afterwards if the visit succeeds.
-template <class Visit>
-bool with_free_slot(thread_record& me, const rwlock& lock, Visit visit) noexcept {
+// Subtracts one hold from the lock's count, regardless of the records, and wakes the threads that
+// wait for it. False if no hold is counted.
+bool release_counted_hold(rwlock& lock) noexcept;
+
+// Moves all passive holds of the lock to its count, and leaves it without bias for good. False if
+// it has no hold then. See moving.cpp.
+bool move_holds_to_count(rwlock& lock) noexcept;
+// Closed meanwhile, and while the process forks: a child would not know which holds are counted.
+extern gate moving_gate;
+
+template <class Publish>
+bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noexcept {
   const std::size_t home = home_slot(&lock);
-  for (std::size_t i = 0; i < held_slots; ++i) {
-    auto& slot = me.held[(home + i) % held_slots];
-    if (!is_free(slot.load(platform::relaxed))) continue;
-    if (i != 0) change_elsewhere(me, +1);
-    if (visit(slot, i == 0)) return true;
-    if (i != 0) change_elsewhere(me, -1);
+  const std::uint32_t depth = me.nested.load(platform::relaxed);
+  if (depth == 0 && !is_passive_hold(me.held[home].load(platform::relaxed))) {
+    if (publish(me.held[home])) return true;
+    take_back(lock, me, me.held[home], home);
+    return false;
+  }
+  for (std::uint32_t i = depth; i < nested_slots; ++i) {
+    auto& slot = me.nested_held[i];
+    if (is_passive_hold(slot.load(platform::relaxed))) continue;
+    me.nested.store(i + 1, platform::relaxed);
+    if (publish(slot)) return true;
+    take_back(lock, me, slot, home_slots + i);
+    lower_nested(me);
     return false;
   }
   return false;
 }
-
-// Counts a read by its home slot, or separately if its hold is noted in another slot.
-void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passive) noexcept;
-
-// Notes and counts an active read hold of the caller.
-void note_active_hold(thread_record& me, const rwlock& lock) noexcept;
-
-// Takes the caller's latest hold of `lock` off its record. A passive hold is released by that.
-enum class found { nothing, active, passive };
-found take_off_record(thread_record& me, const rwlock& lock) noexcept;
-
-// Subtracts one hold from the lock's count, regardless of the records, and wakes the threads that
-// wait for it. A count below zero is a debt; returns false in states that allow no debt.
-bool release_counted_hold(rwlock& lock) noexcept;
 
 }  // namespace readmost::detail

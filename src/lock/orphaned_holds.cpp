@@ -7,45 +7,48 @@ namespace readmost::detail {
 
 namespace {
 
-// Counts the exiting thread's passive holds in their locks, where another thread can release them,
-// and clears its notes of active ones.
+// Counts the exiting thread's passive holds in their locks, where another thread can release them.
 void count_holds(thread_record& me) noexcept {
-  for (auto& slot : me.held) {
+  for_each_slot(me, [&](auto& slot, std::size_t) {
     std::uintptr_t held = slot.load(platform::relaxed);
-    if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
+    if (!is_passive_hold(held)) {
+      // One that was moved.
+      if (held != 0) slot.store(0, platform::relaxed);
+    } else if (!is_mutant(mutant::exit_drops_holds)) {
       // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees the
-      // hold in at least one place. The compare-and-swap fails if another thread has released the
-      // hold, as a debt, and a writer has erased both: then there was nothing to count.
+      // hold in at least one place. The compare-and-swap fails if another thread has moved the hold
+      // to the count meanwhile.
       auto& lock = *reinterpret_cast<rwlock*>(held);
       lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
       if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
-                                        platform::relaxed) &&
-          !is_mutant(mutant::counts_settled_holds)) {
-        release_counted_hold(lock);
+                                        platform::relaxed)) {
+        slot.store(0, platform::relaxed);
+        if (!is_mutant(mutant::counts_moved_holds)) release_counted_hold(lock);
       }
-    } else if (!is_free(held)) {
-      // (A6) As (A1) in rwlock.hpp.
-      slot.store(0, at(letter::A6, platform::release));
     }
-  }
+    return true;
+  });
 }
 
 // Lets the next owner of the record begin without holds.
-void forget_counts(thread_record& record) noexcept {
-  record.untracked = 0;
-  record.elsewhere.store(0, platform::relaxed);
+void forget_holds(thread_record& record) noexcept {
+  record.nested.store(0, platform::relaxed);
+  for (auto& note : record.noted) note = 0;
+  record.unnoted = 0;
+  for (auto& moved : record.moved) moved.store(0, platform::relaxed);
 }
 
 // In a fork's child: counts the passive holds of a thread that does not exist there in their locks,
 // where another thread can release them.
 void make_holds_active(thread_record& record) noexcept {
-  for (auto& slot : record.held) {
+  for_each_slot(record, [](auto& slot, std::size_t) {
     const std::uintptr_t held = slot.load(platform::relaxed);
     if (is_passive_hold(held)) {
       reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::relaxed);
     }
-    slot.store(0, platform::relaxed);
-  }
+    if (held != 0) slot.store(0, platform::relaxed);
+    return true;
+  });
 }
 
 // Whether the parent shares the lock. Then its threads go on with it, though they are not in the
@@ -62,10 +65,8 @@ void undo_decision(thread_record& record) noexcept {
   auto& lock = *reinterpret_cast<rwlock*>(address);
   if (is_in_shared_memory(lock)) return;
   const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & rwlock::writing) == 0 || lock.grant.load(platform::relaxed) != rwlock::not_granted) {
-    return;
-  }
-  lock.state.store((state & ~rwlock::writing) | rwlock::draining, platform::relaxed);
+  if ((state & rwlock::claiming) == 0) return;
+  lock.state.store((state & ~rwlock::claiming) | rwlock::draining, platform::relaxed);
 }
 
 // Takes a thread that is gone out of the waiters of its lock.
@@ -73,22 +74,24 @@ void undo_waiting(thread_record& record) noexcept {
   const std::uintptr_t waiting = record.waiting_in.load(platform::relaxed);
   if (waiting == 0 || is_mutant(mutant::fork_keeps_waiters)) return;
   record.waiting_in.store(0, platform::relaxed);
-  constexpr std::uintptr_t tags = 3;
+  constexpr std::uintptr_t tags = 7;
   auto& lock = *reinterpret_cast<rwlock*>(waiting & ~tags);
   if (is_in_shared_memory(lock)) return;
-  lock.state.store(rwlock::without_waiter(lock.state.load(platform::relaxed),
-                                          static_cast<waits_as>(waiting & tags)),
-                   platform::relaxed);
+  const auto as = static_cast<waits_as>(waiting & tags);
+  std::uint64_t state = rwlock::without_waiter(lock.state.load(platform::relaxed), as);
+  // A counted writer may have asked to be next.
+  if (as == waits_as::writer) state &= ~rwlock::handoff;
+  lock.state.store(state, platform::relaxed);
 }
 
 }  // namespace
 
-constinit part holds_part{.on_exit = count_holds, .on_departure = forget_counts, .in_child = [] {
+constinit part holds_part{.on_exit = count_holds, .on_departure = forget_holds, .in_child = [] {
                             for_each_orphan([](thread_record& record) {
                               undo_decision(record);
                               undo_waiting(record);
                               make_holds_active(record);
-                              forget_counts(record);
+                              forget_holds(record);
                             });
                           }};
 

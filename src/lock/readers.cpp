@@ -1,7 +1,6 @@
 // The slow path of a read lock (first use, a lock without bias, occupied slots, waiting), and how a
 // lock gets its bias.
 #include "lock/bias.hpp"
-#include "lock/decision.hpp"
 #include "lock/holds.hpp"
 #include "lock/parking.hpp"
 #include "lock/wait_queue.hpp"
@@ -12,53 +11,45 @@ namespace readmost::detail {
 
 namespace {
 
-// Clears a slot that a reader has filled too late. A writer may have taken it for a hold and sleep
-// until it is released.
-void take_back(thread_record& me, platform::atomic<std::uintptr_t>& slot,
-               std::uintptr_t left) noexcept {
-  // (D2) Release: if a writer's (L) reads this store instead of the preceding (D), that section
-  // still happens before the writer.
-  slot.store(left, at(letter::D2, platform::release));
-  if (!is_mutant(mutant::unreported_retract)) report_after_unlock(me);
-}
-
-// Like try_lock_shared_passive(), but comes online first and uses any free slot.
-bool lock_passively(rwlock& lock, thread_record& me) noexcept {
-  if (!come_online(me)) return false;
-  return with_free_slot(me, lock, [&](auto& slot, bool is_home) {
-    const bool acquired = READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot),
-                                           look_and_publish(lock, me, slot));
-    if (acquired) {
-      count_read(me, lock, is_home, true);
-    } else {
-      take_back(me, slot, 0);
-    }
-    return acquired;
-  });
-}
-
 // Whether other threads exist, so that the lock's line may have to come from another core. Checks
 // one chunk of records only.
 bool has_company(const thread_record& me) noexcept {
   return (me.in_chunk->used.load(platform::relaxed) & ~bit(me.number)) != 0;
 }
 
+// Makes sure that no slot names the lock by a hold of an earlier life of its memory. False if
+// another thread is at it.
+bool is_unknown_to_slots(rwlock& lock) noexcept {
+  // (V4) Pairs with (V5): another thread's erasure comes before the bias that the caller gives.
+  if ((lock.traits.load(at(letter::V4, platform::acquire)) & rwlock::clean) != 0) return true;
+  if ((lock.traits.fetch_or(rwlock::cleaning, platform::relaxed) & rwlock::cleaning) != 0)
+    return false;
+  if (!is_mutant(mutant::bias_over_old_slots)) {
+    erase_passive_holds(domains[lock.domain], &lock);
+  }
+  lock.traits.fetch_or(rwlock::clean, at(letter::V5, platform::release));
+  return true;
+}
+
 // Biases the lock; the caller holds it.
 void give_bias(rwlock& lock, rules how) noexcept {
-  if (!bias::is_allowed(lock, how)) {
-    lock.balance.store(0, platform::relaxed);  // not to be asked at every read
-    return;
-  }
-  constexpr std::uint64_t in_the_way =
-      rwlock::biased | rwlock::writing | rwlock::waiting_writers | rwlock::upgrading;
-  std::uint64_t state = lock.state.load(platform::relaxed);
-  while ((state & in_the_way) == 0) {
-    lock.grant.store(rwlock::not_granted, platform::relaxed);
-    std::uint64_t next = (state | rwlock::biased) & ~rwlock::draining;
+  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
+                                       rwlock::waiting_writers | rwlock::upgrading |
+                                       rwlock::handoff;
+  for (;;) {
+    // (V3) Before the look at the traits: if another thread forbids the bias after that look, the
+    // compare-and-swap fails. Pairs with (M4).
+    std::uint64_t state = lock.state.load(at(letter::V3, platform::acquire));
+    if (!bias::is_allowed(lock, how)) {
+      lock.balance.store(0, platform::relaxed);  // not to be asked at every read
+      return;
+    }
+    if ((state & in_the_way) != 0 || !is_unknown_to_slots(lock)) return;
+    std::uint64_t next = (state | bias::bit_to_give()) & ~rwlock::draining;
     const wake_up wake(next, how.prefers);
-    // (M3) Release: a thread that sees the bias also sees that the grant has been withdrawn.
-    if (lock.state.compare_exchange_weak(state, next, at(letter::M3, platform::release),
-                                         platform::relaxed)) {
+    // (M3) Release: a thread that enters by this bias sees what the last writer did.
+    if (lock.state.compare_exchange_strong(state, next, at(letter::M3, platform::release),
+                                           platform::relaxed)) {
       wake.carry_out(sleep_word(lock));
       return;
     }
@@ -109,25 +100,22 @@ class reader {
 
   outcome acquire() noexcept {
     for (;;) {
-      // (V3) The grant read below belongs to this state or to a later one.
-      std::uint64_t state = lock_.state.load(at(letter::V3, platform::acquire));
-      if ((state & rwlock::biased) != 0 && me_ != nullptr) {
-        if (lock_passively(lock_, *me_)) return leave_queue(outcome::acquired);
-        state = lock_.state.load(at(letter::V3, platform::acquire));
+      std::uint64_t state = lock_.state.load(platform::relaxed);
+      if ((state & rwlock::any_bias) != 0 && me_ != nullptr) {
+        if (come_online(*me_) && lock_shared_nested(lock_, *me_)) {
+          return leave_queue(outcome::acquired);
+        }
+        state = lock_.state.load(platform::relaxed);
       }
       if (is_open(state)) {
-        if (rwlock::readers(state) >= rwlock::max_readers) return leave_queue(outcome::overflow);
+        if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
         if (!spin_.spin(false)) spin_.restart();
         continue;
       }
 
-      const std::uint8_t grant = lock_.grant.load(platform::relaxed);
-      credit_passive_reads(state, grant);
-      if (how_.try_only) {
-        if (awaits_decision(lock_, me_, state, spin_)) continue;
-        return outcome::busy;
-      }
+      credit_passive_reads(state);
+      if (how_.try_only) return outcome::busy;
       watch_.start();
       if (expired_) {
         return is_mutant(mutant::counted_for_ever) ? outcome::timed_out
@@ -135,7 +123,7 @@ class reader {
       }
       if (is_to_be_counted(state)) {
         join_queue(state);
-      } else if (spin_.spin(grant != rwlock::granted)) {
+      } else if (spin_.spin((state & rwlock::claiming) != 0)) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
       } else {
@@ -146,41 +134,44 @@ class reader {
 
  private:
   bool is_open(std::uint64_t state) const noexcept {
-    return (state & rwlock::writing) == 0 &&
-           ((state & rwlock::waiting_writers) == 0 || (state & rwlock::reader_phase) != 0 ||
-            holds_already_);
+    if ((state & rwlock::writing) != 0) return false;
+    return holds_already_ || (((state & rwlock::claiming) == 0 || how_.try_only) &&
+                              admits_readers(state, how_.prefers));
   }
 
   // Takes an active hold; false if the state is no longer `state`.
   bool enter(std::uint64_t state) noexcept {
     std::uint64_t next = state + rwlock::one_reader;
     if (counted_) next = rwlock::without_waiter(next, waits_as::reader);
+    const bool noted = me_ != nullptr && notes_holds(lock_);
+    if (noted) note_hold(*me_, lock_);
     // (J2) Pairs with (M).
     if (!stop_waiting(lock_, me_, counted_, waits_as::reader, state, next,
                       at(letter::J2, platform::acquire))) {
+      if (noted) take_off_note(*me_, lock_);
       return false;
     }
     if (me_ == nullptr) return true;
-    note_active_hold(*me_, lock_);
-    if ((state & rwlock::biased) == 0 &&
-        me_->active_reads[home_slot(&lock_)].load(platform::relaxed) % active_reads_per_account ==
-            0) {
+    if (lock_statistics_on()) note_read(address(lock_), false);
+    auto& counter = me_->active_reads[home_slot(&lock_)];
+    if ((counter.load(platform::relaxed) + 1) % active_reads_per_account == 0 &&
+        (state & rwlock::any_bias) == 0) {
       update_account(lock_, how_);
+    } else {
+      count_own(counter);
     }
     return true;
   }
 
   // Credits them once, when the reader sees a writer revoke the bias.
-  void credit_passive_reads(std::uint64_t state, std::uint8_t grant) noexcept {
-    if ((state & rwlock::writing) == 0 || grant == rwlock::granted || credited_ || me_ == nullptr) {
-      return;
-    }
+  void credit_passive_reads(std::uint64_t state) noexcept {
+    if ((state & rwlock::claiming) == 0 || credited_ || me_ == nullptr) return;
     bias::credit_passive_reads(lock_, *me_, true);
     credited_ = true;
   }
 
-  // A counted reader gets a turn: under phase-fair preference when the writer leaves; a starving
-  // one at once, unless a writer is inside.
+  // A counted reader gets a turn: when the writer leaves, or under writer preference at once unless
+  // a writer is inside.
   bool is_to_be_counted(std::uint64_t state) const noexcept {
     return !counted_ && (starving_ || how_.prefers == preference::phase_fair) &&
            can_be_counted(state, waits_as::reader);
@@ -188,7 +179,7 @@ class reader {
 
   void join_queue(std::uint64_t state) noexcept {
     std::uint64_t next = with_waiter(state, waits_as::reader);
-    if (starving_) next |= rwlock::reader_phase;
+    if (starving_ && how_.prefers == preference::writer) next |= rwlock::reader_phase;
     counted_ = start_waiting(lock_, me_, waits_as::reader, state, next);
   }
 
@@ -218,6 +209,8 @@ class reader {
       starving_ = timed_out && !expired_ && patience_.passed_over(lock_);
     } else {
       expired_ = timed_out;
+      // Asks for a turn if it is not let in now.
+      starving_ = starving_ || how_.prefers == preference::reader;
     }
     spin_.restart();
   }
@@ -238,18 +231,19 @@ class reader {
 }  // namespace
 
 void update_account(rwlock& lock, rules how) noexcept {
-  bias::credit_active_reads(lock, has_company(my_record(lock.domain)));
+  thread_record* const me = enlist(lock.domain);
+  if (me == nullptr) return;
+  count_own(me->active_reads[home_slot(&lock)]);
+  if (domain_of(*me).version.load(platform::relaxed) != me->seen.load(platform::relaxed))
+    report(*me);
+  bias::debit_writes(lock);
+  bias::credit_active_reads(lock, has_company(*me));
   if (bias::is_earned(lock)) give_bias(lock, how);
-}
-
-void retract_published(const rwlock& lock) noexcept {
-  thread_record& me = my_record(lock.domain);
-  take_back(me, me.held[home_slot(&lock)], held_before(lock));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist(lock.domain);
-  meet(lock);
+  meet(lock, how);
   return reader(lock, me, how).acquire();
 }
 

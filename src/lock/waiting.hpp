@@ -46,21 +46,6 @@ class spinner {
     return true;
   }
 
-  // The same while waiting for another thread's next few instructions. False after two seconds:
-  // that thread is then off its CPU, or its signal handler waits for this thread.
-  bool spin_or_yield() noexcept {
-    report_if_asked();
-    if (spent_ < platform::spins(spins_between_yields)) {
-      ++spent_;
-      platform::relax();
-      return true;
-    }
-    spent_ = 0;
-    platform::yield();
-    if (started_ == 0) started_ = platform::now();
-    return platform::now() - started_ < 2'000'000'000;
-  }
-
   // Whether it has spun for longer than a running thread takes to leave a short critical section.
   bool has_been_long() const noexcept { return spent_ >= platform::spins(long_wait); }
 
@@ -75,8 +60,6 @@ class spinner {
   static constexpr std::uint32_t budget = 600;
   static constexpr std::uint32_t long_wait = 64;
   static constexpr std::uint32_t leave = 4096;
-
-  static constexpr std::uint32_t spins_between_yields = 64;
 
   // In nanoseconds.
   static constexpr std::uint64_t at_once = 150;
@@ -99,7 +82,6 @@ class spinner {
   bool waited_ = false;
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;
-  std::uint64_t started_ = 0;
 };
 
 // Tells statistics and probes about the wait of one operation.

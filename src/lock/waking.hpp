@@ -4,7 +4,9 @@
 // thread inside will see it when leaving; or one writer has been woken for all of them and has yet
 // to enter, which sets the bit again, or to give up, which wakes the next. A thread that biases the
 // lock wakes a writer too. An upgrader sleeps with upgrader_parked set; the last other reader to
-// leave clears it.
+// leave clears it. `handoff` keeps others out only while nobody is inside, and is set only by a
+// writer that then sleeps: that one, or the one that is woken in its place, clears it when it
+// enters or gives up.
 #pragma once
 
 #include <readmost/detail/lock/rwlock.hpp>
@@ -16,6 +18,16 @@ namespace readmost::detail {
 // Waiters sleep on the half of the state that readers do not change as they come and go.
 inline platform::futex_word sleep_word(const rwlock& lock) noexcept {
   return platform::futex_of_low_half(lock.state);
+}
+
+// Whether a reader without another hold of the lock may enter, apart from the claim of a writer.
+inline bool admits_readers(std::uint64_t state, preference prefers) noexcept {
+  if ((state & rwlock::writing) != 0) return false;
+  if ((state & rwlock::reader_phase) != 0) return true;
+  if ((state & rwlock::waiting_writers) != 0 && prefers != preference::reader) return false;
+  // With readers inside, it is their preference that counts: one of them may wait for this one.
+  return (state & rwlock::handoff) == 0 || rwlock::readers(state) != 0 ||
+         (state & (rwlock::any_bias | rwlock::draining)) != 0;
 }
 
 // Decides which waiters to wake when the state becomes `next`, and clears the bits in `next` of
@@ -31,8 +43,7 @@ struct wake_up {
   // already.
   wake_up(std::uint64_t& next, preference prefers, bool all_readers = false) noexcept {
     if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
-    const bool readers_first = (next & rwlock::waiting_writers) == 0 ||
-                               prefers == preference::reader || (next & rwlock::reader_phase) != 0;
+    const bool readers_first = admits_readers(next, prefers);
     if ((readers_first || all_readers) && (next & rwlock::readers_parked) != 0) {
       next &= ~rwlock::readers_parked;
       readers = true;
@@ -42,9 +53,10 @@ struct wake_up {
       upgrader = true;
     }
     // Active readers inside wake a writer when they leave, passive ones do not.
-    const bool writer_parked = (next & rwlock::writers_parked) != 0 &&
-                               (rwlock::readers(next) <= 0 || (next & rwlock::biased) != 0);
-    if (writer_parked && (!readers || !readers_first || (next & rwlock::biased) != 0)) {
+    const bool biased = (next & rwlock::any_bias) != 0;
+    const bool writer_parked =
+        (next & rwlock::writers_parked) != 0 && (rwlock::readers(next) == 0 || biased);
+    if (writer_parked && (!readers || !readers_first || biased)) {
       next &= ~rwlock::writers_parked;
       writer = true;
     }

@@ -16,11 +16,7 @@ namespace {
 void count_write(thread_record* me, const rwlock& lock) noexcept {
   if (me == nullptr) return;
   count_own(me->writes);
-  if (lock_statistics_on()) note_write(*me, address(lock));
-}
-
-void enter(rwlock& lock, std::uint8_t grant) noexcept {
-  lock.grant.store(grant, platform::relaxed);
+  if (lock_statistics_on()) note_write(address(lock));
 }
 
 // A thread on its way to hold a lock alone: a writer, or a reader that upgrades.
@@ -42,13 +38,12 @@ class candidate {
 
   outcome acquire() noexcept {
     for (;;) {
-      // (V4) As (V3).
-      std::uint64_t state = lock_.state.load(at(letter::V4, platform::acquire));
+      std::uint64_t state = lock_.state.load(platform::relaxed);
       if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
           !is_mutant(mutant::upgraders_both_wait)) {
         return outcome::busy;
       }
-      if (!is_closed(state) && (state & (rwlock::biased | rwlock::draining)) != 0) {
+      if (!is_closed(state) && (state & (rwlock::any_bias | rwlock::draining)) != 0) {
         switch (claim(state)) {
           case claim_result::entered:
             return outcome::acquired;
@@ -63,14 +58,9 @@ class candidate {
         }
       } else if (!is_closed(state) && (nobody_else_inside(0, rwlock::readers(state)) ||
                                        (is_mutant(mutant::handoff_over_readers) && has_slept_))) {
-        const std::uint64_t next =
-            as_writing(state) - (own_ == own_hold::active ? rwlock::one_reader : 0);
         // (J4) Pairs with (M) and (P).
-        if (stop_waiting(lock_, me_, waiting_, as_, state, next,
-                         at(letter::J4, platform::acquire))) {
-          if (!waiting_ && me_ != nullptr) bias::debit_write(lock_, *me_);
+        if (enter(state, as_writing(state), at(letter::J4, platform::acquire))) {
           take_off_own_hold();
-          enter(lock_, rwlock::granted);
           count_write(me_, lock_);
           return outcome::acquired;
         }
@@ -78,7 +68,10 @@ class candidate {
       }
 
       if (how_.try_only) {
-        if (awaits_decision(lock_, me_, state, spin_)) continue;
+        if (!looked_twice_ && awaits_decision(lock_, me_, state)) {
+          looked_twice_ = true;
+          continue;
+        }
         return outcome::busy;
       }
       if (expired_) {
@@ -90,41 +83,37 @@ class candidate {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
-      if (!spin_.spin(lock_.grant.load(platform::relaxed) != rwlock::granted)) sleep(state);
+      if (!spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
     }
   }
 
  private:
   enum class claim_result { entered, lost_race, backed_out };
 
-  // The number of the lock's read holds in slots and in its count.
-  struct read_holds {
-    std::int64_t passive;
-    std::int64_t active;
-  };
-
   bool upgrades() const noexcept { return own_ != own_hold::none; }
 
-  // A reader that upgrades is inside already, so the readers' phase does not keep it out.
+  // A reader that upgrades is inside already, so nobody is ahead of it.
   bool is_closed(std::uint64_t state) const noexcept {
-    return (state & rwlock::writing) != 0 ||
-           (!how_.try_only && !upgrades() && (state & rwlock::reader_phase) != 0 &&
-            !is_mutant(mutant::phase_ignored));
+    if ((state & (rwlock::writing | rwlock::claiming)) != 0) return true;
+    if (how_.try_only || upgrades()) return false;
+    return ((state & rwlock::reader_phase) != 0 && !is_mutant(mutant::phase_ignored)) ||
+           ((state & rwlock::handoff) != 0 && !has_slept_ && !is_mutant(mutant::handoff_ignored));
   }
 
-  // Whether all other readers that may be inside are gone. Passive holds and debts cancel each
-  // other.
-  bool nobody_else_inside(std::int64_t passive, std::int64_t readers) const noexcept {
-    const std::int64_t inside = READMOST_VARIANT(forget_passive_readers, passive, 0) +
-                                READMOST_VARIANT(forget_active_readers, readers, 0);
-    return inside <= (upgrades() ? READMOST_VARIANT(upgrade_over_readers, 1, INT32_MAX) : 0);
+  // Whether no other reader is in slots or in the count.
+  bool nobody_else_inside(std::int64_t passive, std::uint64_t counted) const noexcept {
+    if (upgrades() && is_mutant(mutant::upgrade_over_readers)) return true;
+    const std::uint64_t readers = READMOST_VARIANT(forget_active_readers, counted, 0);
+    const std::int64_t holds = READMOST_VARIANT(forget_passive_readers, passive, 0);
+    return holds <= (own_ == own_hold::passive ? 1 : 0) &&
+           readers <= (own_ == own_hold::active ? 1U : 0U);
   }
 
   bool is_to_be_counted(std::uint64_t state) noexcept {
     if (waiting_) return false;
     if (upgrades()) {
       // While a claim is undecided another one may turn out to be upgrading.
-      return (state & rwlock::writing) == 0 && choose_count(state);
+      return (state & (rwlock::writing | rwlock::claiming)) == 0 && choose_count(state);
     }
     return counts_writers(how_.prefers) && choose_count(state);
   }
@@ -136,67 +125,72 @@ class candidate {
     return can_be_counted(state, as_);
   }
 
-  // The state as this writer enters: it no longer waits, and if it was woken, it takes on the
-  // wake-up of all sleeping writers.
+  // The state as this writer enters: it no longer waits, nor does its own read hold count. If it
+  // was woken, it takes on the wake-up of all sleeping writers.
   std::uint64_t as_writing(std::uint64_t state) const noexcept {
     if (waiting_) state = rwlock::without_waiter(state, as_);
-    if (has_slept_ && !upgrades()) state |= rwlock::writers_parked;
-    return state | rwlock::writing;
+    if (own_ == own_hold::active) state -= rwlock::one_reader;
+    if (has_slept_ && !upgrades()) {
+      state = (state | rwlock::writers_parked) & ~rwlock::handoff;
+    }
+    return (state & ~rwlock::claiming) | rwlock::writing;
   }
 
   void take_off_own_hold() noexcept {
-    if (upgrades() && me_ != nullptr) take_off_record(*me_, lock_);
+    if (me_ == nullptr) return;
+    if (own_ == own_hold::passive) release_own_passive_hold(lock_, *me_);
+    if (own_ == own_hold::active && notes_holds(lock_)) take_off_note(*me_, lock_);
   }
 
   // Claims a lock that is biased or draining: closes it, reaches consensus, checks for readers
-  // inside.
+  // inside, decides.
   claim_result claim(std::uint64_t state) noexcept {
     domain& d = domains[is_mutant(mutant::wrong_domain) ? 0 : lock_.domain];
-    const bool revoking = (state & rwlock::biased) != 0;
-    const std::uint64_t next = as_writing(state) & ~(rwlock::biased | rwlock::draining);
+    const bool revoking = (state & rwlock::any_bias) != 0;
+    const std::uint64_t next = (state & ~(rwlock::any_bias | rwlock::draining)) | rwlock::claiming;
     const decision pending(me_, lock_);
     // This line comes from another core while the compare-and-swap waits for the lock's.
     if (revoking) platform::prefetch_for_write(&d.version);
     // (K) The bias is cleared before versions, modes and slots are read. Pairs with (A) by way of
-    // (B), and with (F) by way of (K1). Acquire: pairs with (M), (M2) and (P).
-    if (!stop_waiting(lock_, me_, waiting_, as_, state, next, at(letter::K, platform::acquire))) {
+    // (B), and with (F) by way of (K1). Acquire: pairs with (M) and (M2).
+    if (!lock_.state.compare_exchange_strong(state, next, at(letter::K, platform::acquire),
+                                             platform::relaxed)) {
       return claim_result::lost_race;
     }
-    waiting_ = false;
     const std::uint64_t round = revoking ? revoke(d) : 0;
-    const read_holds inside = READMOST_VARIANT(counts_before_slots, find_read_holds(d, round),
-                                               find_active_holds_first(d, round));
-    if (nobody_else_inside(inside.passive, inside.active)) {
+    if (READMOST_VARIANT(counts_before_slots, decide(d, round, revoking),
+                         decide_by_old_count(d, round, revoking))) {
       take_off_own_hold();
-      erase_debts(d, inside.passive - (own_ == own_hold::passive ? 1 : 0), inside.active);
-      enter(lock_, revoking ? rwlock::granted_by_revocation : rwlock::granted);
       count_write(me_, lock_);
       return claim_result::entered;
     }
-    back_out(revoking, inside.passive);
     return claim_result::backed_out;
   }
 
-  // After a claim.
-  read_holds find_read_holds(domain& d, std::uint64_t round) const noexcept {
+  // Ends the claim: by entering, or by backing out if a reader is inside.
+  bool decide(domain& d, std::uint64_t round, bool revoking) noexcept {
     const std::int64_t passive = passive_holds(d, &lock_, me_, round);
     // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
-    return {passive, rwlock::readers(lock_.state.load(at(letter::K2, platform::acquire)))};
+    std::uint64_t state = lock_.state.load(at(letter::K2, platform::acquire));
+    while (nobody_else_inside(passive, rwlock::readers(state))) {
+      const std::uint64_t next = as_writing(state) | (revoking ? rwlock::revoked : 0);
+      if (enter(state, next, at(letter::K2, platform::acquire))) return true;
+    }
+    back_out(revoking, passive);
+    return false;
   }
 
-  // No other thread is inside, so only debts remain and the passive holds that they cancel: removes
-  // both from the count and the slots. A hold seen in a slot may be in the count by now, if its
-  // thread has exited meanwhile.
-  void erase_debts(domain& d, std::int64_t passive, std::int64_t readers) noexcept {
-    if (passive != 0) {
-      const std::int64_t erased = erase_passive_holds(d, &lock_);
-      if (!is_mutant(mutant::settles_what_was_seen)) readers += passive - erased;
-    }
-    if (readers != 0) {
-      lock_.state.fetch_sub(static_cast<std::uint64_t>(readers) << rwlock::readers_shift,
-                            platform::relaxed);
-    }
+  // Replaces `state` by `next`, in which this writer is inside; false if the state has changed,
+  // which is then in `state`.
+  bool enter(std::uint64_t& state, std::uint64_t next, std::memory_order order) noexcept {
+    const bool on_record = waiting_ || asks_;
+    if (on_record) note_waited(me_);
+    if (lock_.state.compare_exchange_strong(state, next, order, order)) return true;
+    if (on_record) note_waiting(me_, lock_, as_on_record());
+    return false;
   }
+
+  waits_as as_on_record() const noexcept { return waiting_ ? as_ : waits_as::next_writer; }
 
   // Reaches consensus that the bias is gone; returns the version that threads had to report, 0 if
   // no report was needed.
@@ -215,55 +209,55 @@ class candidate {
 
   // Another thread is inside: opens the door again, at least for recursive readers.
   void back_out(bool revoking, std::int64_t passive) noexcept {
+    if (own_ == own_hold::passive && !how_.try_only) {
+      count_own_hold();
+      --passive;
+    }
+    // One that only tries gives the bias back if the account says so: its attempts cost
+    // revocations.
+    const bool gives_back = how_.try_only && revoking && bias::is_worth_keeping(lock_);
     const bool waits = !how_.try_only && (upgrades() || counts_writers(how_.prefers));
+    bool counted = false;
     const auto undo = [&](std::uint64_t now) {
-      now &= ~rwlock::writing;
-      if (how_.try_only && revoking && (now & (rwlock::waiting_writers | rwlock::upgrading)) == 0) {
-        return now | rwlock::biased;
-      }
+      now &= ~rwlock::claiming;
+      constexpr std::uint64_t wanted =
+          rwlock::waiting_writers | rwlock::upgrading | rwlock::handoff;
+      if (gives_back && (now & wanted) == 0) return now | bias::bit_to_give();
       if (passive != 0) now |= rwlock::draining;
-      waiting_ = waits && choose_count(now);
-      return waiting_ ? with_waiter(now, as_) : now;
+      counted = waits && !waiting_ && choose_count(now);
+      return counted ? with_waiter(now, as_) : now;
     };
     // (M2) Pairs with (K) of the next claim, which finds the lock draining and needs no consensus.
     open_door(lock_, how_.prefers, at(letter::M2, platform::release), undo,
               !is_mutant(mutant::silent_back_out));
-    if (waiting_) note_waiting(me_, lock_, as_);
-    if (own_ == own_hold::passive && !how_.try_only) count_own_hold();
+    if (!counted) return;
+    waiting_ = true;
+    note_waiting(me_, lock_, as_);
   }
 
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
-    READMOST_VARIANT(clears_before_count, count_and_mark(), mark_and_count());
-    // Another writer may sleep until the passive hold is released.
-    if (!is_mutant(mutant::silent_conversion)) report_after_unlock(*me_);
+    if (notes_holds(lock_)) note_hold(*me_, lock_);
+    READMOST_VARIANT(clears_before_count, count_and_clear(), clear_and_count());
     own_ = own_hold::active;
   }
 
-  void count_and_mark() noexcept {
-    // First counted, then cleared (U3): a writer that scans (L) and then counts (K2) sees the hold
+  void count_and_clear() noexcept {
+    // First counted, then cleared (D): a thread that scans (L) and then counts (K2) sees the hold
     // in at least one place.
     lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
-    mark_own_hold();
-  }
-
-  void mark_own_hold() noexcept {
-    for (auto& slot : me_->held) {
-      if (slot.load(platform::relaxed) == held_passively(lock_)) {
-        slot.store(held_actively(lock_), at(letter::U3, platform::release));
-      }
-    }
+    READMOST_VARIANT(silent_conversion, release_own_hold(), clear_own_slot());
   }
 
 #if defined(READMOST_FAULTS)
 #include <mutants/writers.hpp>
 #endif
 
+  void release_own_hold() noexcept { release_own_passive_hold(lock_, *me_); }
+
   bool is_drained() const noexcept {
-    const std::uint64_t state = lock_.state.load(platform::relaxed);
-    if ((state & rwlock::draining) == 0) return true;
-    const std::int64_t passive = passive_holds(domains[lock_.domain], &lock_, me_, 0);
-    return passive == 0 || nobody_else_inside(passive, rwlock::readers(state));
+    return (lock_.state.load(platform::relaxed) & rwlock::draining) == 0 ||
+           passive_holds(domains[lock_.domain], &lock_, me_, 0) == 0;
   }
 
   // Waits until the passive readers that a claim has found are gone; false at the deadline.
@@ -284,7 +278,7 @@ class candidate {
   }
 
   bool sleep_until_drained() const noexcept {
-    const drain_sleep sleep(domains[lock_.domain]);
+    const drain_sleep sleep(domains[lock_.domain], &lock_);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
       if (is_drained()) return true;
@@ -295,10 +289,16 @@ class candidate {
     }
   }
 
-  // Sleeps until another thread opens the door, unless the state has changed.
+  // Sleeps until another thread opens the door, unless the state has changed. A writer that has
+  // slept before asks to be next.
   void sleep(std::uint64_t state) noexcept {
-    const std::uint64_t parked =
-        state | (upgrades() ? rwlock::upgrader_parked : rwlock::writers_parked);
+    std::uint64_t parked = state | (upgrades() ? rwlock::upgrader_parked : rwlock::writers_parked);
+    if (has_slept_ && !upgrades()) {
+      asks_ = true;
+      // Before the state says so: in a fork's child that does no harm.
+      if (!waiting_) note_waiting(me_, lock_, as_on_record());
+      parked |= rwlock::handoff;
+    }
     if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
       return;
     }
@@ -314,10 +314,12 @@ class candidate {
   // writer.
   void give_up() noexcept {
     if (is_mutant(mutant::silent_waiters)) return;
-    if (waiting_) {
+    if (waiting_ || asks_) {
       note_waited(me_);
-      open_door(lock_, how_.prefers, platform::relaxed,
-                [this](std::uint64_t state) { return rwlock::without_waiter(state, as_); });
+      open_door(lock_, how_.prefers, platform::relaxed, [&](std::uint64_t state) {
+        if (asks_) state &= ~rwlock::handoff;
+        return waiting_ ? rwlock::without_waiter(state, as_) : state;
+      });
     }
     if (has_slept_ && !upgrades()) platform::futex_wake(sleep_word(lock_), 1, parking::writers);
   }
@@ -329,90 +331,73 @@ class candidate {
   waits_as as_;
   bool waiting_ = false;  // counted in the state
   bool has_slept_ = false;
+  bool asks_ = false;  // to be next, by `handoff`
   bool expired_ = false;
+  bool looked_twice_ = false;  // only tries, and has waited for another's decision
   spinner spin_;
   wait_watch watch_;
 };
 
 // Ends the exclusion of readers. `readers`: one_reader if the caller remains inside as one, or 0.
 void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
-  const std::uint8_t grant = lock.grant.load(platform::relaxed);
-  const bool bias = (bias::is_earned(lock) ||
-                     (grant == rwlock::granted_by_revocation && bias::is_worth_keeping(lock))) &&
-                    bias::is_allowed(lock, how);
-  lock.writer_exits.store(static_cast<std::uint16_t>(lock.writer_exits.load(platform::relaxed) + 1),
-                          platform::relaxed);
-  thread_record& record = my_record(lock.domain);
-  note_write_end(record, address(lock));
-  // (M1) As (M) below, if no thread waits and the lock gets no bias.
-  std::uint64_t alone = rwlock::writing;
-  if (!bias && lock.state.compare_exchange_strong(alone, readers, at(letter::M1, platform::release),
-                                                  platform::relaxed)) {
-    return;
-  }
-  const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
-  if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  const bool revoked = (state & rwlock::revoked) != 0;
+  count_exit(lock);
+  bias::debit_writes(lock, revoked);
+  const bool bias = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
+                    bias::is_allowed(lock, how) &&
+                    (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
+  if (lock_statistics_on()) note_write_end(address(lock));
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter
   // sees the writer's changes. This is the last access to the lock's memory, unless the caller
   // remains as a reader. While writers wait the lock gets no bias, so they take over without a
   // consensus (FCP 4.1, PASS).
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
-    now = (now & ~rwlock::writing) + readers;
-    if (how.prefers == preference::phase_fair && (now & rwlock::waiting_readers) != 0) {
+    now = (now & ~(rwlock::writing | rwlock::revoked)) + readers;
+    if (how.prefers != preference::writer && (now & rwlock::waiting_readers) != 0) {
       now |= rwlock::reader_phase;
     }
-    return bias && (now & rwlock::waiting_writers) == 0 ? now | rwlock::biased : now;
+    constexpr std::uint64_t wanted = rwlock::waiting_writers | rwlock::handoff;
+    return bias && (now & wanted) == 0 ? now | bias::bit_to_give() : now;
   });
 }
 
-}  // namespace
-
-outcome lock_exclusive(rwlock& lock, rules how) noexcept {
-  std::uint64_t free = 0;
-  thread_record& me = my_record(lock.domain);
-  if ((lock.traits.load(platform::relaxed) & rwlock::met) == 0 || &me == &unregistered ||
-      // (J3) Pairs with (M) and (P).
-      !lock.state.compare_exchange_strong(free, rwlock::writing, at(letter::J3, platform::acquire),
-                                          platform::relaxed)) {
-    thread_record* enlisted = enlist(lock.domain);
-    meet(lock);
-    return candidate(lock, enlisted, how, candidate::own_hold::none).acquire();
-  }
-  enter(lock, rwlock::granted);
-  bias::debit_write(lock, me);
-  count_write(&me, lock);
-  return outcome::acquired;
-}
-
-void unlock_exclusive(rwlock& lock, rules how) noexcept {
-  stop_writing(lock, how, 0);
-}
-
-namespace {
-
 // Upgrades an active hold that is the only one: one compare-and-swap.
 bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
-  auto& slot = me.held[home_slot(&lock)];
-  // The caller's other holds of the lock, if any, are elsewhere.
-  if (slot.load(platform::relaxed) != held_actively(lock) ||
-      me.elsewhere.load(platform::relaxed) != 0 || me.untracked != 0) {
-    return false;
-  }
-  std::uint64_t alone = rwlock::one_reader;
+  // The caller's other holds of the lock, if any, are noted elsewhere.
+  auto& note = me.noted[home_slot(&lock)];
+  if (note != address(lock) || me.unnoted != 0) return false;
+  std::uint64_t alone = rwlock::ready | rwlock::one_reader;
   // (U1) Pairs with (P).
-  if (!lock.state.compare_exchange_strong(alone, rwlock::writing, at(letter::U1, platform::acquire),
-                                          platform::relaxed)) {
+  if (!lock.state.compare_exchange_strong(alone, rwlock::ready | rwlock::writing,
+                                          at(letter::U1, platform::acquire), platform::relaxed)) {
     return false;
   }
-  // (A5) As (A1) in rwlock.hpp.
-  slot.store(held_before(lock), at(letter::A5, platform::release));
-  enter(lock, rwlock::granted);
-  bias::debit_write(lock, me);
+  note = 0;
   count_write(&me, lock);
   return true;
 }
 
 }  // namespace
+
+outcome lock_exclusive(rwlock& lock, rules how) noexcept {
+  if (try_lock_exclusive_fast(lock, my_record(lock.domain))) return outcome::acquired;
+  return lock_exclusive_slow(lock, how);
+}
+
+void unlock_exclusive(rwlock& lock, rules how) noexcept {
+  if (!try_unlock_exclusive_fast(lock)) stop_writing(lock, how, 0);
+}
+
+outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
+  thread_record* const me = enlist(lock.domain);
+  meet(lock, how);
+  return candidate(lock, me, how, candidate::own_hold::none).acquire();
+}
+
+void unlock_exclusive_slow(rwlock& lock, rules how) noexcept {
+  stop_writing(lock, how, 0);
+}
 
 outcome upgrade(rwlock& lock, rules how) noexcept {
   thread_record& record = my_record(lock.domain);
@@ -420,14 +405,11 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
   auto own = candidate::own_hold::active;  // a hold that is not on record is counted
   if (me != nullptr) {
     if (upgrade_at_once(lock, *me)) return outcome::acquired;
-    int holds = 0;
-    for (const auto& slot : me->held) {
-      const std::uintptr_t held = slot.load(platform::relaxed);
-      if ((held & ~held_active) != address(lock)) continue;
-      if (is_passive_hold(held)) own = candidate::own_hold::passive;
-      ++holds;
+    const int passive = passive_holds_of(*me, lock);
+    if (passive != 0) own = candidate::own_hold::passive;
+    if (passive + noted_holds_of(*me, lock) > 1 && !is_mutant(mutant::upgrade_of_two_holds)) {
+      return outcome::busy;
     }
-    if (holds > 1) return outcome::busy;
   }
   return READMOST_VARIANT(upgrade_lets_go, candidate(lock, me, how, own).acquire(),
                           (unlock_shared_slow(lock), lock_exclusive(lock, how)));
@@ -435,13 +417,15 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
 
 void downgrade(rwlock& lock, rules how) noexcept {
   thread_record& me = my_record(lock.domain);
-  if (&me != &unregistered) note_active_hold(me, lock);
+  if (notes_holds(lock)) note_hold(me, lock);
+  if (lock_statistics_on()) note_read(address(lock), false);
+  if (&me != &unregistered) count_own(me.active_reads[home_slot(&lock)]);
   stop_writing(lock, how, is_mutant(mutant::downgrade_uncounted) ? 0 : rwlock::one_reader);
 }
 
 void forget_holds_before_reuse(rwlock& lock) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & (rwlock::biased | rwlock::draining)) != 0) {
+  if ((state & (rwlock::any_bias | rwlock::draining)) != 0) {
     erase_passive_holds(domains[lock.domain], &lock);
   }
 }

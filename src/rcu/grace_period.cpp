@@ -150,7 +150,7 @@ void await_sections(domain& d) noexcept {
   const std::uint64_t limit = section_limit();
   platform::deadline until{};
   if (limit != 0) until = platform::in(limit);
-  drain_sleep sleep(d);
+  drain_sleep sleep(d, nullptr);
   for (;;) {
     const std::uint32_t epoch = sleep.epoch();
     if (sections_are_over(d)) return;

@@ -44,7 +44,7 @@ void uncount(domain& d, std::uint64_t section) noexcept {
   // (G8) Pairs with (G9): the section happens before any load that sees the count lowered. A leader
   // that sleeps is not missed, by (O3), which reaches threads without a record as well.
   d.counted_sections[phase].fetch_sub(1, at(letter::G8, platform::release));
-  wake_drain_sleepers(d);
+  wake_drain_sleepers(d, nullptr);
 }
 
 // Precondition: (G2) has been executed.
@@ -52,7 +52,7 @@ void report_if_left(thread_record& me) noexcept {
   // As (G3).
   platform::light_fence(letter::G3);
   if (domain_of(me).version.load(platform::relaxed) != me.seen.load(platform::relaxed)) {
-    report_after_unlock(me);
+    report_after_release(me, nullptr);
   }
 }
 

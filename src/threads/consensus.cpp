@@ -170,13 +170,14 @@ void unlist_if_idle(thread_record& record) noexcept {
     return;
   }
   participation next = participation::offline;
-  for (const auto& slot : record.held) {
+  for_each_slot(record, [&](const auto& slot, std::size_t) {
     // (T2) As (L): the record's sections happen before a writer that does not find it in the index.
     if (is_passive_hold(slot.load(at(letter::T2, platform::acquire))) &&
         !is_mutant(mutant::unlists_holders)) {
       next = participation::dormant;
     }
-  }
+    return true;
+  });
   // (T5) As (T2), for grace periods (G4).
   if (is_open(record.section.load(at(letter::T5, platform::acquire))) &&
       !is_mutant(mutant::unlists_sections)) {
@@ -218,9 +219,12 @@ void report_as(thread_record& me, bool inside) noexcept {
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
     if (inside) busy = 1;
-    for (const auto& slot : me.held) {
-      if (is_passive_hold(slot.load(platform::relaxed))) busy = 1;
-    }
+    // Also with a hold that another thread has moved: the owner may be about to clear its slot, and
+    // must then find that it has to report.
+    for_each_slot(me, [&](const auto& slot, std::size_t) {
+      if (slot.load(platform::relaxed) != 0) busy = 1;
+      return true;
+    });
   }
   me.seen.store(version | busy, at(letter::E2, platform::release));
 }
@@ -235,13 +239,13 @@ void report_new_section(thread_record& me) noexcept {
   report_as(me, false);
   // A thread that took it for an older section may sleep until it ends, and that end will find
   // nothing to report.
-  wake_drain_sleepers(domain_of(me));
+  wake_drain_sleepers(domain_of(me), nullptr);
 }
 
-void report_after_unlock(thread_record& me) noexcept {
+void report_after_release(thread_record& me, const void* lock) noexcept {
   if (&me == &unregistered) return;
   report(me);
-  if (!is_mutant(mutant::lost_drain_wakeup)) wake_drain_sleepers(domain_of(me));
+  if (!is_mutant(mutant::lost_drain_wakeup)) wake_drain_sleepers(domain_of(me), lock);
 }
 
 std::uint64_t patience_for_reports() noexcept {
@@ -306,46 +310,68 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
         static_cast<std::int64_t>(seen - round) >= 0) {
       return true;
     }
-    for (const auto& slot : record.held) {
+    for_each_slot(record, [&](const auto& slot, std::size_t) {
       // (L) Acquire pairs with (D): if the slot is clear, the reader's section is over and visible.
       if (slot.load(at(letter::L, platform::acquire)) == wanted) ++holds;
-    }
+      return true;
+    });
     return true;
   });
   return holds;
 }
 
-std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept {
+void erase_passive_holds(domain& d, const void* lock) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
-  std::int64_t erased = 0;
   for_each_present(d, [&](thread_record& record) {
-    for (auto& slot : record.held) {
+    for_each_slot(record, [&](auto& slot, std::size_t) {
       std::uintptr_t expected = wanted;
-      if (slot.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed)) ++erased;
+      if (slot.load(platform::relaxed) == wanted) {
+        slot.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed);
+      }
+      return true;
+    });
+    for (auto& moved : record.moved) {
+      std::uintptr_t expected = wanted;
+      if (moved.load(platform::relaxed) == wanted) {
+        moved.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed);
+      }
     }
     return true;
   });
-  return erased;
 }
 
-drain_sleep::drain_sleep(domain& d) noexcept : domain_(d) {
-  go_offline();
-  // The announcement and the raised version come before the heavy fence (O3). A thread that clears
-  // a slot afterwards finds a version it has not reported, checks for sleepers and finds the
-  // announcement. If it cleared the slot before, the caller's next scan sees that.
-  d.drain_sleepers.fetch_add(1, platform::relaxed);
+namespace {
+
+// From now on, a thread that clears a slot finds a version that it has not reported, until it has
+// cleared all of them. If it cleared the slot before, the caller sees that. False if the heavy
+// fence has failed, so that only time makes it true.
+bool ask_who_releases(domain& d) noexcept {
   d.version.fetch_add(2, platform::relaxed);
-  fenced_ = fence_all(letter::O3);
+  return fence_all(letter::O3);
+}
+
+}  // namespace
+
+void make_releases_report(domain& d) noexcept {
+  if (!ask_who_releases(d)) platform::sleep_for(store_buffers_drained);
+}
+
+drain_sleep::drain_sleep(domain& d, const void* lock) noexcept : place_(d.drain_place_of(lock)) {
+  go_offline();
+  // The announcement comes before the heavy fence (O3): a thread that clears a slot afterwards
+  // looks for sleepers and finds it.
+  place_.sleepers.fetch_add(1, platform::relaxed);
+  fenced_ = ask_who_releases(d);
 }
 
 drain_sleep::~drain_sleep() {
-  domain_.drain_sleepers.fetch_sub(1, platform::relaxed);
+  place_.sleepers.fetch_sub(1, platform::relaxed);
 }
 
 std::uint32_t drain_sleep::epoch() const noexcept {
   // (O5) Before the caller reads the slots. Pairs with (N): a wake-up in between changes the word
   // that it sleeps on.
-  return domain_.drain_epoch.load(at(letter::O5, platform::acquire));
+  return place_.epoch.load(at(letter::O5, platform::acquire));
 }
 
 platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
@@ -357,17 +383,30 @@ platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
     platform::sleep_for(100'000);
     return platform::wake_reason::woken;
   }
-  return platform::futex_wait(platform::futex_of(domain_.drain_epoch), epoch, ~0U, until);
+  return platform::futex_wait(platform::futex_of(place_.epoch), epoch, ~0U, until);
 }
 
-void wake_drain_sleepers(domain& d) noexcept {
-  // The release comes before this load: in the compiler by this fence, in the processor by the
+namespace {
+
+void wake(drain_place& place) noexcept {
+  if (place.sleepers.load(platform::relaxed) == 0) return;
+  // (N) Pairs with (O5): a sleeper that reads this epoch sees the release.
+  place.epoch.fetch_add(1, at(letter::N, platform::release));
+  platform::futex_wake(platform::futex_of(place.epoch), INT32_MAX, ~0U);
+}
+
+}  // namespace
+
+void wake_drain_sleepers(domain& d, const void* lock) noexcept {
+  // The release comes before the loads: in the compiler by this fence, in the processor by the
   // sleeper's heavy fence (O3).
   platform::signal_fence();
-  if (d.drain_sleepers.load(platform::relaxed) == 0) return;
-  // (N) Pairs with (O5): a sleeper that reads this epoch sees the release.
-  d.drain_epoch.fetch_add(1, at(letter::N, platform::release));
-  platform::futex_wake(platform::futex_of(d.drain_epoch), INT32_MAX, ~0U);
+  wake(d.drain_place_of(lock));
+}
+
+void wake_all_drain_sleepers(domain& d) noexcept {
+  platform::signal_fence();
+  for (drain_place& place : d.drains) wake(place);
 }
 
 }  // namespace readmost::detail

@@ -10,7 +10,12 @@ namespace readmost::detail {
 
 namespace {
 
-constexpr std::uintptr_t never_free = ~held_free;
+// Neither free nor a passive hold.
+constexpr std::uintptr_t never_free = ~std::uintptr_t{0};
+
+// One less than a multiple of active_reads_per_account: each read calls update_account(), which
+// writes no record of nobody.
+constexpr std::uint64_t always_due = 15;
 
 enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 
@@ -81,7 +86,7 @@ void on_thread_exit() noexcept {
     go_offline(me);
     // A writer may sleep until a passive hold is released, or a grace period until a section is
     // over.
-    if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
+    if (!is_mutant(mutant::silent_conversion)) wake_all_drain_sleepers(domain_of(me));
     own_records[me.in_chunk->domain] = &unregistered;
     call_parts(&part::on_departure, me);
     give_back(me);
@@ -105,7 +110,7 @@ void forget_other_threads(domain& d) noexcept {
     mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
     mine.in_chunk->present.store(bit(mine.number), platform::relaxed);
   }
-  d.drain_sleepers.store(0, platform::relaxed);
+  for (drain_place& place : d.drains) place.sleepers.store(0, platform::relaxed);
 }
 
 }  // namespace
@@ -123,9 +128,14 @@ READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered};
 READMOST_THREAD_LOCAL std::uint32_t memberships = 0;
 
-constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
-                                              never_free, never_free, never_free, never_free},
-                                     .section = section_of_nobody};
+constinit thread_record unregistered{
+    .held = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
+             never_free},
+    .section = section_of_nobody,
+    .noted = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
+              never_free},
+    .active_reads = {always_due, always_due, always_due, always_due, always_due, always_due,
+                     always_due, always_due}};
 
 constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 

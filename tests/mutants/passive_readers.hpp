@@ -4,12 +4,12 @@
 // it, but in practice it is gone within nanoseconds: native readers yield in between, so that the
 // window is wide enough to hit. The checker finds a window however narrow it is.
 inline bool look_and_publish(const rwlock& lock, const thread_record& me,
-                             platform::atomic<std::uintptr_t>& slot) noexcept {
-  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0;
+                             platform::atomic<std::uintptr_t>& slot, std::uint64_t bias) noexcept {
+  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & bias) != 0;
   const bool online = is_online(me) || is_mutant(mutant::online_without_fence);
 #if !defined(READMOST_SIMULATED)
   platform::yield();
 #endif
-  slot.store(held_passively(lock), at(letter::A, platform::release));
+  slot.store(address(lock), at(letter::A, platform::release));
   return open && online;
 }

@@ -1,13 +1,31 @@
 // Included in src/lock/writers.cpp, in the class candidate.
 
 // counts_before_slots
-read_holds find_active_holds_first(domain& d, std::uint64_t round) const noexcept {
-  const std::uint64_t state = lock_.state.load(at(letter::K2, platform::acquire));
-  return {passive_holds(d, &lock_, me_, round), rwlock::readers(state)};
+bool decide_by_old_count(domain& d, std::uint64_t round, bool revoking) noexcept {
+  std::uint64_t state = lock_.state.load(at(letter::K2, platform::acquire));
+  const std::uint64_t counted = rwlock::readers(state);
+  const std::int64_t passive = passive_holds(d, &lock_, me_, round);
+  state = lock_.state.load(platform::relaxed);
+  while (nobody_else_inside(passive, counted)) {
+    const std::uint64_t next = as_writing(state) | (revoking ? rwlock::revoked : 0);
+    if (enter(state, next, at(letter::K2, platform::acquire))) return true;
+  }
+  back_out(revoking, passive);
+  return false;
 }
 
 // clears_before_count
-void mark_and_count() noexcept {
-  mark_own_hold();
+void clear_and_count() noexcept {
+  release_own_hold();
   lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
+}
+
+// silent_conversion
+void clear_own_slot() noexcept {
+  for_each_slot(*me_, [&](auto& slot, std::size_t) {
+    if (slot.load(platform::relaxed) == address(lock_)) {
+      slot.store(0, at(letter::D, platform::release));
+    }
+    return true;
+  });
 }

@@ -17,7 +17,7 @@ inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 
 inline int lock_shared(rwlock& lock, rules how = {}) {
   thread_record& me = my_record(lock.domain);
-  if (try_lock_shared_fast(lock, me, domains[lock.domain], how)) return acquired;
+  if (try_lock_shared_fast(lock, me, how)) return acquired;
   return static_cast<int>(lock_shared_slow(lock, how));
 }
 
@@ -95,10 +95,12 @@ inline void keep_without_bias(rwlock& lock) {
 
 // Whether the calling thread's record has a passive hold of the lock.
 inline bool holds_passively(const rwlock& lock) {
-  for (const auto& slot : my_record(lock.domain).held) {
-    if (slot.load() == held_passively(lock)) return true;
-  }
-  return false;
+  bool found = false;
+  for_each_slot(my_record(lock.domain), [&](const auto& slot, std::size_t) {
+    found = found || slot.load() == address(lock);
+    return !found;
+  });
+  return found;
 }
 
 // The number of passive reads of the calling thread, over all locks.

@@ -327,7 +327,7 @@ class basic_bravo {
     thread_record& me = my_record();
     if (default_domain.version.load(platform::relaxed) != me.seen.load(platform::relaxed))
         [[unlikely]] {
-      report_after_unlock(me);
+      report_after_release(me, nullptr);
     }
   }
 

@@ -88,7 +88,7 @@ class basic_shared_mutex {
   ~basic_shared_mutex() = default;
 
   bool try_lock_shared_fast() noexcept {
-    return readmost::detail::try_lock_shared_fast(core_, me(), mine(), own_rules());
+    return readmost::detail::try_lock_shared_fast(core_, me(), own_rules());
   }
 
   rwlock core_;
@@ -102,7 +102,7 @@ class basic_shared_mutex {
 
   // Out of line, as read_lock.hpp says.
   [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
-    if (lock_shared_after(attempt, core_, me(), mine(), own_rules())) return;
+    if (lock_shared_after(attempt, core_, me(), own_rules())) return;
     while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
   }
 

@@ -9,25 +9,30 @@
 
 namespace readmost::detail {
 
-// For use after a failed passive attempt: read-locks actively if no writer is in the way. `how`:
-// rules, or a function that returns them when they are needed.
+// For use after a failed passive attempt: read-locks if no writer is in the way and the caller
+// needs nothing but a free slot. `how`: rules, or a function that returns them when they are
+// needed.
 template <class How>
-bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me, const domain& d,
-                       How how) noexcept {
-  if (attempt == passive_attempt::published) retract_published(lock);
-  return try_lock_shared_active(lock, me, d, how);
+bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me, How how) noexcept {
+  if (attempt == passive_attempt::published) {
+    retract_published(lock);
+  } else if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) {
+    return lock_shared_nested(lock, me);
+  }
+  return try_lock_shared_active(lock, me, how);
 }
 
 // Read-locks passively or actively, if that is possible at once.
 template <class How>
-bool try_lock_shared_fast(rwlock& lock, thread_record& me, const domain& d, How how) noexcept {
+bool try_lock_shared_fast(rwlock& lock, thread_record& me, How how) noexcept {
   const passive_attempt attempt = lock_shared_passively(lock, me);
-  return attempt == passive_attempt::acquired || lock_shared_after(attempt, lock, me, d, how);
+  return attempt == passive_attempt::acquired || lock_shared_after(attempt, lock, me, how);
 }
 
-// Releases a read hold that is not a passive one in its home slot; false if the lock has none.
+// Releases a read hold after try_unlock_shared_passive() has failed; false if the lock has none.
 inline bool unlock_shared_after(rwlock& lock, thread_record& me) noexcept {
-  return try_unlock_shared_active(lock, me) || unlock_shared_slow(lock);
+  return (me.nested.load(platform::relaxed) == 0 && try_unlock_shared_active(lock, me)) ||
+         unlock_shared_slow(lock);
 }
 
 }  // namespace readmost::detail

@@ -8,22 +8,28 @@
 // 4.1; BRAVO 3)
 //
 // States, and the threads that may enter:
-//   biased             readers passively, or actively when they are out of slots; a writer claims
-//                      the lock first
-//   neither            readers actively; a writer by one compare-and-swap if there is no reader
-//   writing, no grant  a writer has claimed the lock and checks for other holds; every other thread
-//                      waits for a bounded time, until it has the lock or backs out
-//   writing, grant     the writer is inside
-//   draining           a writer found passive readers inside and backed out; a writer first claims
-//                      the lock and reads the slots, but needs no consensus
+//   biased      readers passively, or actively when they are out of slots; a writer claims the lock
+//               first
+//   neither     readers actively; a writer by one compare-and-swap if there is no reader
+//   claiming    a writer checks for other holds. Readers that only try, or hold the lock already,
+//               enter actively: the writer finds them in the count when it decides. Other threads
+//               wait for the decision, which takes a bounded time
+//   writing     the writer is inside
+//   draining    a writer found passive readers inside and backed out; a writer first claims the
+//               lock and reads the slots, but needs no consensus
 // Under writer preference a waiting writer is counted in waiting_writers, which keeps the bias and
-// new readers away. Under reader preference it leaves no trace but writers_parked: readers come in,
-// also passively, so a reader inside may wait for another reader that has yet to arrive (BRAVO's
-// Listing 1 hangs there), and a writer that sleeps or is off its CPU delays no reader. Phase-fair
-// is writer preference that counts waiting readers too: a writer that leaves gives them their turn,
-// in which writers stay out until the last of these readers is in. A reader that starves under
-// writer preference takes such a turn. A reader that upgrades is one more waiting writer, the only
-// one with `upgrading`; it goes ahead of the others because its own read hold keeps them out.
+// new readers away. Under reader preference it is not counted: readers come in, also passively, so
+// a reader inside may wait for another reader that has yet to arrive (BRAVO's Listing 1 hangs
+// there). Phase-fair is writer preference that counts waiting readers too: a writer that leaves
+// gives them their turn, in which writers stay out until the last of these readers is in. A reader
+// that upgrades is one more waiting writer, the only one with `upgrading`; it goes ahead of the
+// others because its own read hold keeps them out.
+//
+// Hand-off. A thread that is woken and finds the lock taken again asks to be next. A writer sets
+// `handoff`: once nobody is inside, only writers that have slept may enter, whatever the
+// preference; such a writer clears it when it enters. A reader counts itself in waiting_readers,
+// and gets its turn when the writer leaves. Under writer preference a reader asks only after
+// writers have passed it over for a millisecond.
 #pragma once
 
 #include <readmost/detail/platform/mutant.hpp>
@@ -39,6 +45,9 @@ struct rules {
   preference prefers = preference::writer;
   // A read lock by a thread that holds the lock already passes waiting writers.
   bool recursive = true;
+  // A thread notes its active holds, which `recursive` needs under preferences other than the
+  // readers', and upgrade() to tell whether the caller holds the lock more than once.
+  bool noted = true;
   // Ask the kernel before the first bias whether another process can reach the lock's memory.
   bool check_mapping = false;
   // Fail rather than wait.
@@ -69,7 +78,7 @@ enum class outcome {
 struct rwlock {
   // --- bits of `state` -------------------------------------------------------------------------
   static constexpr std::uint64_t biased = 1;    // passive readers may enter
-  static constexpr std::uint64_t writing = 2;   // a writer is inside, or has claimed the lock
+  static constexpr std::uint64_t writing = 2;   // a writer is inside
   static constexpr std::uint64_t draining = 4;  // not biased, but passive holds may remain
   static constexpr std::uint64_t readers_parked = 8;
   static constexpr std::uint64_t writers_parked = 16;
@@ -77,20 +86,30 @@ struct rwlock {
   static constexpr std::uint64_t reader_phase = 32;
   static constexpr std::uint64_t upgrading = 64;  // a reader waits to be the only one
   static constexpr std::uint64_t upgrader_parked = 128;
-  static constexpr std::uint64_t one_writer = 1U << 8;  // bits 8 to 23: waiting writers
-  static constexpr std::uint64_t waiting_writers = 0xFFFFU * one_writer;
-  // Bits 24 to 39: waiting readers that will get a turn.
-  static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 24;
-  static constexpr std::uint64_t waiting_readers = 0xFFFFU * one_waiting_reader;
-  static constexpr unsigned readers_shift = 40;  // 40 to 63: active holds
+  static constexpr std::uint64_t claiming = 1U << 8;  // a writer checks for other holds
+  static constexpr std::uint64_t handoff = 1U << 9;   // the next writer is one that has slept
+  // Set at the first use unless there are statistics per lock: operations may take fast paths.
+  static constexpr std::uint64_t ready = 1U << 10;
+  // `biased` while there are statistics per lock: passive readers enter by a path that counts.
+  static constexpr std::uint64_t biased_with_statistics = 1U << 11;
+  static constexpr std::uint64_t any_bias = biased | biased_with_statistics;
+  static constexpr std::uint64_t revoked = 1U << 12;     // the writer inside took the bias away
+  static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 25: waiting writers
+  static constexpr std::uint64_t waiting_writers = 0xFFFU * one_writer;
+  // Bits 26 to 37: waiting readers that will get a turn.
+  static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 26;
+  static constexpr std::uint64_t waiting_readers = 0xFFFU * one_waiting_reader;
+  static constexpr unsigned readers_shift = 38;  // 38 to 63: active holds
   static constexpr std::uint64_t one_reader = std::uint64_t{1} << readers_shift;
-  static constexpr std::int64_t max_readers = (1 << 23) - 1;
-  static_assert(sizeof(std::uint64_t) == 8);
+  // The count has room for as many again that threads move there from slots.
+  static constexpr std::uint64_t max_readers = (1U << 25) - 1;
 
-  // Active read holds. Negative after a thread released the passive hold of another ("a debt"): the
-  // sum of active and passive holds is always right.
-  static constexpr std::int64_t readers(std::uint64_t state) noexcept {
-    return static_cast<std::int64_t>(state) >> readers_shift;
+  // Active read holds.
+  static constexpr std::uint64_t readers(std::uint64_t state) noexcept {
+    return state >> readers_shift;
+  }
+  static constexpr bool is_full(std::uint64_t state) noexcept {
+    return readers(state) >= max_readers;
   }
 
   // The state without a waiter that was counted in it.
@@ -106,15 +125,11 @@ struct rwlock {
         [[fallthrough]];
       case waits_as::upgrader:
         return state & ~(upgrading | upgrader_parked);
+      case waits_as::next_writer:
+        return state & ~handoff;
     }
     return state;
   }
-
-  // --- `grant`: whether a writer's claim is decided; not_granted while the lock is biased or
-  // draining ---
-  static constexpr std::uint8_t not_granted = 0;
-  static constexpr std::uint8_t granted = 1;
-  static constexpr std::uint8_t granted_by_revocation = 2;
 
   // --- bits of `traits` --------------------------------------------------------------------------
   static constexpr std::uint8_t met = 1;             // counted in the statistics
@@ -123,6 +138,11 @@ struct rwlock {
   // The preference, for surfaces that keep it here.
   static constexpr std::uint8_t reader_preference = 8;
   static constexpr std::uint8_t phase_fair_preference = 16;
+  static constexpr std::uint8_t unnoted = 32;  // `noted` is false in the rules of all surfaces
+  // Before its first bias, slots are cleared of holds of an earlier lock at this address: that has
+  // begun; it is done.
+  static constexpr std::uint8_t cleaning = 64;
+  static constexpr std::uint8_t clean = 128;
 
   static constexpr std::uint8_t trait_of(preference prefers) noexcept {
     return prefers == preference::reader       ? reader_preference
@@ -146,20 +166,28 @@ struct rwlock {
   // The domain's number; never changes.
   std::uint8_t domain{0};
   std::uint8_t unused{0};
-  platform::atomic<std::uint8_t> grant{not_granted};
+  // The writers that `balance` accounts for: writer_exits, modulo 256.
+  platform::atomic<std::uint8_t> accounted_exits{0};
   platform::atomic<std::uint8_t> traits{0};
   // Counts the writers that have left. Written by the writer alone.
   platform::atomic<std::uint16_t> writer_exits{0};
 };
 static_assert(sizeof(rwlock) == 16);
 
+inline std::uintptr_t address(const rwlock& lock) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&lock);
+}
+
 // --- Slow paths --------------------------------------------------------------------------------
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept;
-// Releases one read hold that is not in the caller's home slot; false if the lock has none.
+// Releases one read hold of any kind; false if the lock has none.
 bool unlock_shared_slow(rwlock& lock) noexcept;
+// These two begin with the fast paths below.
 outcome lock_exclusive(rwlock& lock, rules how) noexcept;
 void unlock_exclusive(rwlock& lock, rules how) noexcept;
+outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept;
+void unlock_exclusive_slow(rwlock& lock, rules how) noexcept;
 
 // Makes the caller's only read hold a write hold, ahead of all waiting writers. Busy, and the hold
 // as it was, if another thread is upgrading already, if the caller holds the lock more than once,
@@ -169,37 +197,15 @@ outcome upgrade(rwlock& lock, rules how) noexcept;
 // Makes the caller's write hold a read hold; no writer gets in between.
 void downgrade(rwlock& lock, rules how) noexcept;
 
-// Forgets passive holds that their threads will not release, for instance because another thread
-// did it on their behalf. Must be called before a lock's memory is put to another use.
+// Forgets passive holds that their threads will not release. Must be called before a lock's memory
+// is put to another use.
 void forget_holds_before_reuse(rwlock& lock) noexcept;
 
 // --- Passive fast paths --------------------------------------------------------------------------
 
-inline std::uintptr_t address(const rwlock& lock) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&lock);
-}
-
-// The content of a slot while its owner holds the lock, and afterwards. A released slot keeps the
-// lock's address, tagged `held_free`, so the next read lock sees at no extra cost whether the slot
-// changes hands.
-inline std::uintptr_t held_passively(const rwlock& lock) noexcept {
-  return address(lock);
-}
-inline std::uintptr_t held_actively(const rwlock& lock) noexcept {
-  return address(lock) | held_active;
-}
-inline std::uintptr_t held_before(const rwlock& lock) noexcept {
-  return address(lock) | held_free;
-}
-
-// Whether the caller's next hold of `lock` may be noted in this slot at once.
-inline bool is_at_hand(std::uintptr_t held, const rwlock& lock) noexcept {
-  return held == held_before(lock) || (is_free(held) && !lock_statistics_on());
-}
-
 enum class passive_attempt {
   acquired,
-  unavailable,  // not biased, or the slot is taken
+  unavailable,  // not biased, or the home slot is taken
   published,    // too late: retract_published() has to follow
 };
 
@@ -207,20 +213,21 @@ enum class passive_attempt {
 // it for a hold.
 [[gnu::noinline]] void retract_published(const rwlock& lock) noexcept;
 
-// Publishes a passive hold of `lock` in `slot`, then checks whether it came in time.
+// Publishes a passive hold of `lock` in `slot`, then checks whether it came in time: whether the
+// lock has `bias`.
 inline bool publish_and_look(const rwlock& lock, const thread_record& me,
-                             platform::atomic<std::uintptr_t>& slot) noexcept {
+                             platform::atomic<std::uintptr_t>& slot, std::uint64_t bias) noexcept {
   // (A) Publish first, check afterwards. Pairs with (K) in writers.cpp, where the writer takes the
   // bias away first and reads the slots afterwards. Release: if a writer's (L) reads this store
   // instead of the preceding (D), that section still happens before the writer.
-  slot.store(held_passively(lock), at(letter::A, platform::release));
+  slot.store(address(lock), at(letter::A, platform::release));
   // (B) Light fence: (A) before (C). The heavy fence (H) in consensus.cpp, a report (E1, E2) or
   // coming online (F) makes it a full one, whichever the round relies on.
   platform::light_fence(letter::B);
-  // (C) Pairs with the release of stop_writing (M): the last writer's writes are visible. The mode
-  // is read after (A) as well. A round makes a record dormant with a heavy fence; a reader that
-  // published after that fence has to notice it here, because later rounds do not wait for it.
-  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & rwlock::biased) != 0;
+  // (C) Pairs with the release of unlock_exclusive (M, M1): the last writer's writes are visible.
+  // The mode is read after (A) as well. A round makes a record dormant with a heavy fence; a reader
+  // that published after that fence has to notice it here, because later rounds do not wait for it.
+  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & bias) != 0;
   const bool online = is_online(me) || is_mutant(mutant::online_without_fence) ||
                       is_mutant(mutant::mode_not_rechecked);
   return open && online;
@@ -235,12 +242,12 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
 inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
-  if (!is_at_hand(slot.load(platform::relaxed), lock) ||
-      (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
+  if ((lock.state.load(platform::relaxed) & rwlock::biased) == 0 ||
+      slot.load(platform::relaxed) != 0 || me.nested.load(platform::relaxed) != 0) [[unlikely]] {
     return passive_attempt::unavailable;
   }
-  if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot),
-                        look_and_publish(lock, me, slot))) [[unlikely]] {
+  if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::biased),
+                        look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
     return passive_attempt::published;
   }
   count_own(me.reads[home]);
@@ -254,37 +261,68 @@ inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
   return attempt == passive_attempt::acquired;
 }
 
+// Read-locks a biased lock passively when its home slot is taken, or with statistics per lock;
+// false if that takes more than a free slot.
+[[gnu::noinline]] bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept;
+
+// After the release of a passive hold that found a new version: reports, wakes writers that sleep
+// until a passive reader leaves, and completes a move of the hold (src/lock/moving.cpp). `index`:
+// see for_each_slot().
+[[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock, thread_record& me,
+                                                        std::size_t index) noexcept;
+
 // Clears a slot of the caller that holds `lock` passively, and reports if a round asks for it.
 // Touches no memory of the lock: once the slot is clear, another thread may lock, unlock and free
 // it.
 inline void release_passive_hold(const rwlock& lock, thread_record& me, const domain& d,
-                                 platform::atomic<std::uintptr_t>& slot) noexcept {
+                                 platform::atomic<std::uintptr_t>& slot,
+                                 std::size_t index) noexcept {
   // (D) Pairs with (L) in consensus.cpp: a writer that sees the slot clear sees everything that the
   // reader did.
-  slot.store(held_before(lock), at(letter::D, platform::release));
+  slot.store(0, at(letter::D, platform::release));
   // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep until the
-  // hold is released makes it a full one, by (O3) in consensus.cpp.
+  // hold is released, and a thread that moves it, make it a full one, by (O3) in consensus.cpp.
   platform::light_fence(letter::D1);
   if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) [[unlikely]] {
-    report_after_unlock(me);
+    after_passive_release(lock, me, index);
   }
 }
 
 // Releases the caller's passive hold if it is in its home slot.
 inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
                                       const domain& d) noexcept {
-  auto& slot = me.held[home_slot(&lock)];
-  if (slot.load(platform::relaxed) != held_passively(lock) ||
-      me.elsewhere.load(platform::relaxed) != 0) [[unlikely]] {
+  const std::size_t home = home_slot(&lock);
+  auto& slot = me.held[home];
+  if (slot.load(platform::relaxed) != address(lock) || me.nested.load(platform::relaxed) != 0)
+      [[unlikely]] {
     return false;
   }
-  release_passive_hold(lock, me, d, slot);
+  release_passive_hold(lock, me, d, slot, home);
   return true;
 }
 
 // --- Active fast paths ---------------------------------------------------------------------------
 
-inline constexpr std::uint64_t active_reads_per_account = 8;
+inline constexpr std::uint64_t active_reads_per_account = 16;
+
+// Notes an active hold of the caller, or takes one off: the cases that are not inlined.
+[[gnu::noinline]] void note_outside_home(thread_record& me, const rwlock& lock) noexcept;
+[[gnu::noinline]] void take_off_outside_home(thread_record& me, const rwlock& lock) noexcept;
+
+inline void note_hold(thread_record& me, const rwlock& lock) noexcept {
+  auto& home = me.noted[home_slot(&lock)];
+  if (home != 0) return note_outside_home(me, lock);
+  home = address(lock);
+}
+inline void take_off_note(thread_record& me, const rwlock& lock) noexcept {
+  auto& home = me.noted[home_slot(&lock)];
+  if (home != address(lock)) return take_off_outside_home(me, lock);
+  home = 0;
+}
+
+inline bool notes_holds(const rwlock& lock) noexcept {
+  return (lock.traits.load(platform::relaxed) & rwlock::unnoted) == 0;
+}
 
 enum class active_attempt {
   acquired,
@@ -292,43 +330,45 @@ enum class active_attempt {
   unavailable,
 };
 
-// Once in active_reads_per_account reads: credits the account (src/lock/bias.hpp) for all of them
-// and biases the lock if that is earned. The caller holds the lock for reading.
+// Once in active_reads_per_account reads: counts the read, credits the account (src/lock/bias.hpp)
+// for all of them and biases the lock if that is earned. The caller holds the lock for reading.
 [[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
 // Read-locks actively, by one compare-and-swap, if nothing is in the way. Unavailable also for
-// locks that have not been through a slow path yet. `me`: the caller's record in `d`, the lock's
-// domain.
-[[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock, thread_record& me,
-                                                                  const domain& d) noexcept {
-  const std::size_t home = home_slot(&lock);
-  auto& slot = me.held[home];
+// locks that have not been through a slow path yet. `me`: the caller's record in the lock's domain.
+[[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
+                                                                  thread_record& me) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
-  const std::uint64_t reads = me.active_reads[home].load(platform::relaxed) + 1;
-  constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
-  // (J1) Pairs with (M). There is no store before it, which the read-modify-write would wait for.
-  if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
-      !is_at_hand(slot.load(platform::relaxed), lock) ||
-      (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
-      !lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
-                                          at(letter::J1, platform::acquire), platform::relaxed)) {
+  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
+                                       rwlock::handoff | rwlock::waiting_writers;
+  if ((state & (in_the_way | rwlock::ready)) != rwlock::ready || rwlock::is_full(state)) {
     return active_attempt::unavailable;
   }
-  // (A1) Release as (A): a writer may read it instead of the preceding (D).
-  slot.store(held_actively(lock), at(letter::A1, platform::release));
-  me.active_reads[home].store(reads, platform::relaxed);
-  if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) report(me);
-  return reads % active_reads_per_account == 0 ? active_attempt::account_due
-                                               : active_attempt::acquired;
+  // Noted before it is counted: a signal handler in between must not wait behind a writer that
+  // waits for this hold.
+  const bool noted = notes_holds(lock);
+  if (noted) note_hold(me, lock);
+  // (J1) Pairs with (M). There is no store before it that the read-modify-write would wait for,
+  // except the note.
+  if (!lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
+                                          at(letter::J1, platform::acquire), platform::relaxed)) {
+    if (noted) take_off_note(me, lock);
+    return active_attempt::unavailable;
+  }
+  auto& counter = me.active_reads[home_slot(&lock)];
+  const std::uint64_t reads = counter.load(platform::relaxed) + 1;
+  if (reads % active_reads_per_account == 0) return active_attempt::account_due;
+  counter.store(reads, platform::relaxed);
+  return active_attempt::acquired;
 }
 
 // The same, and settles the account if that is due. `how`: rules, or a function that returns them,
 // which is called only then.
 template <class How = rules>
 [[gnu::always_inline]] inline bool try_lock_shared_active(rwlock& lock, thread_record& me,
-                                                          const domain& d, How how) noexcept {
-  const active_attempt attempt = lock_shared_actively(lock, me, d);
-  if (attempt == active_attempt::account_due) {
+                                                          How how) noexcept {
+  const active_attempt attempt = lock_shared_actively(lock, me);
+  if (attempt == active_attempt::account_due) [[unlikely]] {
     if constexpr (std::is_invocable_v<How>) {
       update_account(lock, how());
     } else {
@@ -338,26 +378,58 @@ template <class How = rules>
   return attempt != active_attempt::unavailable;
 }
 
-// Releases the caller's active hold if it is noted in its home slot and no waiter needs to be
-// woken.
+// Releases an active hold if the lock counts one and no waiter needs to be woken. Precondition: the
+// caller has no passive hold of the lock.
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
-  auto& slot = me.held[home_slot(&lock)];
-  if (slot.load(platform::relaxed) != held_actively(lock) ||
-      me.elsewhere.load(platform::relaxed) != 0) {
-    return false;
-  }
   std::uint64_t state = lock.state.load(platform::relaxed);
-  // (P1) Release as (P) in holds.cpp.
-  if (rwlock::readers(state) <= 0 ||
-      (state & (rwlock::writers_parked | rwlock::upgrader_parked)) != 0 ||
-      !lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
-                                          at(letter::P1, platform::release), platform::relaxed)) {
+  const bool noted = notes_holds(lock);
+  do {
+    if (rwlock::readers(state) == 0 ||
+        (state & (rwlock::writers_parked | rwlock::upgrader_parked)) != 0) {
+      return false;
+    }
+    // (P1) Release as (P) in holds.cpp.
+  } while (!lock.state.compare_exchange_weak(state, state - rwlock::one_reader,
+                                             at(letter::P1, platform::release), platform::relaxed));
+  if (noted) take_off_note(me, lock);
+  return true;
+}
+
+// --- Fast paths of writers -----------------------------------------------------------------------
+
+// Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
+// `me`: the caller's record in the lock's domain.
+[[gnu::always_inline]] inline bool try_lock_exclusive_fast(rwlock& lock,
+                                                           thread_record& me) noexcept {
+  std::uint64_t free = rwlock::ready;
+  if (&me == &unregistered ||
+      // (J3) Pairs with (M) and (P).
+      !lock.state.compare_exchange_strong(free, rwlock::ready | rwlock::writing,
+                                          at(letter::J3, platform::acquire), platform::relaxed)) {
     return false;
   }
-  // (A2) As (A1).
-  slot.store(held_before(lock), at(letter::A2, platform::release));
+  count_own(me.writes);
   return true;
+}
+
+// Counts a writer that leaves.
+inline void count_exit(rwlock& lock) noexcept {
+  lock.writer_exits.store(static_cast<std::uint16_t>(lock.writer_exits.load(platform::relaxed) + 1),
+                          platform::relaxed);
+}
+
+// Unlocks if nobody waits and the lock gets no bias.
+[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock) noexcept {
+  std::uint64_t alone = rwlock::ready | rwlock::writing;
+  if (lock.state.load(platform::relaxed) != alone) return false;
+  count_exit(lock);
+  // (M1) As (M) in writers.cpp.
+  if (lock.state.compare_exchange_strong(alone, rwlock::ready, at(letter::M1, platform::release),
+                                         platform::relaxed)) {
+    return true;
+  }
+  return false;
 }
 
 }  // namespace readmost::detail

@@ -13,13 +13,6 @@
   /* A passive reader enters and leaves. */                                                      \
   X(A, "publish_and_look: release store of the hold into the slot",                              \
     "K, by way of B; L, when it reads this instead of the D before it")                          \
-  X(A1, "lock_shared_actively: release store, the note of an active hold",                       \
-    "L, T2, when they read this instead of the D before it")                                     \
-  X(A2, "try_unlock_shared_active: release store that takes the note off", "as A1")              \
-  X(A3, "note_active_hold: release store, the note of an active hold", "as A1")                  \
-  X(A4, "take_off_record: release store that takes the note off", "as A1")                       \
-  X(A5, "upgrade_at_once: release store that takes the note off", "as A1")                       \
-  X(A6, "count_holds: release store that takes the note off at a thread's exit", "as A1")        \
   X(Z1, "count_holds: release compare-and-swap that clears the slot of an exiting thread", "L")  \
   X(B, "publish_and_look: light fence, A before C", "whatever makes it a full one: H, E or F")   \
   X(C, "publish_and_look: acquire load of the state, then load of the own mode",                 \
@@ -29,49 +22,54 @@
     "O3, which makes it a full one")                                                             \
   X(D2, "take_back: release store that clears the slot of a reader that came too late",          \
     "L, when it reads this instead of the D before it")                                          \
+  X(D3, "lower_nested: release store of the height of the stack", "L2")                          \
   /* A thread reports, comes online, goes offline. */                                            \
   X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
   X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17")                               \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
-  X(K, "claim: acquire compare-and-swap, bias gone and `writing` set",                           \
-    "M, M1, M2, P, P1; with K1, A by way of B, and F")                                           \
+  X(K, "claim: acquire compare-and-swap, bias gone and `claiming` set",                          \
+    "M, M1, M2; with K1, A by way of B, and F")                                                  \
   X(K1,                                                                                          \
     "begin_round: full fence, K before the version is raised and before the loads of index "     \
     "and modes",                                                                                 \
     "E1, F, F1, G6, HP3")                                                                        \
-  X(K2, "find_read_holds: acquire load of the state, active readers after slots", "P, P1")       \
+  X(K2, "decide: acquire load of the state and compare-and-swap, readers in the count after slots",\
+    "P, P1")                                                                                     \
+  X(K3, "move_holds_to_count: acquire compare-and-swap, as K", "M2")                             \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
-  X(L, "passive_holds: acquire load of a slot", "D, A, D2, U3, Z1")                              \
+  X(L, "passive_holds: acquire load of a slot", "D, A, D2, Z1")                                  \
+  X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                          \
   X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
   X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                \
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
   /* Others enter. */                                                                            \
   X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
   X(J2, "reader::enter: acquire compare-and-swap, one reader more", "M, M1")                     \
-  X(J3, "lock_exclusive: acquire compare-and-swap of a lock that is free", "M, M1, P, P1")       \
+  X(J3, "try_lock_exclusive_fast: acquire compare-and-swap of a lock that is free",              \
+    "M, M1, P, P1")                                                                              \
   X(J4, "candidate::acquire: acquire compare-and-swap of a writer that need not claim",          \
     "M, M1, P, P1")                                                                              \
   /* Others leave, or open the door. */                                                          \
   X(M, "stop_writing: release compare-and-swap, `writing` gone",                                 \
     "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                           \
-  X(M1, "stop_writing: the same where nobody waits and nothing is given",                        \
+  X(M1, "try_unlock_exclusive_fast: the same where nobody waits and nothing is given",           \
     "K, J1 to J4; C by way of M3")                                                               \
   X(M2, "back_out: release compare-and-swap, a claim taken back",                                \
     "K of the next claim, which relies on this writer's consensus")                              \
-  X(M3, "give_bias: release compare-and-swap, bias set after the grant is taken back",           \
-    "V3, V4, which then look at the grant")                                                      \
+  X(M3, "give_bias: release compare-and-swap that sets the bias", "C")                           \
+  X(M4, "move_holds_to_count: release compare-and-swap, the claim ends", "V3")                   \
   X(P, "release_counted_hold: release compare-and-swap, one active reader less",                 \
-    "K, K2, J3, J4, U1")                                                                         \
+    "K2, J3, J4, U1")                                                                            \
   X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",            \
-    "K, K2, J3, J4, U1")                                                                         \
+    "K2, J3, J4, U1")                                                                            \
   /* A writer sleeps until a passive reader leaves. */                                           \
-  X(N, "wake_drain_sleepers: release read-modify-write, `drain_epoch` raised", "O5")             \
-  X(O3, "drain_sleep: heavy fence, announcement and version before the look at the slots",       \
+  X(N, "wake_drain_sleepers: release read-modify-write of the epoch", "O5")             \
+  X(O3, "ask_who_releases: heavy fence, announcement and version before the look at the slots",  \
     "D1 of every thread")                                                                        \
-  X(O5, "epoch: acquire load of `drain_epoch`, before the look at the slots", "N")               \
+  X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")               \
   /* The registry: chunks of records, their owners, the index, domains. */                       \
   X(R3, "for_each_chunk, take_record: acquire load of a chunk's link", "R4")                     \
   X(R4, "take_record: release compare-and-swap that appends a chunk", "R3")                      \
@@ -205,13 +203,13 @@
   X(BR20, "mutex: release exchange that frees it", "BR19")                                       \
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
-  X(U3,                                                                                          \
-    "mark_own_hold: release store, a passive hold becomes a note of an active one, after it is " \
-    "counted",                                                                                   \
-    "L")                                                                                         \
-  /* Waiters. */                                                                                 \
-  X(V3, "reader::acquire: acquire load of the state", "M, M2, M3")                               \
-  X(V4, "candidate::acquire: acquire load of the state", "M, M2, M3")
+  /* A lock gets its bias; holds move to the count. */ \
+  X(V3, "give_bias: acquire load of the state, before the look at the traits", "M4")             \
+  X(V4, "is_unknown_to_slots: acquire load of the traits", "V5")                                 \
+  X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")             \
+  X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
+  X(MV2, "after_passive_release: full fence, the slot before the look for an announcement",      \
+    "MV1")                                                                                       \
 
 namespace readmost::detail {
 

@@ -31,8 +31,9 @@
   X(phase_ignored, "a writer enters although it is the readers' phase")                           \
   X(counted_for_ever, "a reader that gives up stays counted as waiting")                          \
   X(silent_back_out, "a reader inside that met a claim is not woken when the claim is undone")    \
+  X(handoff_ignored, "a writer that has not slept enters before one that has asked to be next")   \
+  X(upgrade_of_two_holds, "an upgrade ignores a second hold of the caller")                       \
   X(wrong_domain, "a writer asks the threads of the default domain, whatever the lock's domain")  \
-  X(stale_notes, "a hold that another thread releases stays in its owner's record")               \
   X(idle_for_ever, "no record is ever taken out of the index")                                    \
   X(fork_keeps_waiters, "threads that do not exist in a fork's child stay counted as waiting")    \
   X(no_grace_period, "rcu_synchronize waits for no reader")                                       \
@@ -53,8 +54,11 @@
   X(bravo_mode_unchecked, "a reader with slots of its own does not check its own mode")           \
   X(bravo_without_consensus, "a revocation scans own slots without consensus")                    \
   X(one_version_too_few, "a report of the previous version counts as one of the present version") \
-  X(counts_settled_holds, "an exiting thread counts a hold that was released for it meanwhile")   \
-  X(settles_what_was_seen, "a writer settles debts by an outdated count of passive holds")        \
+  X(counts_moved_holds, "an exiting thread counts a hold that was moved to the count meanwhile")  \
+  X(moves_without_fence, "holds are moved before their owners are sure to notice")                \
+  X(release_of_moved_hold_lost, "an owner that clears the slot of a moved hold leaves it counted")\
+  X(withdrawn_move_counted, "a hold that its owner released during the move stays counted")       \
+  X(bias_over_old_slots, "a lock is biased although slots have holds of an earlier lock there")   \
   X(mode_not_rechecked, "a passive reader does not check its own mode after publishing")          \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")               \
   X(section_after_mode, "a reader checks its own mode, then publishes its section")               \

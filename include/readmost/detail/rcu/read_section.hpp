@@ -75,7 +75,7 @@ inline void leave_section(thread_record& me, unsigned domain) noexcept {
     platform::light_fence(letter::G3);
     if (domains[domain].version.load(platform::relaxed) != me.seen.load(platform::relaxed))
         [[unlikely]] {
-      report_after_unlock(me);
+      report_after_release(me, nullptr);
     }
   } else if (section - 2 < section_nesting - 2) {
     me.section.store(is_mutant(mutant::forgets_nesting) ? 0 : section - 1, platform::relaxed);

@@ -31,14 +31,24 @@ struct grace_period_progress {
   platform::variable<std::uint32_t> empty_phases{};
 };
 
+// Where writers of some locks sleep until a passive reader leaves: how many do, and the word they
+// sleep on.
+struct drain_place {
+  platform::atomic<std::uint32_t> sleepers{};
+  platform::atomic<std::uint32_t> epoch{};
+};
+
 struct domain {
   // Even. Every passive read unlock reads it, so nothing else shares its line.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> version{};
 
-  // Line 2: read by every thread that reports. The number of threads that sleep until a passive
-  // reader leaves, and the word they sleep on.
-  alignas(platform::cache_line) platform::atomic<std::uint32_t> drain_sleepers{};
-  platform::atomic<std::uint32_t> drain_epoch{};
+  // Line 2: read by every thread that reports. The first place is for grace periods, the others are
+  // for locks, by address.
+  static constexpr std::size_t drain_places = 8;
+  alignas(platform::cache_line) drain_place drains[drain_places]{};
+  drain_place& drain_place_of(const void* lock) noexcept {
+    return drains[lock == nullptr ? 0 : 1 + (scattered(lock) >> 32) % (drain_places - 1)];
+  }
 
   // Line 3: used by threads that run rounds.
   // Nanoseconds that recent rounds took.
@@ -141,9 +151,10 @@ inline void go_offline() noexcept {
   for_each_own_record([](thread_record& mine) { go_offline(mine); });
 }
 
-// After a read unlock that found a new version: reports, and wakes threads that sleep until a
-// passive reader leaves. Does nothing for `unregistered`.
-[[gnu::noinline, gnu::cold]] void report_after_unlock(thread_record& me) noexcept;
+// After a release that found a new version: reports, and wakes threads that sleep until a passive
+// reader of that lock, or a read section (null), ends. Does nothing for `unregistered`.
+[[gnu::noinline, gnu::cold]] void report_after_release(thread_record& me,
+                                                       const void* lock) noexcept;
 
 // Handles fork(2) from now on; enlist() calls it too. The earlier it is called, the more of the
 // program's own fork handlers find their locks in order in the child.
@@ -180,16 +191,21 @@ std::uint64_t patience_for_reports() noexcept;
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept;
 
-// Clears the remaining passive holds of `lock` in all slots; returns their number. Precondition:
-// their owners cannot be unlocking it (see "a debt" in rwlock.hpp).
-std::int64_t erase_passive_holds(domain& d, const void* lock) noexcept;
+// Clears the passive holds of `lock` in all slots, and what moves of such holds have left there.
+// Precondition: their owners will not release them.
+void erase_passive_holds(domain& d, const void* lock) noexcept;
 
-// Sleeps until some passive reader leaves: from the constructor on, every passive unlock wakes it.
-//   drain_sleep sleep(d);
+// From the return on, a thread that clears a slot finds a new version and reports, until it has
+// cleared all of its slots. The caller sees the slots that were cleared before. Cost: a membarrier.
+void make_releases_report(domain& d) noexcept;
+
+// Sleeps until a passive reader of `lock` leaves or, without a lock, a read section ends: from the
+// constructor on, each of them wakes it. So do those of some other locks.
+//   drain_sleep sleep(d, lock);
 //   for (;;) { epoch = sleep.epoch(); if (condition) break; sleep.wait(epoch, until); }
 class drain_sleep {
  public:
-  explicit drain_sleep(domain& d) noexcept;
+  drain_sleep(domain& d, const void* lock) noexcept;
   ~drain_sleep();
   drain_sleep(const drain_sleep&) = delete;
   drain_sleep& operator=(const drain_sleep&) = delete;
@@ -198,11 +214,12 @@ class drain_sleep {
   platform::wake_reason wait(std::uint32_t epoch, const platform::deadline* until) const noexcept;
 
  private:
-  domain& domain_;
+  drain_place& place_;
   bool fenced_;
 };
 
-// Wakes every drain_sleep in the domain.
-void wake_drain_sleepers(domain& d) noexcept;
+// Wakes every drain_sleep for the lock, or for read sections; or every one in the domain.
+void wake_drain_sleepers(domain& d, const void* lock) noexcept;
+void wake_all_drain_sleepers(domain& d) noexcept;
 
 }  // namespace readmost::detail

@@ -3,9 +3,9 @@
 //
 // Records are type-stable: they are reused after their thread's exit and never unmapped, so any
 // thread may read any of them at any time. Only the owner writes its record, with plain stores,
-// except where a member says otherwise, where a writer erases debts (erase_passive_holds), and in a
-// fork's child. (FCP 4.2: status per thread instead of per core; BRAVO 3: the entry names the lock,
-// so a lock needs no memory per thread.)
+// except where a member says otherwise, where another thread moves a hold (src/lock/moving.cpp),
+// and in a fork's child. (FCP 4.2: status per thread instead of per core; BRAVO 3: the entry names
+// the lock, so a lock needs no memory per thread.)
 #pragma once
 
 #include <readmost/detail/platform/platform.hpp>
@@ -31,20 +31,23 @@ constexpr participation participation_of(std::uint32_t mode) noexcept {
   return static_cast<participation>(mode & participation_mask);
 }
 
-// Read holds that a record can note; the lock counts further ones.
-inline constexpr std::size_t held_slots = 8;
+// Passive holds that a record has room for: one in the home slot of each lock, and a few whose home
+// slot is taken. A reader without a free slot holds actively.
+inline constexpr std::size_t home_slots = 8;
+inline constexpr std::size_t nested_slots = 4;
+inline constexpr std::size_t passive_slots = home_slots + nested_slots;
 
-// Tags in the low bits of a held slot; locks are at least 8-byte aligned.
-inline constexpr std::uintptr_t held_active = 1;  // counted in the lock; noted here for recursion
-inline constexpr std::uintptr_t held_free = 2;    // not held; the lock used the slot last
+// A slot has the address of a lock that the owner holds passively, or 0. This tag, in the lowest
+// bit of a lock's address, marks a hold that another thread has moved to the lock's count
+// (src/lock/moving.cpp).
+inline constexpr std::uintptr_t moved_hold = 1;
 
-constexpr bool is_free(std::uintptr_t held) noexcept {
-  return held == 0 || (held & held_free) != 0;
+constexpr bool is_passive_hold(std::uintptr_t slot) noexcept {
+  return slot != 0 && (slot & moved_hold) == 0;
 }
 
-constexpr bool is_passive_hold(std::uintptr_t held) noexcept {
-  return held != 0 && (held & (held_active | held_free)) == 0;
-}
+// Active holds that a record can note; `unnoted` counts further ones.
+inline constexpr std::size_t noted_holds = 8;
 
 // Operations on the lock that used a slot last which are not in that lock's entry yet; only kept
 // for statistics per lock (src/statistics/lock_statistics.hpp). The reads are those that the record
@@ -57,7 +60,13 @@ struct tally {
 };
 
 // In the low bits of `waiting_in`.
-enum class waits_as : std::uintptr_t { writer = 0, reader = 1, upgrader = 2, counted_upgrader = 3 };
+enum class waits_as : std::uintptr_t {
+  writer,
+  reader,
+  upgrader,
+  counted_upgrader,
+  next_writer,  // not counted, but it has asked to be next
+};
 
 // --- bits of thread_record::section ---
 inline constexpr std::uint64_t section_nesting = 0xFFFF'FFFF;
@@ -118,10 +127,8 @@ struct hazard_store {
 };
 
 struct alignas(platform::cache_line) thread_record {
-  // Line 1: the locks held for reading. Written at every passive read lock and unlock. A released
-  // slot keeps the lock's address, tagged `held_free`, so the next read lock sees at no extra cost
-  // whether the slot changes hands.
-  platform::atomic<std::uintptr_t> held[held_slots]{};
+  // Line 1: passive holds by home slot. Written at every passive read lock and unlock.
+  platform::atomic<std::uintptr_t> held[home_slots]{};
 
   // Line 2: polled by rounds, read by the owner at every read lock, written rarely.
   alignas(platform::cache_line)
@@ -133,17 +140,18 @@ struct alignas(platform::cache_line) thread_record {
   // to offline or back. Each step is a compare-and-swap, but for the step from unlisting: only the
   // round that unlists the record takes it.
   platform::atomic<std::uint32_t> mode{};
-  // The number of holds outside their home slot. While there are any, an unlock searches all slots
-  // for the latest hold: a signal handler has to release its own hold of a lock, not that of the
-  // operation that it interrupted.
-  platform::atomic<std::uint32_t> elsewhere{};
+  // Holds in `nested_held`, which is a stack. While there are any, new holds go there too and an
+  // unlock looks there first, so that a signal handler releases its own hold of a lock, not that of
+  // the operation that it interrupted. Raised before a hold is published there, and lowered after
+  // it is released.
+  platform::atomic<std::uint32_t> nested{};
   // Rounds in a row that found the record dormant. Written by rounds, and by the owner when it
   // comes online; a hint.
   platform::atomic<std::uint32_t> idle_rounds{};
 
   // Line 3: passive reads by home slot, written at every passive read lock. The bias policy and the
   // statistics use them.
-  alignas(platform::cache_line) platform::atomic<std::uint64_t> reads[held_slots]{};
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> reads[home_slots]{};
 
   // Line 4: the nesting of read sections of RCU. Written at every entry and exit by one store, so
   // that a signal handler finds it correct between any two instructions.
@@ -157,11 +165,16 @@ struct alignas(platform::cache_line) thread_record {
   // The owner's thread id.
   platform::atomic<std::int32_t> thread{};
 
-  // Lines 6 and 7: used by the owner alone.
-  // The number of `reads` that are credited: see bias.hpp.
-  alignas(platform::cache_line) platform::variable<std::uint64_t> credited[held_slots]{};
-  // Active holds that found no free slot.
-  platform::variable<std::uint32_t> untracked{};
+  // Line 6: passive holds whose home slot was taken. And the number of `reads`, modulo its range,
+  // that are credited, for the owner alone: see bias.hpp.
+  alignas(platform::cache_line) platform::atomic<std::uintptr_t> nested_held[nested_slots]{};
+  platform::variable<std::uint32_t> credited[home_slots]{};
+
+  // The other lines are used by the owner alone, unless a member says otherwise.
+  // Active holds of locks that note them, each in its home slot if that is free, and those that
+  // found no free slot.
+  alignas(platform::cache_line) platform::variable<std::uintptr_t> noted[noted_holds]{};
+  platform::variable<std::uint32_t> unnoted{};
   // The lock that this thread is claiming or giving bias to, whose `grant` is thus not valid.
   platform::atomic<std::uintptr_t> deciding{};
   // The lock whose state counts this thread as waiting, and the kind of waiter (`waits_as`).
@@ -174,10 +187,11 @@ struct alignas(platform::cache_line) thread_record {
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
   // Active reads by home slot.
-  platform::atomic<std::uint64_t> active_reads[held_slots]{};
-  // Reads whose hold was not in its home slot, or in no slot.
-  platform::atomic<std::uint64_t> reads_elsewhere{};
-  platform::atomic<std::uint64_t> active_elsewhere{};
+  platform::atomic<std::uint64_t> active_reads[home_slots]{};
+
+  // By passive slot, for a hold that another thread moves (src/lock/moving.cpp): the lock, tagged
+  // until the move is complete.
+  platform::atomic<std::uintptr_t> moved[passive_slots]{};
 
   alignas(platform::cache_line) hazard_store hazards{};
 
@@ -207,6 +221,20 @@ inline thread_record& my_record(unsigned domain = 0) noexcept {
   return *own_records[domain];
 }
 
+// Calls visit(slot, index) for every passive slot of the record that may be in use, until it
+// returns false.
+template <class Record, class Visit>
+void for_each_slot(Record& record, Visit visit) noexcept {
+  for (std::size_t i = 0; i < home_slots; ++i) {
+    if (!visit(record.held[i], i)) return;
+  }
+  // (L2) Pairs with (D3): where the stack has become lower, what was held there is released.
+  const std::uint32_t nested = record.nested.load(at(letter::L2, platform::acquire));
+  for (std::uint32_t i = 0; i < nested && i < nested_slots; ++i) {
+    if (!visit(record.nested_held[i], home_slots + i)) return;
+  }
+}
+
 // Adds to a counter that only the calling thread writes.
 inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(platform::relaxed) + 1, platform::relaxed);
@@ -220,7 +248,7 @@ inline std::uint64_t scattered(const void* address) noexcept {
   return scattered(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// The slot in which a lock's hold is noted if possible. Spreads locks by address, so that several
+// The slot that a hold of the lock gets if possible. Spreads locks by address, so that several
 // locks held at once mostly have slots of their own.
 inline std::size_t home_slot(std::uintptr_t lock) noexcept {
   return static_cast<std::size_t>(scattered(lock) >> 61);
@@ -228,6 +256,6 @@ inline std::size_t home_slot(std::uintptr_t lock) noexcept {
 inline std::size_t home_slot(const void* lock) noexcept {
   return home_slot(reinterpret_cast<std::uintptr_t>(lock));
 }
-static_assert(held_slots == 1U << (64 - 61));
+static_assert(home_slots == 1U << (64 - 61) && noted_holds == home_slots);
 
 }  // namespace readmost::detail
