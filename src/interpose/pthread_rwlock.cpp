@@ -75,14 +75,12 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 [[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f,
                                           passive_attempt attempt) noexcept {
   layout& l = of(lock);
-  bool again = attempt == passive_attempt::published;  // the active path has not been tried since
-  if (!again && take_slot_if_free(my_record(), address(l.core))) {
-    attempt = lock_shared_passively(l.core, my_record());
-    if (attempt == passive_attempt::acquired) return 0;
-    again = true;
-  }
   const auto how = [&] { return rules_of(l); };
-  if (again && lock_shared_after(attempt, l.core, my_record(), default_domain, how)) return 0;
+  // Otherwise the active path has been tried.
+  if (attempt == passive_attempt::published &&
+      lock_shared_after(attempt, l.core, my_record(), default_domain, how)) {
+    return 0;
+  }
   if (left_to_others(l)) {
     return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
   }

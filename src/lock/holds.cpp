@@ -16,7 +16,7 @@ void meet(rwlock& lock) noexcept {
 
 void count_read(thread_record& me, const rwlock& lock, bool is_home, bool passive) noexcept {
   const std::size_t home = home_slot(&lock);
-  if (lock_statistics_on()) note_read(me, is_home ? home : held_slots, address(lock), passive);
+  if (lock_statistics_on()) note_read(address(lock), passive);
   auto& elsewhere = passive ? me.reads_elsewhere : me.active_elsewhere;
   auto& at_home = passive ? me.reads[home] : me.active_reads[home];
   count_own(is_home ? at_home : elsewhere);

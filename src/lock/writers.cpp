@@ -16,7 +16,7 @@ namespace {
 void count_write(thread_record* me, const rwlock& lock) noexcept {
   if (me == nullptr) return;
   count_own(me->writes);
-  if (lock_statistics_on()) note_write(*me, address(lock));
+  if (lock_statistics_on()) note_write(address(lock));
 }
 
 void enter(rwlock& lock, std::uint8_t grant) noexcept {
@@ -342,14 +342,14 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
                     bias::is_allowed(lock, how);
   lock.writer_exits.store(static_cast<std::uint16_t>(lock.writer_exits.load(platform::relaxed) + 1),
                           platform::relaxed);
-  thread_record& record = my_record(lock.domain);
-  note_write_end(record, address(lock));
+  if (lock_statistics_on()) note_write_end(address(lock));
   // (M1) As (M) below, if no thread waits and the lock gets no bias.
   std::uint64_t alone = rwlock::writing;
   if (!bias && lock.state.compare_exchange_strong(alone, readers, at(letter::M1, platform::release),
                                                   platform::relaxed)) {
     return;
   }
+  thread_record& record = my_record(lock.domain);
   const decision pending(bias && &record != &unregistered ? &record : nullptr, lock);
   if (bias) lock.grant.store(rwlock::not_granted, platform::relaxed);
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter

@@ -192,9 +192,10 @@ inline std::uintptr_t held_before(const rwlock& lock) noexcept {
   return address(lock) | held_free;
 }
 
-// Whether the caller's next hold of `lock` may be noted in this slot at once.
-inline bool is_at_hand(std::uintptr_t held, const rwlock& lock) noexcept {
-  return held == held_before(lock) || (is_free(held) && !lock_statistics_on());
+// Whether a fast path may note the caller's next hold in this slot. The slow paths keep the
+// statistics per lock.
+inline bool is_at_hand(std::uintptr_t held) noexcept {
+  return is_free(held) && !lock_statistics_on();
 }
 
 enum class passive_attempt {
@@ -235,7 +236,7 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
 inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
-  if (!is_at_hand(slot.load(platform::relaxed), lock) ||
+  if (!is_at_hand(slot.load(platform::relaxed)) ||
       (lock.state.load(platform::relaxed) & rwlock::biased) == 0) [[unlikely]] {
     return passive_attempt::unavailable;
   }
@@ -308,7 +309,7 @@ enum class active_attempt {
   constexpr std::uint64_t in_the_way = rwlock::biased | rwlock::writing | rwlock::waiting_writers;
   // (J1) Pairs with (M). There is no store before it, which the read-modify-write would wait for.
   if ((state & in_the_way) != 0 || rwlock::readers(state) >= rwlock::max_readers ||
-      !is_at_hand(slot.load(platform::relaxed), lock) ||
+      !is_at_hand(slot.load(platform::relaxed)) ||
       (lock.traits.load(platform::relaxed) & rwlock::met) == 0 ||
       !lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
                                           at(letter::J1, platform::acquire), platform::relaxed)) {
