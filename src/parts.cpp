@@ -9,7 +9,7 @@
 //                  read sections left open end; added parts (reclamation settles its account)
 //   the registry   goes offline, wakes threads that wait for a hold or a section, takes the
 //                  record away from the thread
-//   on_departure   the lock forgets its counts of holds; statistics collect the thread's tallies
+//   on_departure   the lock forgets its counts of holds; statistics take the thread's cells back
 //   the registry   frees the record for another thread
 //
 // In a fork's child:

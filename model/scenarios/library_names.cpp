@@ -65,7 +65,7 @@ constexpr member record_members[] = READMOST_MEMBERS(thread_record,
     (held) (seen) (mode) (elsewhere) (idle_rounds) (reads) (section) (retired_latest)
     (uncounted_objects) (uncounted_bytes) (thread) (credited) (untracked) (deciding)
     (waiting_in) (waited_for) (waited_until) (number) (in_chunk) (writes) (revocations)
-    (active_reads) (reads_elsewhere) (active_elsewhere) (tallies) (timed_lock) (timed_since));
+    (active_reads) (reads_elsewhere) (active_elsewhere));
 
 constexpr member chunk_members[] = READMOST_MEMBERS(chunk,
     (present) (used) (retiring) (next) (domain));

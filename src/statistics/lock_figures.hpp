@@ -50,7 +50,7 @@ struct lock_figures {
   }
 
   // Adds all figures of an entry except reads and writes, some of which may still be in threads'
-  // tallies.
+  // cells.
   void add_events(const lock_entry& entry) noexcept;
 };
 

@@ -1,8 +1,7 @@
 // Data of the statistics per lock: one entry for each lock's address, in pages that are mapped when
-// statistics are switched on. Counts move from a thread's tallies (thread_record.hpp) to its cells
-// and from there to the entries. Each is subtracted before it is added, so a thread that reads
-// entries first, then cells, then tallies never counts an operation twice; it misses counts in
-// transit.
+// statistics are switched on. A thread counts in cells of its own, and counts move from there to
+// the entries. Each is subtracted before it is added, so a thread that reads entries first and
+// cells afterwards never counts an operation twice; it misses counts in transit.
 #pragma once
 
 #include <bit>
@@ -79,8 +78,7 @@ struct lock_table {
   }
 };
 
-// A thread's counts of locks whose tally another lock has taken over. Locks that alternate in a
-// slot thus cost the thread no cache misses.
+// A thread's counts of the locks that it used last, on cache lines that no other thread writes.
 struct tally_cells {
   static constexpr std::size_t sets = 32;
   static constexpr std::size_t ways = 3;
@@ -103,26 +101,11 @@ template <class Visit>
 void visit_cell(const tally_cells::cell& cell, Visit visit) noexcept {
   const std::uintptr_t lock = cell.lock.load(platform::acquire);
   if (lock == 0) return;
-  visit(lock, cell.passive_reads.load(platform::acquire), cell.active_reads.load(platform::acquire),
-        cell.writes.load(platform::acquire));
-}
-
-// The same for a thread's tallies.
-template <class Visit>
-void visit_tallies(const thread_record& record, Visit visit) noexcept {
-  for (std::size_t slot = 0; slot < held_slots; ++slot) {
-    const tally& t = record.tallies[slot];
-    const std::uintptr_t lock = t.lock.load(platform::acquire);
-    if (lock == 0) continue;
-    // The figures to subtract are read last: at worst they have grown meanwhile.
-    const std::uint64_t reads = record.reads[slot].load(platform::acquire);
-    const std::uint64_t active = record.active_reads[slot].load(platform::acquire);
-    const std::uint64_t writes = t.writes.load(platform::acquire);
-    const std::uint64_t reads_before = t.reads_before.load(platform::acquire);
-    const std::uint64_t active_before = t.active_before.load(platform::acquire);
-    visit(lock, reads > reads_before ? reads - reads_before : 0,
-          active > active_before ? active - active_before : 0, writes);
-  }
+  const std::uint64_t passive = cell.passive_reads.load(platform::acquire);
+  const std::uint64_t active = cell.active_reads.load(platform::acquire);
+  const std::uint64_t writes = cell.writes.load(platform::acquire);
+  // Another lock may have got the cell meanwhile.
+  if (cell.lock.load(platform::relaxed) == lock) visit(lock, passive, active, writes);
 }
 
 // The number of the lock's entry, which is created if necessary; `others` when the table is full.

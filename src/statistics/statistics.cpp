@@ -105,8 +105,8 @@ void forget_statistics() noexcept {
 }  // namespace
 
 constinit part statistics_part{.on_departure =
-                                   [](thread_record& me) {
-                                     if (lock_statistics_on()) flush_tallies(me);
+                                   [](thread_record&) {
+                                     if (lock_statistics_on()) give_cells_back();
                                    },
                                .in_child = forget_statistics};
 

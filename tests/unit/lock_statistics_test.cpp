@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <sys/auxv.h>
 
+#include <atomic>
+#include <csignal>
+#include <ctime>
 #include <memory>
 #include <new>
 #include <vector>
@@ -38,12 +41,25 @@ lock_survey survey() {
   return all;
 }
 
-lock_figures figures_of(const rwlock& lock) {
+lock_figures figures_of(std::uintptr_t lock) {
   const lock_survey all = survey();
   for (std::size_t i = 0; i < all.count; ++i) {
-    if (all.hottest[i].lock == reinterpret_cast<std::uintptr_t>(&lock)) return all.hottest[i];
+    if (all.hottest[i].lock == lock) return all.hottest[i];
   }
   return {};
+}
+
+lock_figures figures_of(const rwlock& lock) {
+  return figures_of(address(lock));
+}
+
+// Made-up locks for whose counts a thread has not enough cells.
+std::vector<std::uintptr_t> sharing_a_set(std::size_t count) {
+  std::vector<std::uintptr_t> locks;
+  for (std::uintptr_t lock = 4096; locks.size() < count; lock += sizeof(rwlock)) {
+    if (scattered(lock) / (~std::uint64_t{0} / tally_cells::sets) == 0) locks.push_back(lock);
+  }
+  return locks;
 }
 
 // Locks that have the same home slot as the first.
@@ -94,45 +110,87 @@ TEST(lock_statistics, are_nothing_until_they_are_asked_for) {
   EXPECT_FALSE(survey_locks(all));
 }
 
-TEST(lock_statistics, count_locks_that_take_turns_in_a_slot) {
+TEST(lock_statistics, count_locks_that_take_turns_in_the_cells_of_a_thread) {
   with_statistics([] {
-    std::vector<rwlock> pool(256);
-    const auto locks = sharing_a_slot(pool, 7);
+    const auto locks = sharing_a_set(tally_cells::ways + 2);
     for (int round = 0; round < 10'000; ++round) {
       for (std::size_t i = 0; i < locks.size(); ++i) {
-        test::read(*locks[i], 1 + static_cast<int>(i) % 2);
-        if (round % 100 == 0) test::write(*locks[i]);
+        note_read(locks[i], true);
+        if (i % 2 == 0) note_read(locks[i], false);
+        if (round % 100 == 0) note_write(locks[i]);
       }
     }
     for (std::size_t i = 0; i < locks.size(); ++i) {
-      EXPECT_EQ(figures_of(*locks[i]).reads(), 10'000U * (1 + i % 2));
-      EXPECT_EQ(figures_of(*locks[i]).writes, 100U);
+      EXPECT_EQ(figures_of(locks[i]).passive_reads, 10'000U);
+      EXPECT_EQ(figures_of(locks[i]).active_reads, i % 2 == 0 ? 10'000U : 0U);
+      EXPECT_EQ(figures_of(locks[i]).writes, 100U);
     }
   });
 }
 
-TEST(lock_statistics, count_locks_that_take_a_free_slot_over_at_once) {
+std::vector<std::uintptr_t> locks_of_handler;
+std::atomic<std::uint64_t> handled{0};
+
+TEST(lock_statistics, count_what_signal_handlers_do_amid_a_count) {
   with_statistics([] {
-    std::vector<rwlock> pool(64);
-    const auto locks = sharing_a_slot(pool, 2);
-    for (rwlock* lock : locks) {
-      ASSERT_TRUE(test::earn_bias(*lock));
-      test::read(*lock, 1);  // comes online
+    locks_of_handler = sharing_a_set(tally_cells::ways + 1);
+    const std::uintptr_t lock = locks_of_handler.back();
+    locks_of_handler.pop_back();
+    // Takes all cells of the set, also the one that the interrupted count is about to write.
+    std::signal(SIGUSR1, [](int) {
+      for (const std::uintptr_t other : locks_of_handler) note_read(other, false);
+      ++handled;
+    });
+    sigevent signalling{};
+    signalling.sigev_notify = SIGEV_SIGNAL;
+    signalling.sigev_signo = SIGUSR1;
+    timer_t timer{};
+    ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &signalling, &timer), 0);
+    constexpr timespec often{.tv_sec = 0, .tv_nsec = 20'000};
+    constexpr itimerspec going{.it_interval = often, .it_value = often}, stopped{};
+    ASSERT_EQ(timer_settime(timer, 0, &going, nullptr), 0);
+    std::uint64_t rounds = 0;
+    for (; handled < 1'000; ++rounds) {
+      for (int i = 0; i < 10; ++i) note_read(lock, true);
+      for (const std::uintptr_t other : locks_of_handler) note_read(other, true);
     }
-    const std::uint64_t before[] = {figures_of(*locks[0]).reads(), figures_of(*locks[1]).reads()};
-    thread_record& me = my_record();
-    constexpr int rounds = 1'000;
-    for (int round = 0; round < rounds; ++round) {
-      for (rwlock* lock : locks) {
-        EXPECT_FALSE(try_lock_shared_passive(*lock, me)) << "the slot was the other's";
-        ASSERT_TRUE(take_slot_if_free(me, address(*lock)));
-        ASSERT_TRUE(try_lock_shared_passive(*lock, me));
-        EXPECT_FALSE(take_slot_if_free(me, address(*locks[0]))) << "it is held";
-        ASSERT_TRUE(test::unlock_shared(*lock));
+    ASSERT_EQ(timer_settime(timer, 0, &stopped, nullptr), 0);
+    EXPECT_EQ(figures_of(lock).passive_reads, 10 * rounds);
+    for (const std::uintptr_t other : locks_of_handler) {
+      EXPECT_EQ(figures_of(other).active_reads, handled);
+      EXPECT_EQ(figures_of(other).passive_reads, rounds);
+    }
+  });
+}
+
+TEST(lock_statistics, time_a_thread_s_first_write_hold_of_a_lock_and_one_in_64) {
+  with_statistics([] {
+    constexpr std::uintptr_t lock = 4096;
+    const auto hold_for = [](std::uint64_t nanoseconds) {
+      note_write(lock);
+      note_write_end(2 * lock);  // another lock's
+      const std::uint64_t start = platform::now();
+      while (platform::now() - start < nanoseconds) {
       }
+      note_write_end(lock);
+    };
+    hold_for(1'000);
+    const std::uint64_t first = figures_of(lock).longest_write;
+    EXPECT_GE(first, 1'000U);
+    for (int i = 1; i < 64; ++i) hold_for(2 * first);
+    EXPECT_EQ(figures_of(lock).longest_write, first);
+    hold_for(2 * first);
+    EXPECT_GE(figures_of(lock).longest_write, 2 * first);
+    // The second thread gets the cells of the first.
+    for (const std::uint64_t longer : {4 * first, 8 * first}) {
+      helper_thread fresh;
+      fresh.call([&] {
+        rwlock any;
+        test::read(any, 1);
+        hold_for(longer);
+      });
+      EXPECT_GE(figures_of(lock).longest_write, longer);
     }
-    EXPECT_EQ(figures_of(*locks[0]).reads(), before[0] + rounds);
-    EXPECT_EQ(figures_of(*locks[1]).reads(), before[1] + rounds);
   });
 }
 

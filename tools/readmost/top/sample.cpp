@@ -62,21 +62,18 @@ void add_entries(const top_target& target, const lock_table& table, top_sample& 
   }
 }
 
-auto adding_to(top_sample& sample) {
-  return [&sample](std::uintptr_t lock, std::uint64_t passive, std::uint64_t active,
-                   std::uint64_t writes) {
+void add_cells(const top_target& target, const tally_cells* first, top_sample& sample) {
+  const auto add = [&sample](std::uintptr_t lock, std::uint64_t passive, std::uint64_t active,
+                             std::uint64_t writes) {
     top_counts& counts = sample.locks[lock].counts;
     counts.passive_reads += passive;
     counts.active_reads += active;
     counts.writes += writes;
   };
-}
-
-void add_cells(const top_target& target, const tally_cells* first, top_sample& sample) {
   for (const tally_cells* next = first; next != nullptr;) {
     const auto cells = copy_of(target, next);
     for (const auto& set : cells->cells) {
-      for (const auto& cell : set) visit_cell(cell, adding_to(sample));
+      for (const auto& cell : set) visit_cell(cell, add);
     }
     next = cells->next.load(platform::relaxed);
   }
@@ -96,7 +93,6 @@ void add_records(const top_target& target, const domain& d, top_sample& sample) 
       sample.all.active_reads += record.active_elsewhere.load(platform::relaxed);
       sample.all.writes += record.writes.load(platform::relaxed);
       sample.all.revocations += record.revocations.load(platform::relaxed);
-      if (sample.per_lock) visit_tallies(record, adding_to(sample));
     }
     next = records->next.load(platform::relaxed);
   }
@@ -125,7 +121,7 @@ top_sample take_sample(top_target& target, const top_sample* earlier) {
   sample.lock = shown.lock.load(platform::relaxed);
   const lock_table* const table = roots.table.load(platform::relaxed);
   sample.per_lock = table != nullptr;
-  // Entries, cells, records: the order in which nothing is found twice (lock_table.hpp).
+  // Entries, then cells: the order in which nothing is found twice (lock_table.hpp).
   if (table != nullptr) {
     add_entries(target, *table, sample);
     add_cells(target, roots.cells.load(platform::relaxed), sample);

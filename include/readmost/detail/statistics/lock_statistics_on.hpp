@@ -5,8 +5,8 @@
 
 namespace readmost::detail {
 
-// Set once and for all by enable_lock_statistics() (src/statistics/lock_statistics.hpp). The lock's
-// slow paths then keep the statistics, and see to it that a slot's reads are those of its lock.
+// Set once and for all by enable_lock_statistics() (src/statistics/lock_statistics.hpp). Only
+// the lock's slow paths keep the statistics, so its fast paths then take them.
 extern platform::atomic<bool> lock_statistics_on_;
 inline bool lock_statistics_on() noexcept {
   return lock_statistics_on_.load(platform::relaxed);

@@ -49,16 +49,6 @@ constexpr bool is_passive_hold(std::uintptr_t slot) noexcept {
 // Active holds that a record can note; `unnoted` counts further ones.
 inline constexpr std::size_t noted_holds = 8;
 
-// Operations on the lock that used a slot last which are not in that lock's entry yet; only kept
-// for statistics per lock (src/statistics/lock_statistics.hpp). The reads are those that the record
-// counts for the slot (`reads`, `active_reads`) less the figures here.
-struct tally {
-  platform::atomic<std::uintptr_t> lock{};
-  platform::atomic<std::uint64_t> reads_before{};
-  platform::atomic<std::uint64_t> active_before{};
-  platform::atomic<std::uint64_t> writes{};
-};
-
 // In the low bits of `waiting_in`.
 enum class waits_as : std::uintptr_t {
   writer,
@@ -195,11 +185,6 @@ struct alignas(platform::cache_line) thread_record {
 
   alignas(platform::cache_line) hazard_store hazards{};
 
-  // Written by the owner, read by reports.
-  alignas(platform::cache_line) tally tallies[held_slots]{};
-  // The write hold that is being timed.
-  platform::variable<std::uintptr_t> timed_lock{};
-  platform::variable<std::uint64_t> timed_since{};
   // When and where the section was entered; only if misuse is checked (src/rcu/misuse.cpp).
   platform::atomic<section_notes*> notes{};
 };
