@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "platform/text.hpp"
+#include "statistics/lock_statistics.hpp"
 
 namespace readmost::detail::interpose {
 
@@ -60,6 +61,10 @@ const settings& current_settings() noexcept {
     char backtrace[8];
     in_force.stats_backtrace =
         is_asked_for("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace);
+    // Before the first use of a lock is over, which would open its fast paths otherwise.
+    if (in_force.stats && in_force.served_by == server::readmost) {
+      enable_lock_statistics(in_force.stats_backtrace);
+    }
     progress.store(read, platform::release);
   } else {
     while (progress.load(platform::acquire) != read) platform::yield();

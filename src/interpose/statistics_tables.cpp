@@ -58,10 +58,7 @@ void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
 
 __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
-  const settings& chosen = current_settings();
-  if (chosen.stats && chosen.served_by == server::readmost) {
-    enable_lock_statistics(chosen.stats_backtrace);
-  }
+  current_settings();
 }
 
 __attribute__((destructor)) void write_report() noexcept {

@@ -85,13 +85,11 @@ std::size_t hottest_of(const lock_table& table, const moving_counts* counts) noe
 void forget_statistics() noexcept {
   for_each_domain([](domain& d) {
     for_each_record(d, [](thread_record& record, bool) {
-      for (std::size_t slot = 0; slot < held_slots; ++slot) {
+      for (std::size_t slot = 0; slot < home_slots; ++slot) {
         record.reads[slot].store(0, platform::relaxed);
         record.active_reads[slot].store(0, platform::relaxed);
         record.credited[slot] = 0;
       }
-      record.reads_elsewhere.store(0, platform::relaxed);
-      record.active_elsewhere.store(0, platform::relaxed);
       record.writes.store(0, platform::relaxed);
       record.revocations.store(0, platform::relaxed);
     });
@@ -116,12 +114,10 @@ statistics collect_statistics() noexcept {
   for_each_domain([&](domain& d) {
     sum.locks += d.locks_met.load(platform::relaxed);
     for_each_record(d, [&](const thread_record& record, bool) {
-      for (std::size_t slot = 0; slot < held_slots; ++slot) {
+      for (std::size_t slot = 0; slot < home_slots; ++slot) {
         sum.passive_reads += record.reads[slot].load(platform::relaxed);
         sum.active_reads += record.active_reads[slot].load(platform::relaxed);
       }
-      sum.passive_reads += record.reads_elsewhere.load(platform::relaxed);
-      sum.active_reads += record.active_elsewhere.load(platform::relaxed);
       sum.writes += record.writes.load(platform::relaxed);
       sum.revocations += record.revocations.load(platform::relaxed);
     });

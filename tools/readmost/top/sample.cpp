@@ -85,12 +85,10 @@ void add_records(const top_target& target, const domain& d, top_sample& sample) 
     sample.threads +=
         static_cast<std::size_t>(std::popcount(records->used.load(platform::relaxed)));
     for (const thread_record& record : records->records) {
-      for (std::size_t slot = 0; slot < held_slots; ++slot) {
+      for (std::size_t slot = 0; slot < home_slots; ++slot) {
         sample.all.passive_reads += record.reads[slot].load(platform::relaxed);
         sample.all.active_reads += record.active_reads[slot].load(platform::relaxed);
       }
-      sample.all.passive_reads += record.reads_elsewhere.load(platform::relaxed);
-      sample.all.active_reads += record.active_elsewhere.load(platform::relaxed);
       sample.all.writes += record.writes.load(platform::relaxed);
       sample.all.revocations += record.revocations.load(platform::relaxed);
     }
