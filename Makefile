@@ -45,8 +45,8 @@ build-evaluation:
 	$(stage) configure scripts/configure -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
 	$(stage) build cmake --build --preset release
 
-# The checks that make test leaves out: formatting, the long tests, the other compiler, a debug
-# build, sanitizers, arm64 and the Debian packages. CI runs a part of it (.ci/run).
+# The checks that make test leaves out: formatting, the instructions of each lock, the long tests, the
+# other compiler, a debug build, sanitizers, arm64 and the Debian packages. CI runs a part of it (.ci/run).
 check: build-tests
 	$(stage) install scripts/setup --checks
 	@scripts/check
