@@ -72,22 +72,74 @@ bool is_written(const rwlock& lock) noexcept {
 }
 
 // Out of line, as read_lock.hpp says.
-[[gnu::noinline]] int read_lock_otherwise(rwlock& lock, passive_attempt attempt,
-                                          bool try_only) noexcept {
+[[gnu::noinline]] int read_lock_at_last(rwlock& lock, passive_attempt attempt,
+                                        bool try_only) noexcept {
+  if (lock_shared_after(attempt, lock, me(lock), [&] { return lock.own_rules(); })) return 0;
   const rules how = lock.own_rules();
-  if (lock_shared_after(attempt, lock, me(lock), how)) return 0;
   return as_errno(lock_shared_slow(lock, try_only ? at_once(how) : how));
 }
 
-int read_lock(rwlock& lock, bool try_only) noexcept {
+[[gnu::noinline]] int settle_account(rwlock& lock) noexcept {
+  update_account(lock, lock.own_rules());
+  return 0;
+}
+
+template <class Otherwise>
+[[gnu::always_inline]] inline int read_lock_actively(rwlock& lock, Otherwise otherwise) noexcept {
+  switch (lock_shared_actively<true>(lock, me(lock))) {
+    case active_attempt::acquired:
+      return 0;
+    case active_attempt::account_due:
+      return settle_account(lock);
+    case active_attempt::unavailable:
+      break;
+  }
+  return otherwise(passive_attempt::unavailable);
+}
+
+[[gnu::noinline]] int read_lock_otherwise(rwlock& lock, bool try_only) noexcept {
+  return read_lock_actively(
+      lock, [&](passive_attempt attempt) { return read_lock_at_last(lock, attempt, try_only); });
+}
+
+[[gnu::always_inline]] inline int read_lock(rwlock& lock, bool try_only) noexcept {
+  if (!is_biased(lock)) return read_lock_otherwise(lock, try_only);
   const passive_attempt attempt = lock_shared_passively(lock, me(lock));
   if (attempt == passive_attempt::acquired) [[likely]]
     return 0;
-  return read_lock_otherwise(lock, attempt, try_only);
+  return read_lock_at_last(lock, attempt, try_only);
+}
+
+[[gnu::noinline]] int read_lock_until(rwlock& lock, passive_attempt attempt, clockid_t clock,
+                                      const timespec* until) noexcept {
+  if (lock_shared_after(attempt, lock, me(lock), [&] { return lock.own_rules(); })) return 0;
+  const platform::deadline end{clock, *until};
+  return as_errno(lock_shared_slow(lock, before(lock.own_rules(), end)));
+}
+
+[[gnu::noinline]] int write_lock_slow(rwlock& lock, bool try_only) noexcept {
+  const rules how = lock.own_rules();
+  return as_errno(lock_exclusive_slow(lock, try_only ? at_once(how) : how));
+}
+
+[[gnu::noinline]] int write_lock_until(rwlock& lock, clockid_t clock,
+                                       const timespec* until) noexcept {
+  const platform::deadline end{clock, *until};
+  return as_errno(lock_exclusive_slow(lock, before(lock.own_rules(), end)));
+}
+
+[[gnu::noinline]] int write_unlock_slow(rwlock& lock) noexcept {
+  if (!is_written(lock)) return EPERM;
+  unlock_exclusive_slow(lock, lock.own_rules());
+  return 0;
+}
+
+[[gnu::noinline]] int read_unlock_at_last(rwlock& lock) noexcept {
+  return unlock_shared_slow(lock) ? 0 : EPERM;
 }
 
 [[gnu::noinline]] int read_unlock_otherwise(rwlock& lock) noexcept {
-  return unlock_shared_after(lock, me(lock)) ? 0 : EPERM;
+  return try_unlock_shared_active<true>(lock, me(lock)) ? 0 : read_unlock_at_last(lock);
 }
 
 }  // namespace
@@ -167,9 +219,14 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   rwlock& l = of(lock);
-  if (try_lock_shared_fast(l, me(l), [&] { return l.own_rules(); })) return 0;
-  const platform::deadline end{clock, *until};
-  return as_errno(lock_shared_slow(l, before(l.own_rules(), end)));
+  const auto otherwise = [&](passive_attempt attempt) {
+    return read_lock_until(l, attempt, clock, until);
+  };
+  if (!is_biased(l)) return read_lock_actively(l, otherwise);
+  const passive_attempt attempt = lock_shared_passively(l, me(l));
+  if (attempt == passive_attempt::acquired) [[likely]]
+    return 0;
+  return otherwise(attempt);
 }
 
 int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
@@ -182,11 +239,13 @@ int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
 // --- Writing -------------------------------------------------------------------------------------
 
 int readmost_rwlock_wrlock(readmost_rwlock_t* lock) noexcept {
-  return as_errno(lock_exclusive(of(lock), of(lock).own_rules()));
+  rwlock& l = of(lock);
+  return try_lock_exclusive_fast(l, me(l)) ? 0 : write_lock_slow(l, false);
 }
 
 int readmost_rwlock_trywrlock(readmost_rwlock_t* lock) noexcept {
-  return as_errno(lock_exclusive(of(lock), at_once(of(lock).own_rules())));
+  rwlock& l = of(lock);
+  return try_lock_exclusive_fast(l, me(l)) ? 0 : write_lock_slow(l, true);
 }
 
 int readmost_rwlock_timedwrlock(readmost_rwlock_t* lock, const timespec* until) noexcept {
@@ -196,14 +255,13 @@ int readmost_rwlock_timedwrlock(readmost_rwlock_t* lock, const timespec* until) 
 int readmost_rwlock_clockwrlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
-  const platform::deadline end{clock, *until};
-  return as_errno(lock_exclusive(of(lock), before(of(lock).own_rules(), end)));
+  rwlock& l = of(lock);
+  return try_lock_exclusive_fast(l, me(l)) ? 0 : write_lock_until(l, clock, until);
 }
 
 int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) noexcept {
-  if (!is_written(of(lock))) return EPERM;
-  unlock_exclusive(of(lock), of(lock).own_rules());
-  return 0;
+  rwlock& l = of(lock);
+  return try_unlock_exclusive_fast(l) ? 0 : write_unlock_slow(l);
 }
 
 // --- From one to the other -----------------------------------------------------------------------

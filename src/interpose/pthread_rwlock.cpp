@@ -59,78 +59,129 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
   return how;
 }
 
-// The functions below are out of line, as read_lock.hpp says. A lock that is left to others has no
-// state of ours, so only they have to look for that.
+// What follows is out of line, and ends in calls that need no stack frame, as read_lock.hpp says. A
+// lock that is left to others has no state of ours, so only the last step has to look for that.
 [[gnu::noinline]] int read_lock_slow(pthread_rwlock_t* lock, form f,
-                                     const platform::deadline* until) noexcept {
+                                     const platform::deadline* until,
+                                     passive_attempt attempt) noexcept {
   layout& l = of(lock);
+  if (lock_shared_after(attempt, l.core, my_record(), [&] { return rules_of(l); })) return 0;
   if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
   return as_errno(lock_shared_slow(l.core, rules_of(l, f, until)));
 }
 
-[[gnu::noinline]] int read_lock_after_all(pthread_rwlock_t* lock, form f) noexcept {
+[[gnu::noinline]] int settle_account(layout& l) noexcept {
+  update_account(l.core, rules_of(l));
+  return 0;
+}
+
+[[gnu::noinline]] int read_lock_at_last(pthread_rwlock_t* lock, form f,
+                                        passive_attempt attempt) noexcept {
   if (left_to_others(of(lock))) {
     return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
   }
-  return read_lock_slow(lock, f, nullptr);
+  return read_lock_slow(lock, f, nullptr, attempt);
 }
 
-[[gnu::noinline]] int read_lock_otherwise(pthread_rwlock_t* lock, form f,
-                                          passive_attempt attempt) noexcept {
+// Of the locks that are not biased most note no holds; the others take the last step.
+[[gnu::noinline]] int read_lock_actively(pthread_rwlock_t* lock, form f) noexcept {
   layout& l = of(lock);
-  if (lock_shared_after(attempt, l.core, my_record(), [&] { return rules_of(l); })) [[likely]] {
+  switch (lock_shared_actively<false>(l.core, my_record())) {
+    case active_attempt::acquired:
+      return 0;
+    case active_attempt::account_due:
+      return settle_account(l);
+    case active_attempt::unavailable:
+      break;
+  }
+  return read_lock_at_last(lock, f, passive_attempt::unavailable);
+}
+
+[[gnu::always_inline]] inline int read_lock(pthread_rwlock_t* lock, form f) noexcept {
+  rwlock& core = of(lock).core;
+  if (!is_biased(core)) return read_lock_actively(lock, f);
+  const passive_attempt attempt = lock_shared_passively(core, my_record());
+  if (attempt == passive_attempt::acquired) [[likely]] {
     return 0;
   }
-  return read_lock_after_all(lock, f);
+  return read_lock_at_last(lock, f, attempt);
 }
 
-bool write_lock_fast(layout& l) noexcept {
-  if (!try_lock_exclusive_fast(l.core, my_record())) return false;
+[[gnu::noinline]] int record_write(layout& l) noexcept {
+  readmost::detail::record_write(l.core);
+  return 0;
+}
+
+template <class Otherwise>
+[[gnu::always_inline]] inline int write_lock(layout& l, Otherwise otherwise) noexcept {
+  const write_attempt attempt = lock_exclusive_fast(l.core, my_record());
+  if (attempt == write_attempt::unavailable) return otherwise();
   l.owner.store(owner_token(), platform::relaxed);
-  return true;
+  return attempt == write_attempt::acquired ? 0 : record_write(l);
 }
 
-[[gnu::noinline]] int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
+int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
   if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
   const outcome o = lock_exclusive_slow(l.core, rules_of(l, f, until));
   if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
   return as_errno(o);
 }
 
-[[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
-  layout& l = of(lock);
-  if ((l.core.state.load(platform::relaxed) & rwlock::writing) != 0 && is_mine(l)) {
-    l.owner.store(0, platform::relaxed);
-    if (!try_unlock_exclusive_fast(l.core)) unlock_exclusive_slow(l.core, rules_of(l));
-    return 0;
+[[gnu::noinline]] int write_lock_at_last(pthread_rwlock_t* lock, form f) noexcept {
+  if (left_to_others(of(lock))) {
+    return f == form::trying ? others().trywrlock(lock) : others().wrlock(lock);
   }
-  thread_record& me = my_record();
-  if (me.nested.load(platform::relaxed) == 0 && try_unlock_shared_active(l.core, me)) return 0;
-  if (left_to_others(l)) [[unlikely]]
-    return others().unlock(lock);
+  return write_lock_slow(of(lock), f, nullptr);
+}
+
+[[gnu::noinline]] int write_unlock_slow(layout& l) noexcept {
+  unlock_exclusive_slow(l.core, rules_of(l));
+  return 0;
+}
+
+[[gnu::noinline]] int read_unlock_slow(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  if (left_to_others(l)) return others().unlock(lock);
   unlock_shared_slow(l.core);
   return 0;
 }
 
-[[gnu::noinline]] int clock_rdlock_otherwise(pthread_rwlock_t* lock, clockid_t clock,
-                                             const timespec* at, passive_attempt attempt) noexcept {
+[[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (lock_shared_after(attempt, l.core, my_record(), [&] { return rules_of(l); })) return 0;
-  if (left_to_others(l)) return others().clockrdlock(lock, clock, at);
+  if (try_unlock_shared_active<false>(l.core, my_record())) return 0;
+  const std::uint64_t state = l.core.state.load(platform::relaxed);
+  if ((state & rwlock::writing) != 0 && is_mine(l)) {
+    l.owner.store(0, platform::relaxed);
+    return try_unlock_exclusive_fast(l.core, state) ? 0 : write_unlock_slow(l);
+  }
+  return read_unlock_slow(lock);
+}
+
+[[gnu::noinline]] int clock_rdlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
+                                           const timespec* at, passive_attempt attempt) noexcept {
+  if (left_to_others(of(lock))) return others().clockrdlock(lock, clock, at);
   const platform::deadline until{clock, *at};
-  return read_lock_slow(lock, form::blocking, &until);
+  return read_lock_slow(lock, form::blocking, &until, attempt);
 }
 
 int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
   if (!is_valid(clock, at)) return EINVAL;
-  const passive_attempt attempt = lock_shared_passively(of(lock).core, my_record());
-  if (attempt == passive_attempt::acquired) [[likely]]
-    return 0;
-  return clock_rdlock_otherwise(lock, clock, at, attempt);
+  layout& l = of(lock);
+  passive_attempt attempt = passive_attempt::unavailable;
+  if (is_biased(l.core)) {
+    attempt = lock_shared_passively(l.core, my_record());
+    if (attempt == passive_attempt::acquired) [[likely]]
+      return 0;
+  } else {
+    const active_attempt then = lock_shared_actively<false>(l.core, my_record());
+    if (then == active_attempt::acquired) return 0;
+    if (then == active_attempt::account_due) return settle_account(l);
+  }
+  return clock_rdlock_at_last(lock, clock, at, attempt);
 }
 
-[[gnu::noinline]] int clock_wrlock_slow(pthread_rwlock_t* lock, clockid_t clock,
-                                        const timespec* at) noexcept {
+[[gnu::noinline]] int clock_wrlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
+                                           const timespec* at) noexcept {
   if (left_to_others(of(lock))) return others().clockwrlock(lock, clock, at);
   const platform::deadline until{clock, *at};
   return write_lock_slow(of(lock), form::blocking, &until);
@@ -138,7 +189,7 @@ int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) no
 
 int clock_wrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
   if (!is_valid(clock, at)) return EINVAL;
-  return write_lock_fast(of(lock)) ? 0 : clock_wrlock_slow(lock, clock, at);
+  return write_lock(of(lock), [&] { return clock_wrlock_at_last(lock, clock, at); });
 }
 
 }  // namespace
@@ -167,19 +218,11 @@ READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  const passive_attempt attempt = lock_shared_passively(of(lock).core, my_record());
-  if (attempt == passive_attempt::acquired) [[likely]] {
-    return 0;
-  }
-  return read_lock_otherwise(lock, form::blocking, attempt);
+  return read_lock(lock, form::blocking);
 }
 
 READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
-  const passive_attempt attempt = lock_shared_passively(of(lock).core, my_record());
-  if (attempt == passive_attempt::acquired) [[likely]] {
-    return 0;
-  }
-  return read_lock_otherwise(lock, form::trying, attempt);
+  return read_lock(lock, form::trying);
 }
 
 READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
@@ -192,19 +235,11 @@ READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t
 }
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
-  layout& l = of(lock);
-  if (write_lock_fast(l)) [[likely]]
-    return 0;
-  if (left_to_others(l)) return others().wrlock(lock);
-  return write_lock_slow(l, form::blocking, nullptr);
+  return write_lock(of(lock), [&] { return write_lock_at_last(lock, form::blocking); });
 }
 
 READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
-  layout& l = of(lock);
-  if (write_lock_fast(l)) [[likely]]
-    return 0;
-  if (left_to_others(l)) return others().trywrlock(lock);
-  return write_lock_slow(l, form::trying, nullptr);
+  return write_lock(of(lock), [&] { return write_lock_at_last(lock, form::trying); });
 }
 
 READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* at) {

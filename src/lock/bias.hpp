@@ -27,9 +27,8 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
 }
 
 // Credits the lock with a thread's last few active reads.
-inline void credit_active_reads(rwlock& lock, bool among_others) noexcept {
-  add(lock, static_cast<std::int32_t>(active_reads_per_account) *
-                (among_others ? saved_among_others : saved_alone));
+inline void credit_active_reads(rwlock& lock, std::int32_t reads, bool among_others) noexcept {
+  add(lock, reads * (among_others ? saved_among_others : saved_alone));
 }
 
 // May be called only while the lock's bias is being revoked, or right afterwards: the thread's

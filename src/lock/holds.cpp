@@ -7,14 +7,12 @@ namespace readmost::detail {
 
 void meet(rwlock& lock, rules how) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
-  const std::uint8_t known = how.noted ? rwlock::met : rwlock::met | rwlock::unnoted;
-  if ((lock.traits.fetch_or(known, platform::relaxed) & rwlock::met) != 0) return;
+  if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) != 0) return;
   domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
-  if (lock_statistics_on()) {
-    note_meeting(address(lock));
-  } else {
-    lock.state.fetch_or(rwlock::ready, platform::relaxed);
-  }
+  if (lock_statistics_on()) note_meeting(address(lock));
+  lock.state.fetch_or(
+      (lock_statistics_on() ? 0 : rwlock::ready) | (how.noted ? 0 : rwlock::unnoted),
+      platform::relaxed);
 }
 
 void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
@@ -22,22 +20,18 @@ void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uint
   // (D2) Release: if a writer's (L) reads this store instead of the preceding (D), that section
   // still happens before the writer.
   slot.store(0, at(letter::D2, platform::release));
+  if (index >= home_slots) lower_nested(me, index - home_slots);
   if (!is_mutant(mutant::unreported_retract)) after_passive_release(lock, me, index);
 }
 
-void retract_published(const rwlock& lock) noexcept {
+void retract_published(const rwlock& lock, passive_attempt attempt) noexcept {
   thread_record& me = my_record(lock.domain);
-  const std::size_t home = home_slot(&lock);
-  take_back(lock, me, me.held[home], home);
-}
-
-void lower_nested(thread_record& me) noexcept {
-  std::uint32_t depth = me.nested.load(platform::relaxed);
-  while (depth != 0 && !is_passive_hold(me.nested_held[depth - 1].load(platform::relaxed))) {
-    --depth;
+  if (attempt == passive_attempt::published_nested) {
+    take_back(lock, me, me.nested_held[0], home_slots);
+  } else {
+    const std::size_t home = home_slot(&lock);
+    take_back(lock, me, me.held[home], home);
   }
-  // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
-  me.nested.store(depth, at(letter::D3, platform::release));
 }
 
 bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
@@ -70,8 +64,7 @@ int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept {
   return holds;
 }
 
-void note_outside_home(thread_record& me, const rwlock& lock) noexcept {
-  if (&me == &unregistered) return;
+void note_hold(thread_record& me, const rwlock& lock) noexcept {
   for (auto& note : me.noted) {
     if (note != 0) continue;
     note = address(lock);
@@ -80,8 +73,7 @@ void note_outside_home(thread_record& me, const rwlock& lock) noexcept {
   ++me.unnoted;
 }
 
-void take_off_outside_home(thread_record& me, const rwlock& lock) noexcept {
-  if (&me == &unregistered) return;
+void take_off_note(thread_record& me, const rwlock& lock) noexcept {
   for (auto& note : me.noted) {
     if (note != address(lock)) continue;
     note = 0;
@@ -96,7 +88,6 @@ bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {
     auto& slot = me.nested_held[i];
     if (slot.load(platform::relaxed) != address(lock)) continue;
     release_passive_hold(lock, me, d, slot, home_slots + i);
-    lower_nested(me);
     return true;
   }
   const std::size_t home = home_slot(&lock);
@@ -133,8 +124,9 @@ bool release_counted_hold(rwlock& lock) noexcept {
 
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
-  if (&me != &unregistered && release_own_passive_hold(lock, me)) return true;
-  const bool noted = notes_holds(lock);
+  const bool registered = &me != &unregistered;
+  if (registered && release_own_passive_hold(lock, me)) return true;
+  const bool noted = registered && notes_holds(lock.state.load(platform::relaxed));
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;
   }

@@ -21,8 +21,11 @@ bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noex
 void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
                std::size_t index) noexcept;
 
-// Lowers the stack of nested holds below the highest one that is in use.
-void lower_nested(thread_record& me) noexcept;
+// Note an active hold of the caller, or take one off its record; not for `unregistered`. Before the
+// hold is counted, and after it is released: a signal handler in between must not wait behind a
+// writer that waits for the hold.
+void note_hold(thread_record& me, const rwlock& lock) noexcept;
+void take_off_note(thread_record& me, const rwlock& lock) noexcept;
 
 // How often the caller's record names `lock`.
 int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept;
@@ -63,7 +66,6 @@ bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noex
     me.nested.store(i + 1, platform::relaxed);
     if (publish(slot)) return true;
     take_back(lock, me, slot, home_slots + i);
-    lower_nested(me);
     return false;
   }
   return false;

@@ -17,6 +17,21 @@ bool has_company(const thread_record& me) noexcept {
   return (me.in_chunk->used.load(platform::relaxed) & ~bit(me.number)) != 0;
 }
 
+// Returns how many active reads are to be credited. The next period's length varies, or the updates
+// of a thread that reads locks in turn might always meet the same one.
+std::int32_t start_account_period(thread_record& me) noexcept {
+  const std::int32_t reads = me.account_period.load(platform::relaxed);
+  const std::uint64_t all = active_reads_of(me);
+  constexpr std::int32_t variation = 16;
+  const std::int32_t next =
+      active_reads_per_account - variation / 2 + static_cast<std::int32_t>(scattered(all) >> 60);
+  me.active_reads.store(all, platform::relaxed);
+  me.account_period.store(next, platform::relaxed);
+  me.until_account.store(next, platform::relaxed);
+  return reads;
+}
+static_assert(std::int32_t{1} << (64 - 60) == 16);
+
 // Makes sure that no slot names the lock by a hold of an earlier life of its memory. False if
 // another thread is at it.
 bool is_unknown_to_slots(rwlock& lock) noexcept {
@@ -143,7 +158,7 @@ class reader {
   bool enter(std::uint64_t state) noexcept {
     std::uint64_t next = state + rwlock::one_reader;
     if (counted_) next = rwlock::without_waiter(next, waits_as::reader);
-    const bool noted = me_ != nullptr && notes_holds(lock_);
+    const bool noted = me_ != nullptr && notes_holds(state);
     if (noted) note_hold(*me_, lock_);
     // (J2) Pairs with (M).
     if (!stop_waiting(lock_, me_, counted_, waits_as::reader, state, next,
@@ -153,13 +168,7 @@ class reader {
     }
     if (me_ == nullptr) return true;
     if (lock_statistics_on()) note_read(address(lock_), false);
-    auto& counter = me_->active_reads[home_slot(&lock_)];
-    if ((counter.load(platform::relaxed) + 1) % active_reads_per_account == 0 &&
-        (state & rwlock::any_bias) == 0) {
-      update_account(lock_, how_);
-    } else {
-      count_own(counter);
-    }
+    if (platform::take_one(me_->until_account)) update_account(lock_, how_);
     return true;
   }
 
@@ -233,11 +242,13 @@ class reader {
 void update_account(rwlock& lock, rules how) noexcept {
   thread_record* const me = enlist(lock.domain);
   if (me == nullptr) return;
-  count_own(me->active_reads[home_slot(&lock)]);
-  if (domain_of(*me).version.load(platform::relaxed) != me->seen.load(platform::relaxed))
+  if (domain_of(*me).version.load(platform::relaxed) != me->seen.load(platform::relaxed)) {
     report(*me);
+  }
+  const std::int32_t reads = start_account_period(*me);
+  if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
   bias::debit_writes(lock);
-  bias::credit_active_reads(lock, has_company(*me));
+  bias::credit_active_reads(lock, reads, has_company(*me));
   if (bias::is_earned(lock)) give_bias(lock, how);
 }
 

@@ -139,7 +139,9 @@ class candidate {
   void take_off_own_hold() noexcept {
     if (me_ == nullptr) return;
     if (own_ == own_hold::passive) release_own_passive_hold(lock_, *me_);
-    if (own_ == own_hold::active && notes_holds(lock_)) take_off_note(*me_, lock_);
+    if (own_ == own_hold::active && notes_holds(lock_.state.load(platform::relaxed))) {
+      take_off_note(*me_, lock_);
+    }
   }
 
   // Claims a lock that is biased or draining: closes it, reaches consensus, checks for readers
@@ -237,7 +239,7 @@ class candidate {
 
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
-    if (notes_holds(lock_)) note_hold(*me_, lock_);
+    if (notes_holds(lock_.state.load(platform::relaxed))) note_hold(*me_, lock_);
     READMOST_VARIANT(clears_before_count, count_and_clear(), clear_and_count());
     own_ = own_hold::active;
   }
@@ -342,7 +344,7 @@ class candidate {
 void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
   const bool revoked = (state & rwlock::revoked) != 0;
-  count_exit(lock);
+  platform::add_one(lock.writer_exits);
   bias::debit_writes(lock, revoked);
   const bool bias = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
                     bias::is_allowed(lock, how) &&
@@ -365,11 +367,12 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
 // Upgrades an active hold that is the only one: one compare-and-swap.
 bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
   // The caller's other holds of the lock, if any, are noted elsewhere.
-  auto& note = me.noted[home_slot(&lock)];
+  auto& note = me.noted[0];
   if (note != address(lock) || me.unnoted != 0) return false;
-  std::uint64_t alone = rwlock::ready | rwlock::one_reader;
+  std::uint64_t alone = lock.state.load(platform::relaxed);
   // (U1) Pairs with (P).
-  if (!lock.state.compare_exchange_strong(alone, rwlock::ready | rwlock::writing,
+  if ((alone & ~rwlock::unnoted) != (rwlock::ready | rwlock::one_reader) ||
+      !lock.state.compare_exchange_strong(alone, alone - rwlock::one_reader + rwlock::writing,
                                           at(letter::U1, platform::acquire), platform::relaxed)) {
     return false;
   }
@@ -387,6 +390,10 @@ outcome lock_exclusive(rwlock& lock, rules how) noexcept {
 
 void unlock_exclusive(rwlock& lock, rules how) noexcept {
   if (!try_unlock_exclusive_fast(lock)) stop_writing(lock, how, 0);
+}
+
+void record_write(const rwlock& lock) noexcept {
+  if (thread_record* const me = enlist(lock.domain)) count_own(me->writes);
 }
 
 outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
@@ -417,9 +424,11 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
 
 void downgrade(rwlock& lock, rules how) noexcept {
   thread_record& me = my_record(lock.domain);
-  if (notes_holds(lock)) note_hold(me, lock);
-  if (lock_statistics_on()) note_read(address(lock), false);
-  if (&me != &unregistered) count_own(me.active_reads[home_slot(&lock)]);
+  if (&me != &unregistered) {
+    if (notes_holds(lock.state.load(platform::relaxed))) note_hold(me, lock);
+    platform::take_one(me.until_account);
+    if (lock_statistics_on()) note_read(address(lock), false);
+  }
   stop_writing(lock, how, is_mutant(mutant::downgrade_uncounted) ? 0 : rwlock::one_reader);
 }
 

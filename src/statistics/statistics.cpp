@@ -87,9 +87,10 @@ void forget_statistics() noexcept {
     for_each_record(d, [](thread_record& record, bool) {
       for (std::size_t slot = 0; slot < home_slots; ++slot) {
         record.reads[slot].store(0, platform::relaxed);
-        record.active_reads[slot].store(0, platform::relaxed);
         record.credited[slot] = 0;
       }
+      record.active_reads.store(0, platform::relaxed);
+      record.account_period.store(record.until_account.load(platform::relaxed), platform::relaxed);
       record.writes.store(0, platform::relaxed);
       record.revocations.store(0, platform::relaxed);
     });
@@ -116,8 +117,8 @@ statistics collect_statistics() noexcept {
     for_each_record(d, [&](const thread_record& record, bool) {
       for (std::size_t slot = 0; slot < home_slots; ++slot) {
         sum.passive_reads += record.reads[slot].load(platform::relaxed);
-        sum.active_reads += record.active_reads[slot].load(platform::relaxed);
       }
+      sum.active_reads += active_reads_of(record);
       sum.writes += record.writes.load(platform::relaxed);
       sum.revocations += record.revocations.load(platform::relaxed);
     });

@@ -13,9 +13,8 @@ namespace {
 // Neither free nor a passive hold.
 constexpr std::uintptr_t never_free = ~std::uintptr_t{0};
 
-// One less than a multiple of active_reads_per_account: each read calls update_account(), which
-// writes no record of nobody.
-constexpr std::uint64_t always_due = 15;
+// The highest bit tells a writer that it has no record.
+constexpr std::uint64_t writes_of_nobody = std::uint64_t{1} << 63;
 
 enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 
@@ -134,8 +133,7 @@ constinit thread_record unregistered{
     .section = section_of_nobody,
     .noted = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
               never_free},
-    .active_reads = {always_due, always_due, always_due, always_due, always_due, always_due,
-                     always_due, always_due}};
+    .writes = writes_of_nobody};
 
 constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
 

@@ -17,7 +17,7 @@ inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 
 inline int lock_shared(rwlock& lock, rules how = {}) {
   thread_record& me = my_record(lock.domain);
-  if (try_lock_shared_fast(lock, me, how)) return acquired;
+  if (try_lock_shared_fast(lock, me, [&] { return how; })) return acquired;
   return static_cast<int>(lock_shared_slow(lock, how));
 }
 
@@ -76,10 +76,6 @@ inline void read(rwlock& lock, int times, rules how = {}) {
 inline void write(rwlock& l, rules how = {}) {
   lock(l, how);
   unlock(l, how);
-}
-
-inline bool is_biased(const rwlock& lock) {
-  return (lock.state.load() & rwlock::biased) != 0;
 }
 
 // Reads until the lock is biased; false if it never is.

@@ -87,8 +87,8 @@ void add_records(const top_target& target, const domain& d, top_sample& sample) 
     for (const thread_record& record : records->records) {
       for (std::size_t slot = 0; slot < home_slots; ++slot) {
         sample.all.passive_reads += record.reads[slot].load(platform::relaxed);
-        sample.all.active_reads += record.active_reads[slot].load(platform::relaxed);
       }
+      sample.all.active_reads += active_reads_of(record);
       sample.all.writes += record.writes.load(platform::relaxed);
       sample.all.revocations += record.revocations.load(platform::relaxed);
     }

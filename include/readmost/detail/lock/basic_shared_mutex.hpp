@@ -23,25 +23,30 @@ class basic_shared_mutex {
   // --- alone -----------------------------------------------------------------------------------
 
   // Blocks until the calling thread holds the lock alone.
-  void lock() noexcept { lock_exclusive(core_, core_.own_rules()); }
+  void lock() noexcept {
+    if (!try_lock_exclusive_fast(core_, me())) lock_exclusive_slow(core_, core_.own_rules());
+  }
 
-  // Takes the lock alone if no thread holds it. Does not block; it only spins while another
-  // thread's claim is undecided, which takes a bounded time.
+  // Takes the lock alone if no thread holds it. Does not block. While another writer finds out
+  // whether it may enter, this one spins for a bounded number of instructions, then fails.
   [[nodiscard]] bool try_lock() noexcept {
-    return lock_exclusive(core_, at_once(core_.own_rules())) == outcome::acquired;
+    return try_lock_exclusive_fast(core_, me()) ||
+           lock_exclusive_slow(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
 
   // Precondition: the calling thread holds the lock alone.
-  void unlock() noexcept { unlock_exclusive(core_, core_.own_rules()); }
+  void unlock() noexcept {
+    if (!try_unlock_exclusive_fast(core_)) unlock_exclusive_slow(core_, core_.own_rules());
+  }
 
   // --- shared ----------------------------------------------------------------------------------
 
   // Blocks until the calling thread shares the lock with other readers.
   void lock_shared() noexcept {
+    if (!is_biased(core_)) return lock_shared_actively();
     const passive_attempt attempt = lock_shared_passively(core_, me());
-    if (attempt != passive_attempt::acquired) [[unlikely]] {
-      lock_shared_otherwise(attempt);
-    }
+    if (attempt != passive_attempt::acquired) [[unlikely]]
+      lock_shared_at_last(attempt);
   }
 
   // Shares the lock if no writer holds it and no waiting writer is preferred.
@@ -87,8 +92,14 @@ class basic_shared_mutex {
       : core_{.domain = static_cast<std::uint8_t>(domain), .traits = rwlock::trait_of(prefers)} {}
   ~basic_shared_mutex() = default;
 
+  bool try_lock_fast() noexcept { return try_lock_exclusive_fast(core_, me()); }
   bool try_lock_shared_fast() noexcept {
-    return readmost::detail::try_lock_shared_fast(core_, me(), own_rules());
+    passive_attempt attempt = passive_attempt::unavailable;
+    if (is_biased(core_)) {
+      attempt = lock_shared_passively(core_, me());
+      if (attempt == passive_attempt::acquired) return true;
+    }
+    return try_lock_shared_after(attempt);
   }
 
   rwlock core_;
@@ -101,9 +112,22 @@ class basic_shared_mutex {
   }
 
   // Out of line, as read_lock.hpp says.
-  [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
+  [[gnu::noinline]] void lock_shared_actively() noexcept {
+    switch (readmost::detail::lock_shared_actively<true>(core_, me())) {
+      case active_attempt::acquired:
+        return;
+      case active_attempt::account_due:
+        return update_account(core_, core_.own_rules());
+      case active_attempt::unavailable:
+        return lock_shared_at_last(passive_attempt::unavailable);
+    }
+  }
+  [[gnu::noinline]] void lock_shared_at_last(passive_attempt attempt) noexcept {
     if (lock_shared_after(attempt, core_, me(), own_rules())) return;
     while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
+  }
+  [[gnu::noinline]] bool try_lock_shared_after(passive_attempt attempt) noexcept {
+    return lock_shared_after(attempt, core_, me(), own_rules());
   }
 
   [[gnu::noinline]] void unlock_shared_otherwise() noexcept { unlock_shared_after(core_, me()); }

@@ -40,12 +40,11 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
  public:
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) noexcept {
-    return try_lock_until(from_now(wait));
+    return this->try_lock_fast() || locks_until(from_now(wait));
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
-    return acquires_until(end,
-                          [this](const rules& how) { return lock_exclusive(this->core_, how); });
+    return this->try_lock_fast() || locks_until(end);
   }
 
   template <class Rep, class Period>
@@ -101,6 +100,12 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     if (roughly <= seconds(-1)) return left::zero();
     if (roughly >= seconds(left::max())) return left::max();
     return end <= now ? left::zero() : left(end - now);
+  }
+
+  template <class Clock, class Duration>
+  bool locks_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    return acquires_until(
+        end, [this](const rules& how) { return lock_exclusive_slow(this->core_, how); });
   }
 
   template <class Clock, class Duration>

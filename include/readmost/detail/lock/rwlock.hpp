@@ -93,7 +93,9 @@ struct rwlock {
   // `biased` while there are statistics per lock: passive readers enter by a path that counts.
   static constexpr std::uint64_t biased_with_statistics = 1U << 11;
   static constexpr std::uint64_t any_bias = biased | biased_with_statistics;
-  static constexpr std::uint64_t revoked = 1U << 12;     // the writer inside took the bias away
+  static constexpr std::uint64_t revoked = 1U << 12;  // the writer inside took the bias away
+  // Set at the first use: threads do not note their active holds (`noted` in the rules).
+  static constexpr std::uint64_t unnoted = 1U << 13;
   static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 25: waiting writers
   static constexpr std::uint64_t waiting_writers = 0xFFFU * one_writer;
   // Bits 26 to 37: waiting readers that will get a turn.
@@ -102,14 +104,14 @@ struct rwlock {
   static constexpr unsigned readers_shift = 38;  // 38 to 63: active holds
   static constexpr std::uint64_t one_reader = std::uint64_t{1} << readers_shift;
   // The count has room for as many again that threads move there from slots.
-  static constexpr std::uint64_t max_readers = (1U << 25) - 1;
+  static constexpr std::uint64_t max_readers = 1U << 25;
 
   // Active read holds.
   static constexpr std::uint64_t readers(std::uint64_t state) noexcept {
     return state >> readers_shift;
   }
   static constexpr bool is_full(std::uint64_t state) noexcept {
-    return readers(state) >= max_readers;
+    return static_cast<std::int64_t>(state) < 0;
   }
 
   // The state without a waiter that was counted in it.
@@ -138,11 +140,10 @@ struct rwlock {
   // The preference, for surfaces that keep it here.
   static constexpr std::uint8_t reader_preference = 8;
   static constexpr std::uint8_t phase_fair_preference = 16;
-  static constexpr std::uint8_t unnoted = 32;  // `noted` is false in the rules of all surfaces
   // Before its first bias, slots are cleared of holds of an earlier lock at this address: that has
   // begun; it is done.
-  static constexpr std::uint8_t cleaning = 64;
-  static constexpr std::uint8_t clean = 128;
+  static constexpr std::uint8_t cleaning = 32;
+  static constexpr std::uint8_t clean = 64;
 
   static constexpr std::uint8_t trait_of(preference prefers) noexcept {
     return prefers == preference::reader       ? reader_preference
@@ -169,7 +170,7 @@ struct rwlock {
   // The writers that `balance` accounts for: writer_exits, modulo 256.
   platform::atomic<std::uint8_t> accounted_exits{0};
   platform::atomic<std::uint8_t> traits{0};
-  // Counts the writers that have left. Written by the writer alone.
+  // Changes with each writer that leaves. Written by the writer alone.
   platform::atomic<std::uint16_t> writer_exits{0};
 };
 static_assert(sizeof(rwlock) == 16);
@@ -205,13 +206,14 @@ void forget_holds_before_reuse(rwlock& lock) noexcept;
 
 enum class passive_attempt {
   acquired,
-  unavailable,  // not biased, or the home slot is taken
-  published,    // too late: retract_published() has to follow
+  unavailable,  // not biased, or no slot at hand
+  published,    // too late, in the home slot or in the first nested one: retract_published() has to
+  published_nested,  // follow
 };
 
 // Takes back the hold that lock_shared_passively() has published too late. A writer may have taken
 // it for a hold.
-[[gnu::noinline]] void retract_published(const rwlock& lock) noexcept;
+[[gnu::noinline]] void retract_published(const rwlock& lock, passive_attempt attempt) noexcept;
 
 // Publishes a passive hold of `lock` in `slot`, then checks whether it came in time: whether the
 // lock has `bias`.
@@ -227,28 +229,47 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
   // (C) Pairs with the release of unlock_exclusive (M, M1): the last writer's writes are visible.
   // The mode is read after (A) as well. A round makes a record dormant with a heavy fence; a reader
   // that published after that fence has to notice it here, because later rounds do not wait for it.
-  const bool open = (lock.state.load(at(letter::C, platform::acquire)) & bias) != 0;
-  const bool online = is_online(me) || is_mutant(mutant::online_without_fence) ||
-                      is_mutant(mutant::mode_not_rechecked);
-  return open && online;
+  const std::uint64_t state = lock.state.load(at(letter::C, platform::acquire));
+  std::uint32_t mode = me.mode.load(platform::relaxed);
+  if (is_mutant(mutant::online_without_fence) || is_mutant(mutant::mode_not_rechecked)) {
+    mode = online_bit;
+  }
+  if (bias == online_bit) return (state & mode & online_bit) != 0;  // both in one test
+  return (state & bias) != 0 && (mode & online_bit) != 0;
 }
 
 #if defined(READMOST_FAULTS)
 #include <mutants/passive_readers.hpp>
 #endif
 
-// Read-locks passively if that is possible at once: no atomic read-modify-write, no fence, no store
-// to a line that another thread writes. `me`: the caller's record in the lock's domain.
-inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) noexcept {
+static_assert(rwlock::biased == online_bit);
+
+// Whether the passive path is worth an attempt.
+inline bool is_biased(const rwlock& lock) noexcept {
+  return (lock.state.load(platform::relaxed) & rwlock::biased) != 0;
+}
+
+// Read-locks a biased lock passively if that is possible at once: no atomic read-modify-write, no
+// fence, no store to a line that another thread writes. `me`: the caller's record in the lock's
+// domain.
+[[gnu::always_inline]] inline passive_attempt lock_shared_passively(rwlock& lock,
+                                                                    thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
-  if ((lock.state.load(platform::relaxed) & rwlock::biased) == 0 ||
-      slot.load(platform::relaxed) != 0 || me.nested.load(platform::relaxed) != 0) [[unlikely]] {
-    return passive_attempt::unavailable;
-  }
-  if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::biased),
-                        look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
-    return passive_attempt::published;
+  if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) == 0) [[likely]] {
+    if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::biased),
+                          look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
+      return passive_attempt::published;
+    }
+  } else {
+    auto& first = me.nested_held[0];
+    if (me.nested.load(platform::relaxed) != 0 || first.load(platform::relaxed) != 0) {
+      return passive_attempt::unavailable;
+    }
+    me.nested.store(1, platform::relaxed);
+    if (!publish_and_look(lock, me, first, rwlock::biased)) [[unlikely]] {
+      return passive_attempt::published_nested;
+    }
   }
   count_own(me.reads[home]);
   return passive_attempt::acquired;
@@ -256,13 +277,14 @@ inline passive_attempt lock_shared_passively(rwlock& lock, thread_record& me) no
 
 // The same, and takes back a hold that was published too late.
 inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
+  if (!is_biased(lock)) return false;
   const passive_attempt attempt = lock_shared_passively(lock, me);
-  if (attempt == passive_attempt::published) retract_published(lock);
+  if (attempt > passive_attempt::unavailable) retract_published(lock, attempt);
   return attempt == passive_attempt::acquired;
 }
 
-// Read-locks a biased lock passively when its home slot is taken, or with statistics per lock;
-// false if that takes more than a free slot.
+// Read-locks a biased lock passively in any free slot, also with statistics per lock; false if that
+// takes more than a free slot.
 [[gnu::noinline]] bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept;
 
 // After the release of a passive hold that found a new version: reports, wakes writers that sleep
@@ -270,6 +292,17 @@ inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
 // see for_each_slot().
 [[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock, thread_record& me,
                                                         std::size_t index) noexcept;
+
+// Lowers the stack of nested holds, of which the one at `depth` has been released. Holds below it
+// may have been released before.
+inline void lower_nested(thread_record& me, std::size_t depth) noexcept {
+  if (depth + 1 != me.nested.load(platform::relaxed)) return;
+  while (depth != 0 && !is_passive_hold(me.nested_held[depth - 1].load(platform::relaxed))) {
+    --depth;
+  }
+  // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
+  me.nested.store(static_cast<std::uint32_t>(depth), at(letter::D3, platform::release));
+}
 
 // Clears a slot of the caller that holds `lock` passively, and reports if a round asks for it.
 // Touches no memory of the lock: once the slot is clear, another thread may lock, unlock and free
@@ -280,6 +313,7 @@ inline void release_passive_hold(const rwlock& lock, thread_record& me, const do
   // (D) Pairs with (L) in consensus.cpp: a writer that sees the slot clear sees everything that the
   // reader did.
   slot.store(0, at(letter::D, platform::release));
+  if (index >= home_slots) lower_nested(me, index - home_slots);
   // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep until the
   // hold is released, and a thread that moves it, make it a full one, by (O3) in consensus.cpp.
   platform::light_fence(letter::D1);
@@ -288,40 +322,31 @@ inline void release_passive_hold(const rwlock& lock, thread_record& me, const do
   }
 }
 
-// Releases the caller's passive hold if it is in its home slot.
-inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
-                                      const domain& d) noexcept {
-  const std::size_t home = home_slot(&lock);
-  auto& slot = me.held[home];
-  if (slot.load(platform::relaxed) != address(lock) || me.nested.load(platform::relaxed) != 0)
-      [[unlikely]] {
-    return false;
+// Releases the caller's passive hold if it is in its home slot, or the only nested one.
+// `unregistered` has neither.
+[[gnu::always_inline]] inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
+                                                             const domain& d) noexcept {
+  const std::uint32_t nested = me.nested.load(platform::relaxed);
+  if (nested == 0) [[likely]] {
+    const std::size_t home = home_slot(&lock);
+    auto& slot = me.held[home];
+    if (slot.load(platform::relaxed) != address(lock)) return false;
+    release_passive_hold(lock, me, d, slot, home);
+    return true;
   }
-  release_passive_hold(lock, me, d, slot, home);
+  auto& first = me.nested_held[0];
+  if (nested != 1 || first.load(platform::relaxed) != address(lock)) return false;
+  release_passive_hold(lock, me, d, first, home_slots);
   return true;
 }
 
 // --- Active fast paths ---------------------------------------------------------------------------
 
-inline constexpr std::uint64_t active_reads_per_account = 16;
+// The mean number of active reads of a thread from one update_account() to the next.
+inline constexpr std::int32_t active_reads_per_account = 32;
 
-// Notes an active hold of the caller, or takes one off: the cases that are not inlined.
-[[gnu::noinline]] void note_outside_home(thread_record& me, const rwlock& lock) noexcept;
-[[gnu::noinline]] void take_off_outside_home(thread_record& me, const rwlock& lock) noexcept;
-
-inline void note_hold(thread_record& me, const rwlock& lock) noexcept {
-  auto& home = me.noted[home_slot(&lock)];
-  if (home != 0) return note_outside_home(me, lock);
-  home = address(lock);
-}
-inline void take_off_note(thread_record& me, const rwlock& lock) noexcept {
-  auto& home = me.noted[home_slot(&lock)];
-  if (home != address(lock)) return take_off_outside_home(me, lock);
-  home = 0;
-}
-
-inline bool notes_holds(const rwlock& lock) noexcept {
-  return (lock.traits.load(platform::relaxed) & rwlock::unnoted) == 0;
+inline bool notes_holds(std::uint64_t state) noexcept {
+  return (state & rwlock::unnoted) == 0;
 }
 
 enum class active_attempt {
@@ -330,106 +355,110 @@ enum class active_attempt {
   unavailable,
 };
 
-// Once in active_reads_per_account reads: counts the read, credits the account (src/lock/bias.hpp)
-// for all of them and biases the lock if that is earned. The caller holds the lock for reading.
+// Once in so many active reads of a thread: credits the account of the lock that it happens to read
+// (src/lock/bias.hpp) for all of them, and biases the lock if that is earned. The caller holds the
+// lock for reading.
 [[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
 // Read-locks actively, by one compare-and-swap, if nothing is in the way. Unavailable also for
-// locks that have not been through a slow path yet. `me`: the caller's record in the lock's domain.
+// locks that have not been through a slow path yet, for those that note holds if not `Noted`, or
+// the reverse, and if another hold has the first note. `me`: the caller's record in the lock's
+// domain.
+template <bool Noted>
 [[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
                                                                   thread_record& me) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
   constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
                                        rwlock::handoff | rwlock::waiting_writers;
-  if ((state & (in_the_way | rwlock::ready)) != rwlock::ready || rwlock::is_full(state)) {
+  constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
+  if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual || rwlock::is_full(state)) {
     return active_attempt::unavailable;
   }
-  // Noted before it is counted: a signal handler in between must not wait behind a writer that
-  // waits for this hold.
-  const bool noted = notes_holds(lock);
-  if (noted) note_hold(me, lock);
+  auto& note = me.noted[0];
+  if constexpr (Noted) {
+    // Noted before it is counted: a signal handler in between must not wait behind a writer that
+    // waits for this hold.
+    if (note != 0) return active_attempt::unavailable;
+    note = address(lock);
+  }
   // (J1) Pairs with (M). There is no store before it that the read-modify-write would wait for,
   // except the note.
   if (!lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
                                           at(letter::J1, platform::acquire), platform::relaxed)) {
-    if (noted) take_off_note(me, lock);
+    if constexpr (Noted) note = 0;
     return active_attempt::unavailable;
   }
-  auto& counter = me.active_reads[home_slot(&lock)];
-  const std::uint64_t reads = counter.load(platform::relaxed) + 1;
-  if (reads % active_reads_per_account == 0) return active_attempt::account_due;
-  counter.store(reads, platform::relaxed);
-  return active_attempt::acquired;
+  return platform::take_one(me.until_account) ? active_attempt::account_due
+                                              : active_attempt::acquired;
 }
 
-// The same, and settles the account if that is due. `how`: rules, or a function that returns them,
-// which is called only then.
-template <class How = rules>
-[[gnu::always_inline]] inline bool try_lock_shared_active(rwlock& lock, thread_record& me,
-                                                          How how) noexcept {
-  const active_attempt attempt = lock_shared_actively(lock, me);
-  if (attempt == active_attempt::account_due) [[unlikely]] {
-    if constexpr (std::is_invocable_v<How>) {
-      update_account(lock, how());
-    } else {
-      update_account(lock, how);
-    }
-  }
-  return attempt != active_attempt::unavailable;
-}
-
-// Releases an active hold if the lock counts one and no waiter needs to be woken. Precondition: the
-// caller has no passive hold of the lock.
+// Releases an active hold if no waiter needs to be woken, and no passive hold can exist, which
+// might be the caller's latest one.
+template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
+  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::draining | rwlock::claiming |
+                                       rwlock::writers_parked | rwlock::upgrader_parked;
+  auto& note = me.noted[0];
+  if constexpr (Noted) {
+    if (note != address(lock)) return false;
+  }
   std::uint64_t state = lock.state.load(platform::relaxed);
-  const bool noted = notes_holds(lock);
   do {
-    if (rwlock::readers(state) == 0 ||
-        (state & (rwlock::writers_parked | rwlock::upgrader_parked)) != 0) {
+    if ((state & (in_the_way | rwlock::unnoted)) != (Noted ? 0 : rwlock::unnoted) ||
+        rwlock::readers(state) == 0) {
       return false;
     }
     // (P1) Release as (P) in holds.cpp.
   } while (!lock.state.compare_exchange_weak(state, state - rwlock::one_reader,
                                              at(letter::P1, platform::release), platform::relaxed));
-  if (noted) take_off_note(me, lock);
+  if constexpr (Noted) note = 0;
   return true;
 }
 
 // --- Fast paths of writers -----------------------------------------------------------------------
 
+enum class write_attempt {
+  acquired,
+  unrecorded,  // acquired, and record_write() has to follow
+  unavailable,
+};
+
+// Counts the first write of a thread that has no record yet.
+[[gnu::noinline]] void record_write(const rwlock& lock) noexcept;
+
 // Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
 // `me`: the caller's record in the lock's domain.
+[[gnu::always_inline]] inline write_attempt lock_exclusive_fast(rwlock& lock,
+                                                                thread_record& me) noexcept {
+  std::uint64_t free = lock.state.load(platform::relaxed);
+  if ((free & ~rwlock::unnoted) != rwlock::ready ||
+      // (J3) Pairs with (M) and (P).
+      !lock.state.compare_exchange_strong(free, free | rwlock::writing,
+                                          at(letter::J3, platform::acquire), platform::relaxed)) {
+    return write_attempt::unavailable;
+  }
+  return platform::add_one(me.writes) ? write_attempt::unrecorded : write_attempt::acquired;
+}
 [[gnu::always_inline]] inline bool try_lock_exclusive_fast(rwlock& lock,
                                                            thread_record& me) noexcept {
-  std::uint64_t free = rwlock::ready;
-  if (&me == &unregistered ||
-      // (J3) Pairs with (M) and (P).
-      !lock.state.compare_exchange_strong(free, rwlock::ready | rwlock::writing,
-                                          at(letter::J3, platform::acquire), platform::relaxed)) {
-    return false;
-  }
-  count_own(me.writes);
-  return true;
-}
-
-// Counts a writer that leaves.
-inline void count_exit(rwlock& lock) noexcept {
-  lock.writer_exits.store(static_cast<std::uint16_t>(lock.writer_exits.load(platform::relaxed) + 1),
-                          platform::relaxed);
+  const write_attempt attempt = lock_exclusive_fast(lock, me);
+  if (attempt == write_attempt::unrecorded) [[unlikely]]
+    record_write(lock);
+  return attempt != write_attempt::unavailable;
 }
 
 // Unlocks if nobody waits and the lock gets no bias.
-[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock) noexcept {
-  std::uint64_t alone = rwlock::ready | rwlock::writing;
-  if (lock.state.load(platform::relaxed) != alone) return false;
-  count_exit(lock);
+[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock,
+                                                             std::uint64_t state) noexcept {
+  if ((state & ~rwlock::unnoted) != (rwlock::ready | rwlock::writing)) return false;
+  platform::add_one(lock.writer_exits);
   // (M1) As (M) in writers.cpp.
-  if (lock.state.compare_exchange_strong(alone, rwlock::ready, at(letter::M1, platform::release),
-                                         platform::relaxed)) {
-    return true;
-  }
-  return false;
+  return lock.state.compare_exchange_strong(state, state & ~rwlock::writing,
+                                            at(letter::M1, platform::release), platform::relaxed);
+}
+[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock) noexcept {
+  return try_unlock_exclusive_fast(lock, lock.state.load(platform::relaxed));
 }
 
 }  // namespace readmost::detail

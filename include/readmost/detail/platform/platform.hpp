@@ -40,6 +40,42 @@ inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 template <class T>
 using variable = T;
 
+// Add to counters that only the calling thread writes: relaxed, and one instruction where the
+// compiler would need several.
+
+// Adds one; returns the highest bit of the sum.
+inline bool add_one(atomic<std::uint64_t>& counter) noexcept {
+#if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
+  bool is_negative;
+  asm("addq $1, %0" : "+m"(counter), "=@ccs"(is_negative));
+  return is_negative;
+#else
+  const std::uint64_t sum = counter.load(relaxed) + 1;
+  counter.store(sum, relaxed);
+  return static_cast<std::int64_t>(sum) < 0;
+#endif
+}
+inline void add_one(atomic<std::uint16_t>& counter) noexcept {
+#if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
+  asm("addw $1, %0" : "+m"(counter) : : "cc");
+#else
+  counter.store(static_cast<std::uint16_t>(counter.load(relaxed) + 1), relaxed);
+#endif
+}
+
+// Subtracts one; returns whether nothing is left.
+inline bool take_one(atomic<std::int32_t>& counter) noexcept {
+#if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
+  bool is_used_up;
+  asm("subl $1, %0" : "+m"(counter), "=@ccle"(is_used_up));
+  return is_used_up;
+#else
+  const std::int32_t left = counter.load(relaxed) - 1;
+  counter.store(left, relaxed);
+  return left <= 0;
+#endif
+}
+
 // Two threads that write different cache lines do not disturb one another.
 inline constexpr std::size_t cache_line = 64;
 

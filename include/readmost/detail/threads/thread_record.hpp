@@ -19,10 +19,10 @@ using platform::at;
 // the owner came online, so that a compare-and-swap cannot mistake one period online for another.
 enum class participation : std::uint32_t {
   offline = 0,    // not in the domain's index: rounds do not read it
-  unlisting = 1,  // a round is taking it out of the index
-  leaving = 2,    // told to stop by a round whose membarrier has not run yet
-  dormant = 3,    // cannot lock passively; its remaining holds are visible to rounds
-  online = 4,     // may lock passively at any time: a round needs its report or a membarrier
+  online = 1,     // may lock passively at any time: a round needs its report or a membarrier
+  unlisting = 2,  // a round is taking it out of the index
+  leaving = 4,    // told to stop by a round whose membarrier has not run yet
+  dormant = 6,    // cannot lock passively; its remaining holds are visible to rounds
 };
 inline constexpr std::uint32_t participation_mask = 7;
 inline constexpr std::uint32_t participation_period = 8;
@@ -161,8 +161,7 @@ struct alignas(platform::cache_line) thread_record {
   platform::variable<std::uint32_t> credited[home_slots]{};
 
   // The other lines are used by the owner alone, unless a member says otherwise.
-  // Active holds of locks that note them, each in its home slot if that is free, and those that
-  // found no free slot.
+  // Active holds of locks that note them, and the number of those that found no place.
   alignas(platform::cache_line) platform::variable<std::uintptr_t> noted[noted_holds]{};
   platform::variable<std::uint32_t> unnoted{};
   // The lock that this thread is claiming or giving bias to, whose `grant` is thus not valid.
@@ -176,8 +175,11 @@ struct alignas(platform::cache_line) thread_record {
   platform::variable<chunk*> in_chunk{};
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
-  // Active reads by home slot.
-  platform::atomic<std::uint64_t> active_reads[home_slots]{};
+  // Active reads, but for those since a lock's account was updated by this thread: then so many
+  // were to pass until the next update, and so many are left.
+  platform::atomic<std::uint64_t> active_reads{};
+  platform::atomic<std::int32_t> account_period{};
+  platform::atomic<std::int32_t> until_account{};
 
   // By passive slot, for a hold that another thread moves (src/lock/moving.cpp): the lock, tagged
   // until the move is complete.
@@ -189,9 +191,18 @@ struct alignas(platform::cache_line) thread_record {
   platform::atomic<section_notes*> notes{};
 };
 
+// Only `online` has this bit of the mode.
+inline constexpr std::uint32_t online_bit = 1;
+
+// The number of active reads of the record's threads.
+inline std::uint64_t active_reads_of(const thread_record& record) noexcept {
+  const std::int32_t since =
+      record.account_period.load(platform::relaxed) - record.until_account.load(platform::relaxed);
+  return record.active_reads.load(platform::relaxed) + static_cast<std::uint64_t>(since);
+}
+
 inline bool is_online(const thread_record& record) noexcept {
-  return (record.mode.load(platform::relaxed) &
-          static_cast<std::uint32_t>(participation::online)) != 0;
+  return (record.mode.load(platform::relaxed) & online_bit) != 0;
 }
 
 // The number of domains that can have records of their own at a time: see lock_domain.hpp.
@@ -222,7 +233,7 @@ void for_each_slot(Record& record, Visit visit) noexcept {
 
 // Adds to a counter that only the calling thread writes.
 inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {
-  counter.store(counter.load(platform::relaxed) + 1, platform::relaxed);
+  platform::add_one(counter);
 }
 
 // Fibonacci hashing; use the upper bits.
@@ -241,6 +252,6 @@ inline std::size_t home_slot(std::uintptr_t lock) noexcept {
 inline std::size_t home_slot(const void* lock) noexcept {
   return home_slot(reinterpret_cast<std::uintptr_t>(lock));
 }
-static_assert(home_slots == 1U << (64 - 61) && noted_holds == home_slots);
+static_assert(home_slots == 1U << (64 - 61));
 
 }  // namespace readmost::detail
