@@ -6,7 +6,7 @@ takes; the results have the real length.
 
 from dataclasses import dataclass
 
-from .contenders import BRAVO, LIBRARIES, PRELOADABLE, RCU, STRONG
+from .contenders import BRAVO, LIBRARIES, PRELOADABLE, PRELOADED, PRELOADED_AS, RCU, STRONG
 
 TURNS = 5
 
@@ -17,7 +17,7 @@ class Benchmark:
     name: str
     contenders: tuple = ()  # default: all that the program has
     all: int = 8  # about how many that is
-    preloads: bool = False  # measures pthread also with our library preloaded
+    preloads: tuple = ()  # measures pthread also with our library preloaded: of PRELOADED_AS
     reference: str = ""  # whom tables compare with; default: what ours replaces
     turns: int = TURNS
     # For benchmarks with --seconds, the length of a point; and --threads.
@@ -94,7 +94,7 @@ DECLARED = (
     # FCP
     machine("staleness", all=7, start=1.5),
     machine("message_cost", all=4, start=1.5),
-    lock("critical_section", all=32, preloads=True, turns=3, seconds=0.04, points=18,
+    lock("critical_section", all=32, preloads=(PRELOADED,), turns=3, seconds=0.04, points=18,
          quick_turn=0.7),
     rcu("hash_table", all=4, start=2.7, quick_turn=0.4),
     machine("wake_up", all=13, reference="broadcast", start=0.5, quick_turn=0.2),
@@ -130,7 +130,9 @@ DECLARED = (
     program("rwbench_preloaded", contenders=("prwlock", "pthread", "bravo-pthread"), seconds=0.2,
             threads=(2, 8), points=6, overhead=0.05, quick_turn=1.0),
     lock("write_latency", contenders=("prwlock", "preloaded", "pthread", *LIBRARIES),
-         preloads=True, turns=3, start=0.6, quick_turn=0.2),
+         preloads=(PRELOADED,), turns=3, start=0.6, quick_turn=0.2),
+    lock("longest_wait", all=37, preloads=tuple(PRELOADED_AS), turns=3, seconds=0.4, points=3,
+         quick_turn=0.2),
     rcu("rcu_read_pair", all=12, turns=3, seconds=0.1, points=2, quick_turn=0.15),
     rcu("grace_period", contenders=RCU, turns=3, start=3.0, quick_turn=0.4),
     rcu("retire_latency", contenders=RCU, turns=3, start=6.0, quick_turn=0.4),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 PRWLOCK = "prwlock"  # the same lock as readmost::shared_mutex
 PRELOADED = "preloaded"  # pthread's lock with our library preloaded
+# The same under each preference: READMOST_PREFER. By default a program's locks prefer readers.
+PRELOADED_AS = {PRELOADED: "", "preloaded-writer": "writer", "preloaded-phase-fair": "phase-fair"}
 
 # The same lock under the names of several programs.
 SAME = {
@@ -41,8 +43,11 @@ LIBRARIES = (
 )
 RCU = ("readmost::rcu", "liburcu-memb", "liburcu-bp", "liburcu-qsbr", "liburcu-mb")
 
-# These contain our lock or our consensus: neither our main contender nor its rivals.
-OURS_TOO = ("bravo-prwlock", "bravo-consensus", PRELOADED)
+# These are our lock in another form, or contain it or our consensus: neither our main contender nor
+# its rivals.
+OURS_TOO = (
+    "bravo-prwlock", "bravo-consensus", "prwlock-reader", "prwlock-phase-fair", *PRELOADED_AS,
+)
 
 
 def canonical(name):
@@ -73,6 +78,10 @@ OURS_OF_RCU = Style("violet", "D", thick=True)
 STYLES = {
     PRWLOCK: OURS,
     PRELOADED: Style("ours", "D", "--"),
+    "prwlock-reader": Style("ours", "s"),
+    "prwlock-phase-fair": Style("ours", "^"),
+    "preloaded-writer": Style("ours", "P", "--"),
+    "preloaded-phase-fair": Style("ours", "v", "--"),
     "bravo-prwlock": Style("sky", "s"),
     "bravo-consensus": Style("sky", "^"),
     "pthread": Style("ink", "s", "--"),

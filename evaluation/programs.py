@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from .contenders import PRELOADED
+from .contenders import PRELOADED_AS
 from .samples import Row
 
 # Variables that a user may have set for other programs.
@@ -42,19 +42,21 @@ class Programs:
         return benchmark.name in self.benchmarks_in(benchmark.program)
 
     def contenders(self, benchmark):
-        """Those of the program; where a preloaded lock is measured, it stands before pthread."""
+        """Those of the program; where preloaded locks are measured, they stand before pthread."""
         words = [benchmark.name, "--list"]
         names = self.output(benchmark.program, words, LIST_TIMEOUT).splitlines()
-        if benchmark.preloads and "pthread" in names:
-            names.insert(names.index("pthread"), PRELOADED)
+        if "pthread" in names:
+            place = names.index("pthread")
+            names[place:place] = benchmark.preloads
         return names
 
     def turn(self, benchmark, contender, options, timeout):
         """Measures one turn. Returns (row, contender, value) for each figure."""
-        preloaded = self.library if contender == PRELOADED else None
+        prefer = PRELOADED_AS.get(contender)
+        preloaded = self.library if prefer is not None else None
         measured = "pthread" if preloaded else contender
         words = [benchmark.name, "--turn-of", measured, *options]
-        text = self.output(benchmark.program, words, timeout, preloaded)
+        text = self.output(benchmark.program, words, timeout, preloaded, prefer)
         with understood(benchmark.name, contender):
             return [
                 (
@@ -65,11 +67,13 @@ class Programs:
                 for row in json.loads(text)["rows"]
             ]
 
-    def output(self, program, options, timeout, preloaded=None):
+    def output(self, program, options, timeout, preloaded=None, prefer=None):
         line = " ".join([program, *options])
         environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
         if preloaded:
             environment["LD_PRELOAD"] = str(preloaded)
+        if prefer:
+            environment["READMOST_PREFER"] = prefer
         # In a process group of its own, so that its children end with it.
         try:
             process = subprocess.Popen(

@@ -36,13 +36,13 @@ def verdict_of(figure, results):
 
 
 def shown(figure, results):
-    drawn, tables, contenders = [], [], []
+    drawn, tabled, contenders = [], {}, []
     for panel in figure.panels:
         samples = store.samples_of(results, figure.benchmark_of(panel))
         if samples is None or not panel.chosen_rows(samples):
             continue
         drawn.append((panel.title or panel.table, plots.panel_svg(panel, samples)))
-        tables.append(_table(panel, samples))
+        tabled.setdefault(_table_of(figure, panel, samples), []).append(panel)
         if panel.kind == "lines":
             known = set(map(canonical, contenders))
             new = panel.chosen_contenders(samples)
@@ -57,6 +57,10 @@ def shown(figure, results):
         for one in of.values()
         for problem in one["failures"]
     ]
+    tables = [
+        _table(panels, store.samples_of(results, figure.benchmark_of(panels[0])))
+        for panels in tabled.values()
+    ]
     verdict = verdict_of(figure, results)
     return Shown(figure, verdict, drawn, legend, tables, measured, problems)
 
@@ -70,12 +74,21 @@ def prose(words):
     )
 
 
-def _table(panel, samples):
+def _table_of(figure, panel, samples):
+    """Panels with the same of this share a table: the bars for rows of one table in one unit."""
+    if panel.kind == "lines":
+        return panel
+    units = tuple(dict.fromkeys(row.unit for row in panel.chosen_rows(samples)))
+    return figure.benchmark_of(panel), panel.table, units
+
+
+def _table(panels, samples):
     """A line for each contender, a column for each place."""
-    rows = panel.chosen_rows(samples)
+    panel, *others = panels
+    rows = [row for one in panels for row in one.chosen_rows(samples)]
     head = [f"{panel.x_of(row):g}" if panel.kind == "lines" else row.name for row in rows]
     return {
-        "title": panel.title or panel.table,
+        "title": panel.table if others else panel.title or panel.table,
         "corner": panel.x.title if panel.x else "",
         "unit": ", ".join(dict.fromkeys(row.unit for row in rows)),
         "head": head,

@@ -10,7 +10,7 @@ GROUPS = {"fcp": "FCP", "bravo": "BRAVO", "rcu": "RCU", "own": "Readmost"}
 # What `make bench` measures: the cost of single operations beside other libraries.
 OPERATIONS = (
     "fcp-16", "fcp-19", "fcp-21", "fcp-22", "bravo-sizes", "own-lock-operations",
-    "own-write-latency", "own-rwbench", "own-read-section", "own-grace-period", "own-retire",
+    "own-write-latency", "own-longest-wait", "own-rwbench", "own-read-section", "own-grace-period", "own-retire",
 )
 
 

@@ -33,6 +33,11 @@ WRITE_LATENCIES = (
     "Write lock among 64 idle threads that have read",
     "Write lock after 4 readers slept inside, from the last one's leaving",
 )
+LONGEST_WAITS = {
+    "a writer, reads of 50 us": "A writer while a reader holds the lock for 50 us at a time",
+    "a writer, reads of 1 ms": "A writer while a reader holds it for 1 ms",
+    "a reader, writes of 1 ms": "A reader while a writer holds it for 1 ms",
+}
 RETIRE_LATENCIES = tuple(
     f"{what}, {readers}"
     for what in ("Retire to deleter", "rcu_barrier after 1000 objects")
@@ -84,6 +89,17 @@ def judge_write_latency(found):
         [
             named(table, at_least(found, table, "median", PRWLOCK, "pthread", 1))
             for table in WRITE_LATENCIES
+        ]
+    )
+
+
+def judge_longest_wait(found):
+    """Under reader preference, which is that of glibc's lock and of a preloaded one by default."""
+    return decide(
+        [
+            at_least(found, "Longest waits", f"{who}: longest", ours, "pthread", 0.5, f"({who})")
+            for who in LONGEST_WAITS
+            for ours in ("prwlock-reader", PRELOADED)
         ]
     )
 
@@ -164,6 +180,26 @@ FIGURES = (
         ),
         ("write_latency",),
         judge_write_latency,
+        (LOCKS,),
+    ),
+    Figure(
+        "own-longest-wait", "Readmost", "", "Longest waits",
+        "Under reader preference the longest wait is at most twice that of pthread's lock.",
+        "One thread holds the lock again and again without a pause; another one asks for it about every"
+        " millisecond. `prwlock` prefers writers; `preloaded` is pthread's lock with the library"
+        " preloaded, which prefers readers; the others have their preference in their name. A lock under"
+        " which the second thread starves shows the length of the measurement.",
+        (
+            *bars("Longest waits", Axis("us, longest", log=True), {
+                f"{who}: longest": title for who, title in LONGEST_WAITS.items()
+            }),
+            *bars("Longest waits", Axis("us", log=True), {
+                f"a writer, reads of 50 us: {share}": f"The first of these, {share}"
+                for share in ("p99", "p90", "median")
+            }),
+        ),
+        ("longest_wait",),
+        judge_longest_wait,
         (LOCKS,),
     ),
     Figure(

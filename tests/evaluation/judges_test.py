@@ -96,6 +96,12 @@ class Judges(unittest.TestCase):
             self.assertEqual(self.kinds(figure, ahead), judging.HOLDS, name)
             self.assertEqual(self.kinds(figure, behind), judging.FAILS, name)
 
+    def test_the_longest_wait_may_be_twice_that_of_glibc(self):
+        (figure,) = figures.named("own-longest-wait")
+        for times, kind in ((0.51, judging.HOLDS), (0.49, judging.FAILS)):
+            results = synthetic.results(synthetic.ours_ahead(times))
+            self.assertEqual(self.kinds(figure, results), kind, times)
+
     def test_what_was_not_measured_is_not_judged(self):
         nothing = {**synthetic.results(synthetic.ours_ahead(1)), "benchmarks": {}}
         for figure in figures.MEASURED:

@@ -41,6 +41,11 @@ class Page(unittest.TestCase):
             self.assertIn(f'data-verdict="{kind}"', PAGE)
         self.assertRegex(PAGE, r"prwlock has [0-9.]+ (\([0-9.]+ to [0-9.]+\) )?times")
 
+    def test_the_bars_of_one_table_share_a_table(self):
+        (figure,) = figures.named("own-longest-wait")
+        (table,) = re.findall(r"<caption>Longest waits, us:.*?</thead>", PAGE, flags=re.S)
+        self.assertEqual(table.count('<th class="n">'), len(figure.panels))
+
     def test_is_drawn_for_zero_rates_and_for_a_single_contender(self):
         still = synthetic.results(lambda better, contender: 0.0)
         alone = synthetic.results(synthetic.ours_ahead(1))

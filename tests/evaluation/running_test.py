@@ -157,7 +157,7 @@ class Processes(Case):
         self.assertFalse(self.programs.has(Benchmark("none", "b")))
         names = self.programs.contenders(BENCHMARK)
         self.assertEqual(names, ["sections of 1 us", "pthread"])
-        names = self.programs.contenders(Benchmark("p", "b", preloads=True))
+        names = self.programs.contenders(Benchmark("p", "b", preloads=("preloaded",)))
         self.assertEqual(names, ["sections of 1 us", "preloaded", "pthread"])
 
     def test_print_a_turn_as_json(self):
@@ -172,6 +172,16 @@ class Processes(Case):
         self.programs.turn(BENCHMARK, "preloaded", ["--quick"], 10)
         told = (self.folder / "log").read_text()
         self.assertRegex(told, "^libm.so.6 b --turn-of pthread --quick$")
+
+    def test_are_told_the_preference_of_the_preloaded_lock(self):
+        self.program("p", f'echo "[$READMOST_PREFER] $3" >> {self.folder}/log; {TURN}')
+        self.programs.library = "libm.so.6"
+        for contender in ("preloaded", "preloaded-writer", "preloaded-phase-fair", "pthread"):
+            self.programs.turn(BENCHMARK, contender, [], 10)
+        told = (self.folder / "log").read_text().splitlines()
+        self.assertEqual(
+            told, ["[] pthread", "[writer] pthread", "[phase-fair] pthread", "[] pthread"]
+        )
 
 
 class Terminal(unittest.TestCase):

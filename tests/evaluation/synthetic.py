@@ -119,6 +119,13 @@ SHAPES = {
         (own.WRITE_LATENCIES, ("median", "p99"), ("prwlock", "preloaded", *contenders.STRONG, "pthread"),
          "ns", "less"),
     ],
+    "longest_wait": [
+        (("Longest waits",),
+         ("a writer, reads of 50 us: median", "a writer, reads of 50 us: p90",
+          "a writer, reads of 50 us: p99", *(f"{who}: longest" for who in own.LONGEST_WAITS)),
+         ("prwlock", "prwlock-reader", *contenders.PRELOADED_AS, *contenders.STRONG, "pthread"), "us",
+         "less"),
+    ],
     "rwbench_preloaded": [(RARE, (2, 8), contenders.PRELOADABLE, "loops per second", "more")],
     "retire_latency": [(own.RETIRE_LATENCIES, ("median",), contenders.RCU, "ns", "less")],
     "retire_flood": [((own.FLOOD,), ("peak of memory", "each"), contenders.RCU, "ns", "less")],

@@ -29,8 +29,8 @@ class guarded_counter {
  public:
   using clock = std::chrono::steady_clock;
   using action = std::function<void()>;
-  // Is called after each write with the times at which the lock was asked for and acquired.
-  using write_observer = std::function<void(clock::time_point asked, clock::time_point acquired)>;
+  // Is called after each section with the times at which the lock was asked for and acquired.
+  using observer = std::function<void(clock::time_point asked, clock::time_point acquired)>;
 
   virtual ~guarded_counter() = default;
 
@@ -48,8 +48,12 @@ class guarded_counter {
   // Calls before() ahead of each section and inside() in it.
   virtual std::uint64_t read_and_call(const action& before, const action& inside,
                                       const std::atomic<bool>& stopped) = 0;
+  virtual std::uint64_t write_and_call(const action& before, const action& inside,
+                                       const std::atomic<bool>& stopped) = 0;
   // Calls before() ahead of each section.
-  virtual std::uint64_t write_timed(const action& before, const write_observer& observer,
+  virtual std::uint64_t read_timed(const action& before, const observer& observe,
+                                   const std::atomic<bool>& stopped) = 0;
+  virtual std::uint64_t write_timed(const action& before, const observer& observe,
                                     const std::atomic<bool>& stopped) = 0;
 
   // Waits for its turn at `own`, reads, and gives the turn to `next`. Waits busily, and calls

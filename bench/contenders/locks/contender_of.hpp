@@ -83,7 +83,31 @@ class counter_under final : public guarded_counter {
     });
   }
 
-  std::uint64_t write_timed(const action& before, const write_observer& observer,
+  std::uint64_t write_and_call(const action& before, const action& inside,
+                               const std::atomic<bool>& stopped) override {
+    return until(stopped, [&](holder<Lock>& mine, bool&) {
+      before();
+      mine.lock();
+      inside();
+      counter_.value.increment();
+      mine.unlock();
+    });
+  }
+
+  std::uint64_t read_timed(const action& before, const observer& observe,
+                           const std::atomic<bool>& stopped) override {
+    return until(stopped, [&](holder<Lock>& mine, bool& whole) {
+      before();
+      const auto asked = clock::now();
+      mine.lock_shared();
+      const auto acquired = clock::now();
+      whole &= counter_.value.is_whole();
+      mine.unlock_shared();
+      observe(asked, acquired);
+    });
+  }
+
+  std::uint64_t write_timed(const action& before, const observer& observe,
                             const std::atomic<bool>& stopped) override {
     return until(stopped, [&](holder<Lock>& mine, bool&) {
       before();
@@ -92,7 +116,7 @@ class counter_under final : public guarded_counter {
       const auto acquired = clock::now();
       counter_.value.increment();
       mine.unlock();
-      observer(asked, acquired);
+      observe(asked, acquired);
     });
   }
 

@@ -28,6 +28,9 @@ void add_library_locks(contender_list& to);
 void add_rival_locks(contender_list& to);
 void add_bravo_locks(contender_list& to);
 
+// Readmost's lock under the other preferences, which only the benchmarks of waiting compare.
+void add_preferring_locks(contender_list& to);
+
 // A benchmark of all locks: measure(lock, options, effort, figures) measures a turn of one.
 template <class Options = no_options, class Measure>
 benchmark benchmark_of_locks(std::string description, Measure measure) {

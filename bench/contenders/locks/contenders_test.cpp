@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "contenders/locks/contender_of.hpp"
+#include "contenders/locks/lists.hpp"
 #include "harness/timed_run.hpp"
 
 namespace {
@@ -117,6 +118,57 @@ TEST(contenders, count_what_they_do) {
   EXPECT_EQ(outcome.counts[0], writes);
   EXPECT_EQ(outcome.counts[1], waits.count());
   EXPECT_EQ(counter->written(), 7 + outcome.total());
+}
+
+TEST(contenders, call_back_in_every_section) {
+  const bench::contender_list all = bench::all_contenders();
+  const auto counter = bench::contender_named(all, "prwlock").make_counter();
+  std::uint64_t before = 0;
+  std::uint64_t inside = 0;
+  std::atomic<bool> stopped{false};
+  const auto count_inside = [&] { stopped = ++inside == 3; };
+  EXPECT_EQ(counter->write_and_call([&] { ++before; }, count_inside, stopped), 3U);
+  EXPECT_EQ(before, 3U);
+  EXPECT_EQ(counter->written(), 3U);
+
+  stopped = false;
+  std::uint64_t observed = 0;
+  const auto observe = [&](auto asked, auto acquired) {
+    EXPECT_LE(asked, acquired);
+    stopped = ++observed == 2;
+  };
+  EXPECT_EQ(counter->read_timed([&] { ++before; }, observe, stopped), 2U);
+  EXPECT_EQ(before, 5U);
+  EXPECT_EQ(counter->written(), 3U);
+}
+
+// Whether a newcomer is kept out of a lock that is held for reading, because a writer waits, within
+// that time.
+template <class Lock>
+bool keeps_newcomers_out(Lock& lock, std::chrono::milliseconds time) {
+  lock.lock_shared();
+  std::thread writer([&] {
+    lock.lock();
+    lock.unlock();
+  });
+  bool kept_out = false;
+  for (const auto over = clock::now() + time; !kept_out && clock::now() < over;) {
+    std::thread newcomer([&] {
+      kept_out = !lock.try_lock_shared();
+      if (!kept_out) lock.unlock_shared();
+    });
+    newcomer.join();
+  }
+  lock.unlock_shared();
+  writer.join();
+  return kept_out;
+}
+
+TEST(contenders, prefer_what_their_names_say) {
+  bench::preferring<readmost::preference::phase_fair> fair;
+  EXPECT_TRUE(keeps_newcomers_out(fair, 60s));
+  bench::preferring<readmost::preference::reader> reader_first;
+  EXPECT_FALSE(keeps_newcomers_out(reader_first, 200ms));
 }
 
 TEST(contenders, upgrade_and_downgrade_where_the_lock_can) {

@@ -22,6 +22,19 @@ void for_each_system_lock(Use use) {
   use.template operator()<pthread_lock>("pthread");
 }
 
+template <readmost::preference prefers>
+class preferring : public readmost::shared_mutex {
+ public:
+  preferring() noexcept : readmost::shared_mutex(prefers) {}
+};
+
+// Our lock under the preferences that are not its default.
+template <class Use>
+void for_each_preferring_lock(Use use) {
+  use.template operator()<preferring<readmost::preference::reader>>("prwlock-reader");
+  use.template operator()<preferring<readmost::preference::phase_fair>>("prwlock-phase-fair");
+}
+
 template <class Use>
 void for_each_library_lock(Use use) {
   use.template operator()<std::shared_mutex>("std::shared_mutex");

@@ -9,8 +9,15 @@ struct size_of<readmost::shared_mutex> : size_of_lock_alone<readmost::shared_mut
   static std::size_t of_each_thread() { return sizeof(readmost::detail::thread_record); }
 };
 
+template <readmost::preference prefers>
+struct size_of<preferring<prefers>> : size_of<readmost::shared_mutex> {};
+
 void add_system_locks(contender_list& to) {
   for_each_system_lock(add_contender(to));
+}
+
+void add_preferring_locks(contender_list& to) {
+  for_each_preferring_lock(add_contender(to));
 }
 
 std::unique_ptr<contender> make_no_lock() {
