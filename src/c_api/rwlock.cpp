@@ -134,6 +134,11 @@ template <class Otherwise>
   return 0;
 }
 
+[[gnu::noinline]] int report_release(rwlock& lock, passive_release how) noexcept {
+  after_passive_release(lock, me(lock), index_of_release(lock, how));
+  return 0;
+}
+
 [[gnu::noinline]] int read_unlock_at_last(rwlock& lock) noexcept {
   return unlock_shared_slow(lock) ? 0 : EPERM;
 }
@@ -231,9 +236,11 @@ int readmost_rwlock_clockrdlock(readmost_rwlock_t* lock, clockid_t clock,
 
 int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
   rwlock& l = of(lock);
-  if (try_unlock_shared_passive(l, me(l), domains[l.domain])) [[likely]]
+  const passive_release how =
+      unlock_shared_passively(l, me(l), [&]() -> const domain& { return domains[l.domain]; });
+  if (how == passive_release::done) [[likely]]
     return 0;
-  return read_unlock_otherwise(l);
+  return how == passive_release::unavailable ? read_unlock_otherwise(l) : report_release(l, how);
 }
 
 // --- Writing -------------------------------------------------------------------------------------

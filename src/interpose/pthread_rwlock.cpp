@@ -148,13 +148,20 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (try_unlock_shared_active<false>(l.core, my_record())) return 0;
   const std::uint64_t state = l.core.state.load(platform::relaxed);
-  if ((state & rwlock::writing) != 0 && is_mine(l)) {
+  if ((state & rwlock::writing) == 0) {
+    if (try_unlock_shared_active<false>(l.core, my_record(), state)) return 0;
+  } else if (is_mine(l)) {
     l.owner.store(0, platform::relaxed);
     return try_unlock_exclusive_fast(l.core, state) ? 0 : write_unlock_slow(l);
   }
   return read_unlock_slow(lock);
+}
+
+[[gnu::noinline]] int report_release(pthread_rwlock_t* lock, passive_release how) noexcept {
+  const rwlock& core = of(lock).core;
+  after_passive_release(core, my_record(), index_of_release(core, how));
+  return 0;
 }
 
 [[gnu::noinline]] int clock_rdlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
@@ -252,9 +259,11 @@ READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t
 }
 
 READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
-  if (try_unlock_shared_passive(of(lock).core, my_record(), default_domain)) [[likely]] {
+  const passive_release how = unlock_shared_passively(
+      of(lock).core, my_record(), []() -> const domain& { return default_domain; });
+  if (how == passive_release::done) [[likely]]
     return 0;
-  }
+  if (how != passive_release::unavailable) return report_release(lock, how);
   return unlock_otherwise(lock);
 }
 

@@ -34,6 +34,15 @@ void retract_published(const rwlock& lock, passive_attempt attempt) noexcept {
   }
 }
 
+void lower_nested(thread_record& me, std::size_t depth) noexcept {
+  if (depth + 1 != me.nested.load(platform::relaxed)) return;
+  while (depth != 0 && !is_passive_hold(me.nested_held[depth - 1].load(platform::relaxed))) {
+    --depth;
+  }
+  // (D3) As in rwlock.hpp.
+  me.nested.store(static_cast<std::uint32_t>(depth), at(letter::D3, platform::release));
+}
+
 bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
   if (&me == &unregistered || !is_online(me)) return false;
   const bool acquired = with_free_slot(me, lock, [&](auto& slot) {
@@ -87,12 +96,14 @@ bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {
   for (std::uint32_t i = me.nested.load(platform::relaxed); i-- > 0;) {
     auto& slot = me.nested_held[i];
     if (slot.load(platform::relaxed) != address(lock)) continue;
-    release_passive_hold(lock, me, d, slot, home_slots + i);
+    const bool report = release_slot(me, d, slot);
+    lower_nested(me, i);
+    if (report) after_passive_release(lock, me, home_slots + i);
     return true;
   }
   const std::size_t home = home_slot(&lock);
   if (me.held[home].load(platform::relaxed) != address(lock)) return false;
-  release_passive_hold(lock, me, d, me.held[home], home);
+  if (release_slot(me, d, me.held[home])) after_passive_release(lock, me, home);
   return true;
 }
 

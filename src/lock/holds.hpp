@@ -21,6 +21,10 @@ bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noex
 void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
                std::size_t index) noexcept;
 
+// Lowers the stack of nested holds, of which the one at `depth` has been released. Holds below it
+// may have been released before.
+void lower_nested(thread_record& me, std::size_t depth) noexcept;
+
 // Note an active hold of the caller, or take one off its record; not for `unregistered`. Before the
 // hold is counted, and after it is released: a signal handler in between must not wait behind a
 // writer that waits for the hold.

@@ -43,10 +43,11 @@ class basic_shared_mutex {
 
   // Blocks until the calling thread shares the lock with other readers.
   void lock_shared() noexcept {
-    if (!is_biased(core_)) return lock_shared_actively();
-    const passive_attempt attempt = lock_shared_passively(core_, me());
+    if (!is_biased(core_)) [[unlikely]]
+      return lock_shared_actively();
+    const passive_attempt attempt = lock_shared_at_home(core_, me());
     if (attempt != passive_attempt::acquired) [[unlikely]]
-      lock_shared_at_last(attempt);
+      lock_shared_otherwise(attempt);
   }
 
   // Shares the lock if no writer holds it and no waiting writer is preferred.
@@ -57,9 +58,12 @@ class basic_shared_mutex {
 
   // Precondition: the calling thread holds the lock shared.
   void unlock_shared() noexcept {
-    if (!try_unlock_shared_passive(core_, me(), mine())) [[unlikely]] {
-      unlock_shared_otherwise();
-    }
+    if (has_nested_holds(me())) [[unlikely]]
+      return unlock_shared_nested();
+    const passive_release how =
+        unlock_shared_at_home(core_, me(), [this]() -> const domain& { return mine(); });
+    if (how != passive_release::done) [[unlikely]]
+      unlock_shared_otherwise(how);
   }
 
   // --- from one to the other (FCP 7.2) -----------------------------------------------------------
@@ -96,7 +100,7 @@ class basic_shared_mutex {
   bool try_lock_shared_fast() noexcept {
     passive_attempt attempt = passive_attempt::unavailable;
     if (is_biased(core_)) {
-      attempt = lock_shared_passively(core_, me());
+      attempt = lock_shared_at_home(core_, me());
       if (attempt == passive_attempt::acquired) return true;
     }
     return try_lock_shared_after(attempt);
@@ -122,6 +126,13 @@ class basic_shared_mutex {
         return lock_shared_at_last(passive_attempt::unavailable);
     }
   }
+  [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
+    if (attempt == passive_attempt::unavailable) {
+      attempt = lock_shared_in_first_nested(core_, me());
+      if (attempt == passive_attempt::acquired) return;
+    }
+    lock_shared_at_last(attempt);
+  }
   [[gnu::noinline]] void lock_shared_at_last(passive_attempt attempt) noexcept {
     if (lock_shared_after(attempt, core_, me(), own_rules())) return;
     while (lock_shared_slow(core_, core_.own_rules()) == outcome::overflow) platform::yield();
@@ -130,7 +141,23 @@ class basic_shared_mutex {
     return lock_shared_after(attempt, core_, me(), own_rules());
   }
 
-  [[gnu::noinline]] void unlock_shared_otherwise() noexcept { unlock_shared_after(core_, me()); }
+  [[gnu::noinline]] void unlock_shared_nested() noexcept {
+    const passive_release how = unlock_shared_in_first_nested(core_, me(), mine());
+    if (how != passive_release::done) [[unlikely]]
+      unlock_shared_at_last(how);
+  }
+  [[gnu::noinline]] void unlock_shared_otherwise(passive_release how) noexcept {
+    if (how != passive_release::unavailable || !try_unlock_shared_active<true>(core_, me())) {
+      unlock_shared_at_last(how);
+    }
+  }
+  [[gnu::noinline]] void unlock_shared_at_last(passive_release how) noexcept {
+    if (how == passive_release::unavailable) {
+      unlock_shared_slow(core_);
+    } else {
+      after_passive_release(core_, me(), index_of_release(core_, how));
+    }
+  }
 };
 
 }  // namespace readmost::detail

@@ -249,30 +249,43 @@ inline bool is_biased(const rwlock& lock) noexcept {
   return (lock.state.load(platform::relaxed) & rwlock::biased) != 0;
 }
 
-// Read-locks a biased lock passively if that is possible at once: no atomic read-modify-write, no
-// fence, no store to a line that another thread writes. `me`: the caller's record in the lock's
-// domain.
-[[gnu::always_inline]] inline passive_attempt lock_shared_passively(rwlock& lock,
-                                                                    thread_record& me) noexcept {
+// Read-locks a biased lock passively in its home slot: no atomic read-modify-write, no fence, no
+// store to a line that another thread writes. Unavailable if the slot is taken or the caller has
+// nested holds. `me`: the caller's record in the lock's domain.
+inline passive_attempt lock_shared_at_home(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
-  if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) == 0) [[likely]] {
-    if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::biased),
-                          look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
-      return passive_attempt::published;
-    }
-  } else {
-    auto& first = me.nested_held[0];
-    if (me.nested.load(platform::relaxed) != 0 || first.load(platform::relaxed) != 0) {
-      return passive_attempt::unavailable;
-    }
-    me.nested.store(1, platform::relaxed);
-    if (!publish_and_look(lock, me, first, rwlock::biased)) [[unlikely]] {
-      return passive_attempt::published_nested;
-    }
+  if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) != 0) [[unlikely]] {
+    return passive_attempt::unavailable;
+  }
+  if (!READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::biased),
+                        look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
+    return passive_attempt::published;
   }
   count_own(me.reads[home]);
   return passive_attempt::acquired;
+}
+
+// After that was unavailable: the same in the first nested slot. Unavailable if there are nested
+// holds, with which lock_shared_nested() can deal.
+inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& me) noexcept {
+  auto& first = me.nested_held[0];
+  if (me.nested.load(platform::relaxed) != 0 || first.load(platform::relaxed) != 0) {
+    return passive_attempt::unavailable;
+  }
+  me.nested.store(1, platform::relaxed);
+  if (!publish_and_look(lock, me, first, rwlock::biased)) [[unlikely]] {
+    return passive_attempt::published_nested;
+  }
+  count_own(me.reads[home_slot(&lock)]);
+  return passive_attempt::acquired;
+}
+
+// In the one or the other.
+[[gnu::always_inline]] inline passive_attempt lock_shared_passively(rwlock& lock,
+                                                                    thread_record& me) noexcept {
+  const passive_attempt attempt = lock_shared_at_home(lock, me);
+  return attempt != passive_attempt::unavailable ? attempt : lock_shared_in_first_nested(lock, me);
 }
 
 // The same, and takes back a hold that was published too late.
@@ -293,57 +306,86 @@ inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
 [[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock, thread_record& me,
                                                         std::size_t index) noexcept;
 
-// Lowers the stack of nested holds, of which the one at `depth` has been released. Holds below it
-// may have been released before.
-inline void lower_nested(thread_record& me, std::size_t depth) noexcept {
-  if (depth + 1 != me.nested.load(platform::relaxed)) return;
-  while (depth != 0 && !is_passive_hold(me.nested_held[depth - 1].load(platform::relaxed))) {
-    --depth;
-  }
-  // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
-  me.nested.store(static_cast<std::uint32_t>(depth), at(letter::D3, platform::release));
-}
-
-// Clears a slot of the caller that holds `lock` passively, and reports if a round asks for it.
-// Touches no memory of the lock: once the slot is clear, another thread may lock, unlock and free
-// it.
-inline void release_passive_hold(const rwlock& lock, thread_record& me, const domain& d,
-                                 platform::atomic<std::uintptr_t>& slot,
-                                 std::size_t index) noexcept {
+// Clears a slot of the caller that holds a lock passively. True if a round asks for a report, and
+// after_passive_release() has to follow. Touches no memory of the lock: once the slot is clear,
+// another thread may lock, unlock and free it.
+inline bool release_slot(thread_record& me, const domain& d,
+                         platform::atomic<std::uintptr_t>& slot) noexcept {
   // (D) Pairs with (L) in consensus.cpp: a writer that sees the slot clear sees everything that the
   // reader did.
   slot.store(0, at(letter::D, platform::release));
-  if (index >= home_slots) lower_nested(me, index - home_slots);
   // (D1) Light fence: (D) before the load of the version. A writer that goes to sleep until the
   // hold is released, and a thread that moves it, make it a full one, by (O3) in consensus.cpp.
   platform::light_fence(letter::D1);
-  if (d.version.load(platform::relaxed) != me.seen.load(platform::relaxed)) [[unlikely]] {
-    after_passive_release(lock, me, index);
-  }
+  return d.version.load(platform::relaxed) != me.seen.load(platform::relaxed);
 }
 
-// Releases the caller's passive hold if it is in its home slot, or the only nested one.
-// `unregistered` has neither.
+enum class passive_release {
+  done,
+  report,         // done, in the home slot or in the first nested one, and after_passive_release()
+  report_nested,  // has to follow
+  unavailable,
+};
+
+// Releases the caller's passive hold if it is in its home slot; `unregistered` has none.
+// `domain_of_lock`: a function, which is called only then. Precondition: the caller has no nested
+// holds.
+template <class DomainOfLock>
+[[gnu::always_inline]] inline passive_release unlock_shared_at_home(
+    const rwlock& lock, thread_record& me, DomainOfLock domain_of_lock) noexcept {
+  auto& slot = me.held[home_slot(&lock)];
+  if (slot.load(platform::relaxed) != address(lock)) [[unlikely]]
+    return passive_release::unavailable;
+  return release_slot(me, domain_of_lock(), slot) ? passive_release::report : passive_release::done;
+}
+
+inline bool has_nested_holds(const thread_record& me) noexcept {
+  return me.nested.load(platform::relaxed) != 0;
+}
+
+// The same for a hold that is the caller's only nested one.
+inline passive_release unlock_shared_in_first_nested(const rwlock& lock, thread_record& me,
+                                                     const domain& d) noexcept {
+  auto& first = me.nested_held[0];
+  if (me.nested.load(platform::relaxed) != 1 || first.load(platform::relaxed) != address(lock)) {
+    return passive_release::unavailable;
+  }
+  const bool report = release_slot(me, d, first);
+  // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
+  me.nested.store(0, at(letter::D3, platform::release));
+  return report ? passive_release::report_nested : passive_release::done;
+}
+
+// Either.
+template <class DomainOfLock>
+[[gnu::always_inline]] inline passive_release unlock_shared_passively(
+    const rwlock& lock, thread_record& me, DomainOfLock domain_of_lock) noexcept {
+  if (has_nested_holds(me)) [[unlikely]] {
+    return unlock_shared_in_first_nested(lock, me, domain_of_lock());
+  }
+  return unlock_shared_at_home(lock, me, domain_of_lock);
+}
+
+inline std::size_t index_of_release(const rwlock& lock, passive_release how) noexcept {
+  return how == passive_release::report ? home_slot(&lock) : home_slots;
+}
+
+// The same, and reports. False if unavailable.
 [[gnu::always_inline]] inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
                                                              const domain& d) noexcept {
-  const std::uint32_t nested = me.nested.load(platform::relaxed);
-  if (nested == 0) [[likely]] {
-    const std::size_t home = home_slot(&lock);
-    auto& slot = me.held[home];
-    if (slot.load(platform::relaxed) != address(lock)) return false;
-    release_passive_hold(lock, me, d, slot, home);
+  const passive_release how =
+      unlock_shared_passively(lock, me, [&]() -> const domain& { return d; });
+  if (how == passive_release::done) [[likely]]
     return true;
-  }
-  auto& first = me.nested_held[0];
-  if (nested != 1 || first.load(platform::relaxed) != address(lock)) return false;
-  release_passive_hold(lock, me, d, first, home_slots);
+  if (how == passive_release::unavailable) return false;
+  after_passive_release(lock, me, index_of_release(lock, how));
   return true;
 }
 
 // --- Active fast paths ---------------------------------------------------------------------------
 
 // The mean number of active reads of a thread from one update_account() to the next.
-inline constexpr std::int32_t active_reads_per_account = 32;
+inline constexpr std::int32_t active_reads_per_account = 48;
 
 inline bool notes_holds(std::uint64_t state) noexcept {
   return (state & rwlock::unnoted) == 0;
@@ -395,15 +437,14 @@ template <bool Noted>
 // Releases an active hold if no waiter needs to be woken, and no passive hold can exist, which
 // might be the caller's latest one.
 template <bool Noted>
-[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
-                                                            thread_record& me) noexcept {
+[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock, thread_record& me,
+                                                            std::uint64_t state) noexcept {
   constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::draining | rwlock::claiming |
                                        rwlock::writers_parked | rwlock::upgrader_parked;
   auto& note = me.noted[0];
   if constexpr (Noted) {
     if (note != address(lock)) return false;
   }
-  std::uint64_t state = lock.state.load(platform::relaxed);
   do {
     if ((state & (in_the_way | rwlock::unnoted)) != (Noted ? 0 : rwlock::unnoted) ||
         rwlock::readers(state) == 0) {
@@ -414,6 +455,12 @@ template <bool Noted>
                                              at(letter::P1, platform::release), platform::relaxed));
   if constexpr (Noted) note = 0;
   return true;
+}
+
+template <bool Noted>
+[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
+                                                            thread_record& me) noexcept {
+  return try_unlock_shared_active<Noted>(lock, me, lock.state.load(platform::relaxed));
 }
 
 // --- Fast paths of writers -----------------------------------------------------------------------
