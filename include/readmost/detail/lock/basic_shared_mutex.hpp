@@ -45,9 +45,12 @@ class basic_shared_mutex {
   void lock_shared() noexcept {
     if (!is_biased(core_)) [[unlikely]]
       return lock_shared_actively();
-    const passive_attempt attempt = lock_shared_at_home(core_, me());
-    if (attempt != passive_attempt::acquired) [[unlikely]]
-      lock_shared_otherwise(attempt);
+    const std::size_t home = home_slot(&core_);
+    const passive_attempt attempt = lock_shared_at_home(core_, me(), home);
+    if (attempt == passive_attempt::acquired) [[likely]]
+      return;
+    attempt == passive_attempt::unavailable ? lock_shared_nested(home)
+                                            : lock_shared_at_last(attempt);
   }
 
   // Shares the lock if no writer holds it and no waiting writer is preferred.
@@ -62,8 +65,9 @@ class basic_shared_mutex {
       return unlock_shared_nested();
     const passive_release how =
         unlock_shared_at_home(core_, me(), [this]() -> const domain& { return mine(); });
-    if (how != passive_release::done) [[unlikely]]
-      unlock_shared_otherwise(how);
+    if (how == passive_release::done) [[likely]]
+      return;
+    how == passive_release::unavailable ? unlock_shared_actively() : report_release_at_home();
   }
 
   // --- from one to the other (FCP 7.2) -----------------------------------------------------------
@@ -100,7 +104,7 @@ class basic_shared_mutex {
   bool try_lock_shared_fast() noexcept {
     passive_attempt attempt = passive_attempt::unavailable;
     if (is_biased(core_)) {
-      attempt = lock_shared_at_home(core_, me());
+      attempt = lock_shared_at_home(core_, me(), home_slot(&core_));
       if (attempt == passive_attempt::acquired) return true;
     }
     return try_lock_shared_after(attempt);
@@ -126,12 +130,9 @@ class basic_shared_mutex {
         return lock_shared_at_last(passive_attempt::unavailable);
     }
   }
-  [[gnu::noinline]] void lock_shared_otherwise(passive_attempt attempt) noexcept {
-    if (attempt == passive_attempt::unavailable) {
-      attempt = lock_shared_in_first_nested(core_, me());
-      if (attempt == passive_attempt::acquired) return;
-    }
-    lock_shared_at_last(attempt);
+  [[gnu::noinline]] void lock_shared_nested(std::size_t home) noexcept {
+    const passive_attempt attempt = lock_shared_in_first_nested(core_, me(), home);
+    if (attempt != passive_attempt::acquired) lock_shared_at_last(attempt);
   }
   [[gnu::noinline]] void lock_shared_at_last(passive_attempt attempt) noexcept {
     if (lock_shared_after(attempt, core_, me(), own_rules())) return;
@@ -143,20 +144,17 @@ class basic_shared_mutex {
 
   [[gnu::noinline]] void unlock_shared_nested() noexcept {
     const passive_release how = unlock_shared_in_first_nested(core_, me(), mine());
-    if (how != passive_release::done) [[unlikely]]
-      unlock_shared_at_last(how);
-  }
-  [[gnu::noinline]] void unlock_shared_otherwise(passive_release how) noexcept {
-    if (how != passive_release::unavailable || !try_unlock_shared_active<true>(core_, me())) {
-      unlock_shared_at_last(how);
-    }
-  }
-  [[gnu::noinline]] void unlock_shared_at_last(passive_release how) noexcept {
-    if (how == passive_release::unavailable) {
-      unlock_shared_slow(core_);
-    } else {
+    if (how == passive_release::unavailable) return unlock_shared_at_last();
+    if (how == passive_release::report_nested) {
       after_passive_release(core_, me(), index_of_release(core_, how));
     }
+  }
+  [[gnu::noinline]] void unlock_shared_actively() noexcept {
+    if (!try_unlock_shared_active<true>(core_, me())) unlock_shared_at_last();
+  }
+  [[gnu::noinline]] void unlock_shared_at_last() noexcept { unlock_shared_slow(core_); }
+  [[gnu::noinline]] void report_release_at_home() noexcept {
+    after_passive_release(core_, me(), home_slot(&core_));
   }
 };
 

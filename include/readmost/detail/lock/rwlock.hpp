@@ -252,8 +252,8 @@ inline bool is_biased(const rwlock& lock) noexcept {
 // Read-locks a biased lock passively in its home slot: no atomic read-modify-write, no fence, no
 // store to a line that another thread writes. Unavailable if the slot is taken or the caller has
 // nested holds. `me`: the caller's record in the lock's domain.
-inline passive_attempt lock_shared_at_home(rwlock& lock, thread_record& me) noexcept {
-  const std::size_t home = home_slot(&lock);
+inline passive_attempt lock_shared_at_home(rwlock& lock, thread_record& me,
+                                           std::size_t home) noexcept {
   auto& slot = me.held[home];
   if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) != 0) [[unlikely]] {
     return passive_attempt::unavailable;
@@ -268,7 +268,8 @@ inline passive_attempt lock_shared_at_home(rwlock& lock, thread_record& me) noex
 
 // After that was unavailable: the same in the first nested slot. Unavailable if there are nested
 // holds, with which lock_shared_nested() can deal.
-inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& me) noexcept {
+inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& me,
+                                                   std::size_t home) noexcept {
   auto& first = me.nested_held[0];
   if (me.nested.load(platform::relaxed) != 0 || first.load(platform::relaxed) != 0) {
     return passive_attempt::unavailable;
@@ -277,15 +278,17 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
   if (!publish_and_look(lock, me, first, rwlock::biased)) [[unlikely]] {
     return passive_attempt::published_nested;
   }
-  count_own(me.reads[home_slot(&lock)]);
+  count_own(me.reads[home]);
   return passive_attempt::acquired;
 }
 
 // In the one or the other.
 [[gnu::always_inline]] inline passive_attempt lock_shared_passively(rwlock& lock,
                                                                     thread_record& me) noexcept {
-  const passive_attempt attempt = lock_shared_at_home(lock, me);
-  return attempt != passive_attempt::unavailable ? attempt : lock_shared_in_first_nested(lock, me);
+  const std::size_t home = home_slot(&lock);
+  const passive_attempt attempt = lock_shared_at_home(lock, me, home);
+  return attempt != passive_attempt::unavailable ? attempt
+                                                 : lock_shared_in_first_nested(lock, me, home);
 }
 
 // The same, and takes back a hold that was published too late.
