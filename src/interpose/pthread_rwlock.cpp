@@ -2,18 +2,14 @@
 // readmost::detail::rwlock.
 //
 // A lock lives inside the program's pthread_rwlock_t: see layout.hpp. glibc serves process-shared
-// locks, in its own layout. These never look biased, because glibc leaves `core` zero, and so do
-// the locks that READMOST_LOCK selects instead of Readmost's.
+// locks, in its own layout. These never look biased, because glibc leaves `core` zero.
 #include <pthread.h>
 
 #include <cerrno>
 #include <readmost/detail/lock/read_lock.hpp>
 
+#include "interpose/glibc_rwlock.hpp"
 #include "interpose/layout.hpp"
-#include "interpose/lock_memory.hpp"
-#include "interpose/made_locks.hpp"
-#include "interpose/other_locks.hpp"
-#include "interpose/redirection.hpp"
 #include "interpose/settings.hpp"
 #include "lock/posix_results.hpp"
 #include "statistics/lock_statistics.hpp"
@@ -24,8 +20,8 @@ namespace readmost::detail::interpose {
 
 namespace {
 
-bool left_to_others(const layout& l) noexcept {
-  return l.shared != 0 || current_settings().served_by == server::others;
+bool is_shared(const layout& l) noexcept {
+  return l.shared != 0;
 }
 
 rules rules_of(const layout& l) noexcept {
@@ -83,8 +79,8 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
   }
   const auto how = [&] { return rules_of(l); };
   if (again && lock_shared_after(attempt, l.core, my_record(), default_domain, how)) return 0;
-  if (left_to_others(l)) {
-    return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
+  if (is_shared(l)) {
+    return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
   }
   return read_lock_slow(l, f, nullptr);
 }
@@ -102,14 +98,14 @@ int write_lock(layout& l, form f, const platform::deadline* until) noexcept {
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (is_mine(l) && !left_to_others(l)) {
+  if (is_mine(l) && !is_shared(l)) {
     l.owner.store(0, platform::relaxed);
     unlock_exclusive(l.core, rules_of(l));
     return 0;
   }
   if (try_unlock_shared_active(l.core, my_record())) return 0;
-  if (left_to_others(l)) [[unlikely]]
-    return others().unlock(lock);
+  if (is_shared(l)) [[unlikely]]
+    return glibc().unlock(lock);
   unlock_shared_slow(l.core);
   return 0;
 }
@@ -138,16 +134,14 @@ using namespace readmost::detail::interpose;
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
   // Decided before the memory, which may belong to glibc's lock, is written.
   const attributes asked = attributes_of(attr);
-  if (asked.shared != PTHREAD_PROCESS_PRIVATE || current_settings().served_by == server::others) {
-    return others().init(lock, attr);
-  }
+  if (asked.shared != PTHREAD_PROCESS_PRIVATE) return glibc().init(lock, attr);
   make_free(lock, asked);
   return 0;
 }
 
 READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_others(l)) return others().destroy(lock);
+  if (is_shared(l)) return glibc().destroy(lock);
   forget_holds_before_reuse(l.core);
   return 0;
 }
@@ -169,40 +163,40 @@ READMOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
 }
 
 READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) {
-  if (left_to_others(of(lock))) return others().timedrdlock(lock, at);
+  if (is_shared(of(lock))) return glibc().timedrdlock(lock, at);
   if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
   return clock_rdlock(lock, CLOCK_REALTIME, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
-  if (left_to_others(of(lock))) return others().clockrdlock(lock, clock, at);
+  if (is_shared(of(lock))) return glibc().clockrdlock(lock, clock, at);
   if (!is_valid(clock, at)) return EINVAL;
   return clock_rdlock(lock, clock, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_others(l)) [[unlikely]]
-    return others().wrlock(lock);
+  if (is_shared(l)) [[unlikely]]
+    return glibc().wrlock(lock);
   return write_lock(l, form::blocking, nullptr);
 }
 
 READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_others(l)) return others().trywrlock(lock);
+  if (is_shared(l)) return glibc().trywrlock(lock);
   return write_lock(l, form::trying, nullptr);
 }
 
 READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* at) {
-  if (left_to_others(of(lock))) return others().timedwrlock(lock, at);
+  if (is_shared(of(lock))) return glibc().timedwrlock(lock, at);
   if (!is_valid(CLOCK_REALTIME, at)) return EINVAL;
   return clock_wrlock(lock, CLOCK_REALTIME, at);
 }
 
 READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
-  if (left_to_others(of(lock))) return others().clockwrlock(lock, clock, at);
+  if (is_shared(of(lock))) return glibc().clockwrlock(lock, clock, at);
   if (!is_valid(clock, at)) return EINVAL;
   return clock_wrlock(lock, clock, at);
 }
@@ -225,34 +219,3 @@ READMOST_ALIAS(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
-
-namespace readmost::detail::interpose {
-namespace {
-
-// Names of these functions that no other definition of the public names can replace.
-#define READMOST_OWN(name) \
-  extern "C" __attribute__((alias(#name), visibility("hidden"), nothrow, nonnull(1))) int own_##name
-READMOST_OWN(pthread_rwlock_rdlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_wrlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_unlock)(pthread_rwlock_t*);
-
-template <class To, class From>
-void redirect_to(To* to, From* from) noexcept {
-  redirect(reinterpret_cast<void*>(from), reinterpret_cast<const void*>(to));
-}
-
-__attribute__((constructor)) void leave_to_others() noexcept {
-  if (current_settings().served_by == server::readmost) return;
-  watch_forks_of_made_locks();
-  watch_forks_of_lock_memory();
-  redirect_to(others().rdlock, own_pthread_rwlock_rdlock);
-  redirect_to(others().tryrdlock, own_pthread_rwlock_tryrdlock);
-  redirect_to(others().wrlock, own_pthread_rwlock_wrlock);
-  redirect_to(others().trywrlock, own_pthread_rwlock_trywrlock);
-  redirect_to(others().unlock, own_pthread_rwlock_unlock);
-}
-
-}  // namespace
-}  // namespace readmost::detail::interpose
