@@ -4,7 +4,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/readmost)
 
 set_target_properties(readmost-shared PROPERTIES EXPORT_NAME shared)
 install(TARGETS readmost readmost-shared EXPORT readmost-targets)
-install(TARGETS readmost-pthread)
+install(TARGETS readmost-pthread readmost-lab)
 if(READMOST_COMMAND)
   install(TARGETS readmost-command)
 endif()

@@ -13,7 +13,7 @@ namespace platform = readmost::detail::platform;
 
 #if defined(RIVALS_MEMORY_ELSEWHERE)
 
-// In a program's locks malloc is out of place: see src/interpose/lock_memory.cpp.
+// In a program's locks malloc is out of place: see src/lab/lock_memory.cpp.
 void* take_memory(std::size_t bytes) noexcept;
 void give_back(void* memory, std::size_t bytes) noexcept;
 

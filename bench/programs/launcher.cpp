@@ -123,7 +123,7 @@ finished_program launcher::run(const std::string& lock, std::vector<std::string>
     if (const std::optional<std::string> obstacle = command::preload_obstacle(program)) {
       throw std::runtime_error(fmt::format("{}: it keeps its own locks", *obstacle));
     }
-    command::prepend_library(environment, command::find_library(environment));
+    command::prepend_library(environment, command::find_library(environment, lock));
     added.emplace_back(lock_variable, lock);
     added.emplace_back("LD_PRELOAD", *environment.get("LD_PRELOAD"));
   }

@@ -47,12 +47,19 @@ TEST_F(LauncherTest, PthreadPreloadsNothing) {
 }
 
 TEST_F(LauncherTest, PthreadLeavesOutAPreloadedLibraryOfOurs) {
-  setenv("LD_PRELOAD", readmost::command::find_library({}).c_str(), 1);
+  setenv("LD_PRELOAD", readmost::command::find_library({}, "prwlock").c_str(), 1);
   setenv("READMOST_LOCK", "prwlock", 1);
   const std::string environment = programs_.run("pthread", {"env"}, {}, a_minute).output;
   unsetenv("LD_PRELOAD");
   unsetenv("READMOST_LOCK");
   EXPECT_THAT(environment, AllOf(Not(HasSubstr("libreadmost")), Not(HasSubstr("READMOST_LOCK"))));
+}
+
+TEST_F(LauncherTest, AnotherLockReachesTheProgramsRwlocks) {
+  const finished_program done =
+      programs_.run("ba", {bench::program_folder() / "examples" / "rwbench", "--seconds", "0.05"},
+                    {{"READMOST_STATS", "1"}}, a_minute);
+  EXPECT_THAT(done.output, HasSubstr("every lock was left to ba"));
 }
 
 TEST_F(LauncherTest, ALockReachesTheProgramsRwlocks) {

@@ -6,11 +6,11 @@
 
 namespace readmost::detail::interpose {
 
+constinit rwlock_functions glibc_functions{};
+
 namespace {
 
 constinit platform::atomic<bool> looked_up{false};
-// Read behind `looked_up` only.
-constinit rwlock_functions functions{};
 
 template <class Function>
 void look_up(Function*& function, const char* name) noexcept {
@@ -34,10 +34,10 @@ const rwlock_functions& glibc() noexcept {
     look_up(found.timedwrlock, "pthread_rwlock_timedwrlock");
     look_up(found.clockwrlock, "pthread_rwlock_clockwrlock");
     look_up(found.unlock, "pthread_rwlock_unlock");
-    functions = found;
+    glibc_functions = found;
     looked_up.store(true, platform::release);
   }
-  return functions;
+  return glibc_functions;
 }
 
 }  // namespace readmost::detail::interpose

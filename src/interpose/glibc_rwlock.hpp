@@ -1,4 +1,4 @@
-// glibc's own functions, for locks that Readmost does not serve.
+// glibc's own functions, which serve process-shared locks.
 #pragma once
 
 #include "interpose/rwlock_functions.hpp"
@@ -7,5 +7,8 @@ namespace readmost::detail::interpose {
 
 // Looked up at the first call. A function that the C library lacks is null.
 const rwlock_functions& glibc() noexcept;
+
+// What glibc() returns, for code that runs after its first call.
+extern rwlock_functions glibc_functions;
 
 }  // namespace readmost::detail::interpose

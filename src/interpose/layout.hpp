@@ -12,9 +12,7 @@ namespace readmost::detail::interpose {
 struct layout {
   // The writer inside, as owner_token(). Only that thread writes it; others compare.
   platform::atomic<std::uintptr_t> owner;
-  // The lock that serves this one if READMOST_LOCK names another class: see made_locks.hpp.
-  platform::atomic<void*> made;
-  char unused[12];
+  char unused[20];
   int shared;
   rwlock core;
   unsigned int kind;

@@ -2,18 +2,14 @@
 // readmost::detail::rwlock.
 //
 // A lock lives inside the program's pthread_rwlock_t: see layout.hpp. glibc serves process-shared
-// locks, in its own layout. These never look biased, because glibc leaves `core` zero, and so do
-// the locks that READMOST_LOCK selects instead of Readmost's.
+// locks, in its own layout. Their `core` stays zero, so no fast path serves them.
 #include <pthread.h>
 
 #include <cerrno>
 #include <readmost/detail/lock/read_lock.hpp>
 
+#include "interpose/glibc_rwlock.hpp"
 #include "interpose/layout.hpp"
-#include "interpose/lock_memory.hpp"
-#include "interpose/made_locks.hpp"
-#include "interpose/other_locks.hpp"
-#include "interpose/redirection.hpp"
 #include "interpose/settings.hpp"
 #include "lock/posix_results.hpp"
 
@@ -23,8 +19,8 @@ namespace readmost::detail::interpose {
 
 namespace {
 
-bool left_to_others(const layout& l) noexcept {
-  return l.shared != 0 || current_settings().served_by == server::others;
+bool is_shared(const layout& l) noexcept {
+  return l.shared != 0;
 }
 
 rules rules_of(const layout& l) noexcept {
@@ -59,8 +55,8 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
   return how;
 }
 
-// What follows is out of line, and ends in calls that need no stack frame, as read_lock.hpp says. A
-// lock that is left to others has no state of ours, so only the last step has to look for that.
+// What follows is out of line, and ends in calls that need no stack frame, as read_lock.hpp says.
+// Only the last step of each operation has to look for process-shared locks.
 [[gnu::noinline]] int read_lock_slow(pthread_rwlock_t* lock, form f,
                                      const platform::deadline* until,
                                      passive_attempt attempt) noexcept {
@@ -77,8 +73,8 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
 
 [[gnu::noinline]] int read_lock_at_last(pthread_rwlock_t* lock, form f,
                                         passive_attempt attempt) noexcept {
-  if (left_to_others(of(lock))) {
-    return f == form::trying ? others().tryrdlock(lock) : others().rdlock(lock);
+  if (is_shared(of(lock))) {
+    return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
   }
   return read_lock_slow(lock, f, nullptr, attempt);
 }
@@ -128,8 +124,8 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 }
 
 [[gnu::noinline]] int write_lock_at_last(pthread_rwlock_t* lock, form f) noexcept {
-  if (left_to_others(of(lock))) {
-    return f == form::trying ? others().trywrlock(lock) : others().wrlock(lock);
+  if (is_shared(of(lock))) {
+    return f == form::trying ? glibc().trywrlock(lock) : glibc().wrlock(lock);
   }
   return write_lock_slow(of(lock), f, nullptr);
 }
@@ -141,7 +137,7 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int read_unlock_slow(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (left_to_others(l)) return others().unlock(lock);
+  if (is_shared(l)) return glibc().unlock(lock);
   unlock_shared_slow(l.core);
   return 0;
 }
@@ -166,7 +162,7 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int clock_rdlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
                                            const timespec* at, passive_attempt attempt) noexcept {
-  if (left_to_others(of(lock))) return others().clockrdlock(lock, clock, at);
+  if (is_shared(of(lock))) return glibc().clockrdlock(lock, clock, at);
   const platform::deadline until{clock, *at};
   return read_lock_slow(lock, form::blocking, &until, attempt);
 }
@@ -189,7 +185,7 @@ int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) no
 
 [[gnu::noinline]] int clock_wrlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
                                            const timespec* at) noexcept {
-  if (left_to_others(of(lock))) return others().clockwrlock(lock, clock, at);
+  if (is_shared(of(lock))) return glibc().clockwrlock(lock, clock, at);
   const platform::deadline until{clock, *at};
   return write_lock_slow(of(lock), form::blocking, &until);
 }
@@ -210,16 +206,14 @@ using namespace readmost::detail::interpose;
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
   // Decided before the memory, which may belong to glibc's lock, is written.
   const attributes asked = attributes_of(attr);
-  if (asked.shared != PTHREAD_PROCESS_PRIVATE || current_settings().served_by == server::others) {
-    return others().init(lock, attr);
-  }
+  if (asked.shared != PTHREAD_PROCESS_PRIVATE) return glibc().init(lock, attr);
   make_free(lock, asked);
   return 0;
 }
 
 READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (left_to_others(l)) return others().destroy(lock);
+  if (is_shared(l)) return glibc().destroy(lock);
   forget_holds_before_reuse(l.core);
   return 0;
 }
@@ -278,34 +272,3 @@ READMOST_ALIAS(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
 READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
-
-namespace readmost::detail::interpose {
-namespace {
-
-// Names of these functions that no other definition of the public names can replace.
-#define READMOST_OWN(name) \
-  extern "C" __attribute__((alias(#name), visibility("hidden"), nothrow, nonnull(1))) int own_##name
-READMOST_OWN(pthread_rwlock_rdlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_wrlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
-READMOST_OWN(pthread_rwlock_unlock)(pthread_rwlock_t*);
-
-template <class To, class From>
-void redirect_to(To* to, From* from) noexcept {
-  redirect(reinterpret_cast<void*>(from), reinterpret_cast<const void*>(to));
-}
-
-__attribute__((constructor)) void leave_to_others() noexcept {
-  if (current_settings().served_by == server::readmost) return;
-  watch_forks_of_made_locks();
-  watch_forks_of_lock_memory();
-  redirect_to(others().rdlock, own_pthread_rwlock_rdlock);
-  redirect_to(others().tryrdlock, own_pthread_rwlock_tryrdlock);
-  redirect_to(others().wrlock, own_pthread_rwlock_wrlock);
-  redirect_to(others().trywrlock, own_pthread_rwlock_trywrlock);
-  redirect_to(others().unlock, own_pthread_rwlock_unlock);
-}
-
-}  // namespace
-}  // namespace readmost::detail::interpose

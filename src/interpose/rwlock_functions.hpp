@@ -1,5 +1,4 @@
-// The functions behind pthread_rwlock_* for locks that Readmost does not serve: glibc's, or those
-// of the class that READMOST_LOCK names.
+// The functions behind pthread_rwlock_* of one kind of lock.
 #pragma once
 
 #include <pthread.h>

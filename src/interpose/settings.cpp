@@ -13,25 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> prefer_names{"kind", "reader", "writer", "phase-fair"};
 
-// The index of a variable's value among the names; 0, the default, if it is none of them.
-template <std::size_t N>
-std::size_t chosen_among(const std::array<std::string_view, N>& names,
-                         const char* variable) noexcept {
-  char value[256];
-  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return 0;
-  for (std::size_t i = 0; i < N; ++i) {
-    if (names[i] == value) return i;
-  }
-  text_buffer complaint;
-  complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
-  for (std::size_t i = 0; i < N; ++i) {
-    complaint.add("%s %s", i == 0 ? "" : i + 1 < N ? "," : " or", names[i].data());
-  }
-  complaint.add(". Using %s.\n", names[0].data());
-  platform::write_text(nullptr, complaint.data(), complaint.length());
-  return 0;
-}
-
 // Whether a variable is set to something other than the empty text or 0.
 bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
   return platform::environment(variable, value, size) && *value != '\0' &&
@@ -51,9 +32,8 @@ const settings& current_settings() noexcept {
     return in_force;
   std::uint32_t expected = unread;
   if (progress.compare_exchange_strong(expected, being_read, platform::acquire)) {
-    in_force.lock = static_cast<lock_choice>(chosen_among(lock_names, "READMOST_LOCK"));
-    in_force.prefers = static_cast<prefer_choice>(chosen_among(prefer_names, "READMOST_PREFER"));
-    if (in_force.lock != lock_choice::prwlock) in_force.served_by = server::others;
+    in_force.lock = chosen_lock();
+    in_force.prefers = static_cast<prefer_choice>(chosen_among(prefer_names, "READMOST_PREFER", 0));
     if (is_asked_for("READMOST_STATS", stats_file, sizeof stats_file)) {
       in_force.stats = true;
       if (std::strcmp(stats_file, "1") != 0) in_force.stats_file = stats_file;
@@ -62,7 +42,7 @@ const settings& current_settings() noexcept {
     in_force.stats_backtrace =
         is_asked_for("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace);
     // Before the first use of a lock is over, which would open its fast paths otherwise.
-    if (in_force.stats && in_force.served_by == server::readmost) {
+    if (in_force.stats && in_force.lock == lock_choice::prwlock) {
       enable_lock_statistics(in_force.stats_backtrace);
     }
     progress.store(read, platform::release);
@@ -74,6 +54,23 @@ const settings& current_settings() noexcept {
 
 const char* name_of(prefer_choice choice) noexcept {
   return prefer_names[static_cast<std::size_t>(choice)].data();
+}
+
+std::size_t chosen_among(std::span<const std::string_view> names, const char* variable,
+                         std::size_t otherwise) noexcept {
+  char value[256];
+  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return otherwise;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == value) return i;
+  }
+  text_buffer complaint;
+  complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    complaint.add("%s %s", i == 0 ? "" : i + 1 < names.size() ? "," : " or", names[i].data());
+  }
+  complaint.add(". Using %s.\n", names[otherwise].data());
+  platform::write_text(nullptr, complaint.data(), complaint.length());
+  return otherwise;
 }
 
 }  // namespace readmost::detail::interpose

@@ -1,19 +1,19 @@
-// The settings of the preloaded library, from the environment.
+// The settings of a preloaded library, from the environment.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "statistics/lock_names.hpp"
 
 namespace readmost::detail::interpose {
 
-// The implementation that serves locks that are not process-shared.
-enum class server : std::uint8_t { readmost, others };
 enum class prefer_choice : std::uint8_t { by_kind, reader, writer, phase_fair };
 
 struct settings {
-  server served_by = server::readmost;             // that of `lock`
-  lock_choice lock = lock_choice::prwlock;         // READMOST_LOCK
+  lock_choice lock = lock_choice::prwlock;         // serves all but process-shared locks
   prefer_choice prefers = prefer_choice::by_kind;  // READMOST_PREFER
   bool stats = false;                              // READMOST_STATS
   bool stats_backtrace = false;                    // READMOST_STATS_BACKTRACE
@@ -25,5 +25,14 @@ struct settings {
 const settings& current_settings() noexcept;
 
 const char* name_of(prefer_choice choice) noexcept;
+
+// The lock of this library that READMOST_LOCK asks for, or the library's default after one line on
+// stderr; each library defines it.
+lock_choice chosen_lock() noexcept;
+
+// The index of a variable's value among the names; `otherwise` if it is unset or empty, and, after
+// one line on stderr, if it is none of them.
+std::size_t chosen_among(std::span<const std::string_view> names, const char* variable,
+                         std::size_t otherwise) noexcept;
 
 }  // namespace readmost::detail::interpose

@@ -38,7 +38,7 @@ void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
   const double reads = static_cast<double>(s.passive_reads + s.active_reads);
   t.add("readmost %s: %s (process %d), lock %s, %.2f s\n", READMOST_VERSION,
         program_invocation_name, platform::process_id(), name_of(chosen.lock).data(), seconds);
-  if (chosen.served_by == server::others) {
+  if (chosen.lock != lock_choice::prwlock) {
     t.add("  every lock was left to %s, which counts nothing\n", server_of(chosen.lock).data());
     return;
   }
@@ -67,7 +67,7 @@ __attribute__((destructor)) void write_report() noexcept {
   statistics s{};
   static lock_survey survey;
   bool is_surveyed = false;
-  if (chosen.served_by == server::readmost) {
+  if (chosen.lock == lock_choice::prwlock) {
     s = collect_statistics();
     // The reports of a shell or a wrapper that used no lock would only hide the program's.
     if (s.locks == 0) return;

@@ -108,7 +108,8 @@ TEST_F(compare, writes_the_facts_beside_the_values) {
   EXPECT_EQ(result["command"], json({"./bench", "two words"}));
   EXPECT_EQ(result["metric"], "[0-9]+");
   EXPECT_EQ(result["readmost"], READMOST_VERSION);
-  EXPECT_EQ(result["library"], READMOST_IDLE_LIBRARY);
+  EXPECT_EQ(result["locks"][0]["library"], nullptr);
+  EXPECT_EQ(result["locks"][1]["library"], READMOST_IDLE_LIBRARY);
   EXPECT_EQ(result["complete"], true);
   EXPECT_EQ(result["problem"], nullptr);
   EXPECT_GE(result["host"]["cpus"].get<int>(), 1);
@@ -117,7 +118,8 @@ TEST_F(compare, writes_the_facts_beside_the_values) {
 }
 
 TEST_F(compare, takes_the_library_out_of_the_preload_list_under_glibc) {
-  environment.push_back("LD_PRELOAD=libm.so.6:/elsewhere/libreadmost-pthread.so");
+  environment.push_back(
+      "LD_PRELOAD=libm.so.6:/elsewhere/libreadmost-pthread.so:/elsewhere/libreadmost-lab.so");
   script("bench", "echo \"$READMOST_LOCK=$LD_PRELOAD\" >>preloaded\n");
   readmost({"compare", "--runs", "1", "--locks", "glibc", "--", "./bench"});
   EXPECT_EQ(read(path("preloaded")), "=libm.so.6\n");

@@ -13,8 +13,15 @@ class library : public command {
     fs::copy(READMOST_COMMAND, executable);
     environment.clear();
   }
-  void install_library(const std::string& root) {
-    fs::copy(READMOST_IDLE_LIBRARY, path(root) / "lib" / "libreadmost-pthread.so");
+  void install_library(const std::string& root,
+                       const std::string& name = "libreadmost-pthread.so") {
+    fs::copy(READMOST_IDLE_LIBRARY, path(root) / "lib" / name);
+  }
+  std::string preloaded(words options) const {
+    words arguments{"run"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"--", "sh", "-c", "echo $LD_PRELOAD"});
+    return readmost(arguments).out;
   }
 };
 
@@ -25,12 +32,57 @@ TEST_F(library, is_found_beside_the_executable) {
   EXPECT_EQ(end.out, path("place/lib/libreadmost-pthread.so").string() + "\n");
 }
 
+TEST_F(library, of_other_locks_is_preloaded_for_each_lock_but_ours) {
+  install_command("place");
+  install_library("place");
+  install_library("place", "libreadmost-lab.so");
+  const std::string ours = path("place/lib/libreadmost-pthread.so").string() + "\n";
+  const std::string lab = path("place/lib/libreadmost-lab.so").string() + "\n";
+  EXPECT_EQ(preloaded({"--lock", "prwlock"}), ours);
+  EXPECT_EQ(preloaded({"--lock", "pthread"}), lab);
+  EXPECT_EQ(preloaded({"--lock", "bravo-consensus"}), lab);
+  environment = {"READMOST_LOCK=ba"};
+  EXPECT_EQ(preloaded({}), lab);
+  EXPECT_EQ(preloaded({"--lock", "prwlock"}), ours);
+  environment = {"READMOST_LOCK=unknown"};
+  EXPECT_EQ(preloaded({}), ours);
+}
+
+TEST_F(library, from_the_environment_has_the_other_in_its_folder) {
+  install_command("place");
+  fs::create_directories(path("mine/lib"));
+  install_library("mine");
+  install_library("mine", "libreadmost-lab.so");
+  for (const char* named : {"libreadmost-pthread.so", "libreadmost-lab.so"}) {
+    environment = {"READMOST_LIBRARY=" + (path("mine/lib") / named).string()};
+    EXPECT_EQ(preloaded({}), path("mine/lib/libreadmost-pthread.so").string() + "\n");
+    EXPECT_EQ(preloaded({"--lock", "ba"}), path("mine/lib/libreadmost-lab.so").string() + "\n");
+  }
+  environment = {std::string("READMOST_LIBRARY=") + READMOST_IDLE_LIBRARY};
+  EXPECT_EQ(preloaded({"--lock", "ba"}), std::string(READMOST_IDLE_LIBRARY) + "\n")
+      << "a library of another name is preloaded under every lock";
+}
+
+TEST_F(library, takes_the_place_of_our_others) {
+  install_command("place");
+  install_library("place");
+  install_library("place", "libreadmost-lab.so");
+  for (const char* lock : {"prwlock", "ba"}) {
+    environment = {"LD_PRELOAD=libm.so.6:" + path("place/lib/libreadmost-pthread.so").string() +
+                   ":" + path("place/lib/libreadmost-lab.so").string()};
+    EXPECT_THAT(preloaded({"--lock", lock}), ::testing::EndsWith(".so:libm.so.6\n"));
+  }
+}
+
 TEST_F(library, that_is_missing_is_named) {
   install_command("place");
   for (const char* command_name : {"run", "compare"}) {
     expect_refusal({command_name, "--", "true"}, 125,
                    {path("place/lib/libreadmost-pthread.so").string(), "READMOST_LIBRARY"});
   }
+  install_library("place");
+  expect_refusal({"run", "--lock", "ba", "--", "true"}, 125,
+                 {path("place/lib/libreadmost-lab.so").string(), "READMOST_LIBRARY"});
 }
 
 TEST_F(library, is_not_needed_to_run_under_glibc) {

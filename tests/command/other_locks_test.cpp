@@ -1,4 +1,4 @@
-// Tests the library with each lock that READMOST_LOCK accepts, under one program.
+// Tests the libraries with each lock that READMOST_LOCK accepts, under one program.
 #include "launch.hpp"
 #include "statistics/lock_names.hpp"
 
@@ -66,6 +66,44 @@ TEST_F(lock_choices, an_unknown_name_is_told_in_one_line_and_prwlock_serves) {
   EXPECT_EQ(read_json("stats.json")["lock"], "prwlock");
 }
 
+TEST_F(lock_choices, a_lock_of_the_other_library_is_told_in_one_line) {
+  const auto run_with = [&](const std::string& library, const std::string& lock) {
+    environment = {"LD_PRELOAD=" + library, "READMOST_LOCK=" + lock,
+                   "READMOST_STATS=" + path("stats.json").string()};
+    executable = READMOST_RWLOCK_PROGRAM;
+    fs::remove(path("stats.json"));
+    const ending end = wait(start({}));
+    EXPECT_EQ(end.code, 0);
+    EXPECT_EQ(end.out, "writes: 10\n");
+    return end.err;
+  };
+  for (const std::string lock : {"pthread", "ba", "bravo-consensus"}) {
+    const std::string told = run_with(READMOST_REAL_LIBRARY, lock);
+    EXPECT_THAT(told, StartsWith("readmost: READMOST_LOCK=" + lock + " "));
+    EXPECT_THAT(told, AllOf(HasSubstr("libreadmost-lab.so"), HasSubstr("--lock " + lock)));
+    EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
+    EXPECT_EQ(read_json("stats.json")["lock"], "prwlock");
+    EXPECT_EQ(read_json("stats.json")["writes"], 10) << "Readmost's lock serves";
+  }
+  const std::string told = run_with(READMOST_LAB_LIBRARY, "prwlock");
+  EXPECT_THAT(told, StartsWith("readmost: READMOST_LOCK=prwlock "));
+  EXPECT_THAT(told, HasSubstr("libreadmost-pthread.so"));
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
+  EXPECT_EQ(read_json("stats.json")["lock"], "pthread");
+  EXPECT_EQ(run_with(READMOST_LAB_LIBRARY, ""), "");
+  EXPECT_EQ(read_json("stats.json")["lock"], "pthread");
+}
+
+TEST_F(lock_choices, no_library_writes_to_code) {
+  environment = {std::string("LD_PRELOAD=") + READMOST_REFUSED_MPROTECT};
+  for (const char* lock : {"prwlock", "pthread", "ba"}) {
+    const ending end = readmost({"run", "--lock", lock, "--", READMOST_EVERY_WAY_PROGRAM});
+    EXPECT_EQ(end.code, 0) << end.out;
+    EXPECT_THAT(end.out, HasSubstr("every way works"));
+    EXPECT_EQ(end.err, "");
+  }
+}
+
 TEST_F(lock_choices, all_of_them_are_compared_by_one_word) {
   const ending end =
       readmost({"compare", "--runs", "1", "--locks", "all", "--metric", "writes: ([0-9]+)",
@@ -77,16 +115,6 @@ TEST_F(lock_choices, all_of_them_are_compared_by_one_word) {
   for (std::size_t i = 0; i < detail::lock_names.size(); ++i) {
     EXPECT_EQ(locks[i + 1]["lock"], detail::lock_names[i]);
     EXPECT_EQ(locks[i + 1]["values"], json({10}));
-  }
-}
-
-TEST_F(lock_choices, another_serves_where_code_may_not_be_written_to) {
-  environment = {std::string("LD_PRELOAD=") + READMOST_REFUSED_MPROTECT};
-  for (const char* lock : {"pthread", "ba"}) {
-    const ending end = readmost({"run", "--lock", lock, "--", READMOST_EVERY_WAY_PROGRAM});
-    EXPECT_EQ(end.code, 0) << end.out;
-    EXPECT_THAT(end.out, HasSubstr("every way works"));
-    EXPECT_EQ(end.err, "");
   }
 }
 

@@ -8,8 +8,8 @@ class top : public real_command {
   ~top() override { end_program(); }
 
   // Runs a program that has used its locks and keeps reading one of them.
-  void run_program(words variables) {
-    variables.emplace_back("LD_PRELOAD=" READMOST_REAL_LIBRARY);
+  void run_program(words variables, const std::string& library = READMOST_REAL_LIBRARY) {
+    variables.push_back("LD_PRELOAD=" + library);
     run_with(READMOST_LOCK_PLACES, {path("ready").string()}, variables);
     EXPECT_EQ(read_when_written(path("ready")), "ready\n");
   }
@@ -92,7 +92,7 @@ TEST_F(top, shows_the_sums_of_a_program_that_runs_without_statistics) {
 }
 
 TEST_F(top, says_so_when_every_lock_is_left_to_glibc) {
-  run_program({"READMOST_LOCK=pthread", "READMOST_STATS=/dev/null"});
+  run_program({"READMOST_LOCK=pthread", "READMOST_STATS=/dev/null"}, READMOST_LAB_LIBRARY);
   EXPECT_THAT(readmost(arguments({"--once"})).out, HasSubstr("left to glibc"));
 }
 

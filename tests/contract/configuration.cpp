@@ -34,4 +34,15 @@ bool interposed() {
   return current() != configuration::glibc;
 }
 
+const char* provider() {
+  switch (current()) {
+    case configuration::glibc:
+      return "libc.so.6";
+    case configuration::passthrough:
+      return "libreadmost-lab.so";
+    default:
+      return "libreadmost-pthread.so";
+  }
+}
+
 }  // namespace contract

@@ -7,10 +7,10 @@ namespace contract {
 enum class configuration {
   glibc,             // nothing preloaded
   readmost,          // libreadmost-pthread.so preloaded
-  passthrough,       // preloaded, with READMOST_LOCK=pthread
-  no_membarrier,     // preloaded, and the kernel refuses membarrier(2)
-  prefer_writer,     // preloaded, with READMOST_PREFER=writer
-  prefer_phase_fair  // preloaded, with READMOST_PREFER=phase-fair
+  passthrough,       // libreadmost-lab.so preloaded, with a READMOST_LOCK
+  no_membarrier,     // as readmost, and the kernel refuses membarrier(2)
+  prefer_writer,     // as readmost, with READMOST_PREFER=writer
+  prefer_phase_fair  // as readmost, with READMOST_PREFER=phase-fair
 };
 
 // Ends the program with a message when the variable is unset or unknown, because results prove
@@ -24,7 +24,10 @@ bool readmost_rules();
 // when the environment selects another policy.
 bool readers_pass_waiting_writers();
 
-// Whether the functions are those of libreadmost-pthread.so.
+// Whether the functions are those of a preloaded library.
 bool interposed();
+
+// The file name of the library whose functions they are.
+const char* provider();
 
 }  // namespace contract

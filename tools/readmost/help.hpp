@@ -60,7 +60,7 @@ Examples:
   readmost run -- ./server --port 8080
   readmost run --stats -- openssl speed rand
   readmost run --stats=locks.json --prefer writer -- node app.js
-  readmost run --lock pthread -- ./server      glibc's locks, through the library
+  readmost run --lock pthread -- ./server      glibc's locks, through a library
 
 Exit status: the program's own, except
   125  readmost failed: wrong option, no library, unwritable file
@@ -74,7 +74,8 @@ Environment (an option takes precedence):
   READMOST_STATS_BACKTRACE
                     1, as --backtrace
   READMOST_LIBRARY  the library to preload, instead of ../lib/libreadmost-pthread.so
-                    beside this command)";
+                    beside this command; the libreadmost-lab.so in its folder has the
+                    other locks)";
 
 constexpr const char* compare =
     R"(Compare a program's speed under several locks.
@@ -89,7 +90,7 @@ constexpr const char* compare_locks =
     R"(Locks:
   glibc            the program as it is, without the library
   prwlock          Readmost's lock
-  pthread          glibc's lock, called through the library: the cost of preloading itself
+  pthread          glibc's lock, called through libreadmost-lab.so: the cost of preloading itself
 )";
 
 constexpr const char* compare_footer =
@@ -114,7 +115,8 @@ Exit status:
 Environment:
   READMOST_PREFER   reader, writer or phase-fair, passed on to the library
   READMOST_LIBRARY  the library to preload, instead of ../lib/libreadmost-pthread.so
-                    beside this command)";
+                    beside this command; the libreadmost-lab.so in its folder has the
+                    other locks)";
 
 constexpr const char* top =
     R"(Show the activity of the locks of a running program.

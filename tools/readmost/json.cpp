@@ -53,7 +53,6 @@ std::string as_json(const comparison& results) {
       {"rounds_finished", results.rounds_finished()},
       {"complete", results.problem.empty()},
       {"problem", text_or_null(results.problem)},
-      {"library", text_or_null(results.library)},
       {"host",
        {{"cpus", results.cpus},
         {"kernel", kernel.system + ' ' + kernel.release},
@@ -64,6 +63,7 @@ std::string as_json(const comparison& results) {
   for (const measurements& lock : results.locks) {
     const std::vector<double> ratios = results.ratios_of(lock);
     document["locks"].push_back({{"lock", lock.lock},
+                                 {"library", text_or_null(lock.library)},
                                  {"values", lock.values},
                                  {"seconds", lock.seconds},
                                  {"value", spread_of(lock.values)},

@@ -44,7 +44,9 @@ void apply(const run_options& options, environment& env) {
 
 void run(const run_options& options, std::vector<std::string> program) {
   environment env;
-  const std::filesystem::path library = find_library(env);
+  const std::string lock =
+      options.lock.empty() ? env.get("READMOST_LOCK").value_or("") : options.lock;
+  const std::filesystem::path library = find_library(env, lock);
   const std::filesystem::path file = find_program(program.front(), env);
   apply(options, env);
   prepend_library(env, library);

@@ -23,13 +23,13 @@ namespace {
 // The name for running without the library at all.
 constexpr std::string_view without_library = "glibc";
 
-environment environment_for(const std::string& lock, const std::string& library) {
+environment environment_for(const measurements& results) {
   environment env;
-  if (lock == without_library) {
+  if (results.library.empty()) {
     remove_library(env);
   } else {
-    prepend_library(env, library);
-    env.set("READMOST_LOCK", lock);
+    prepend_library(env, results.library);
+    env.set("READMOST_LOCK", results.lock);
   }
   return env;
 }
@@ -94,8 +94,8 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
     if (round % 2 == 1) std::ranges::reverse(order);
 
     for (measurements* lock : order) {
-      const child_result run = run_child(
-          program, results.program, environment_for(lock->lock, results.library), limits, signals);
+      const child_result run =
+          run_child(program, results.program, environment_for(*lock), limits, signals);
       std::string problem = run.problem();
       if (run.how == child_result::ending::timed_out) problem += "; give it more with --timeout";
       metric::reading reading;
@@ -128,13 +128,13 @@ int compare(const compare_options& options, std::vector<std::string> program) {
   results.program = std::move(program);
   if (!options.metric.empty()) results.judged_by = metric(options.metric, options.lower);
   results.rounds_asked = options.runs;
-  for (const std::string& lock : options.locks) results.locks.push_back({lock, {}, {}});
-  const bool needs_library = std::ranges::any_of(
-      options.locks, [](const std::string& lock) { return lock != without_library; });
-  if (needs_library) {
-    results.library = find_library(env).string();
-    warn_of_preload_obstacle(file);
+  bool preloads = false;
+  for (const std::string& lock : options.locks) {
+    const bool has_library = lock != without_library;
+    results.locks.push_back({lock, has_library ? find_library(env, lock).string() : "", {}, {}});
+    preloads = preloads || has_library;
   }
+  if (preloads) warn_of_preload_obstacle(file);
   json_file json(options.json);
 
   const finish end = measure(options, file, results);

@@ -12,6 +12,7 @@ namespace readmost::command {
 // The results under one lock; the values are in the order of the rounds.
 struct measurements {
   std::string lock;
+  std::string library;  // empty: none is preloaded
   std::vector<double> values;
   std::vector<double> seconds;
 };
@@ -21,7 +22,6 @@ struct comparison {
   metric judged_by;
   int rounds_asked = 0;
   std::vector<measurements> locks;  // the first is the baseline
-  std::string library;              // empty when no lock needed it
   std::string problem;              // why it stopped early; empty when it did not
   kernel_facts kernel = kernel_of_this_machine();
   std::size_t cpus = cpus_of_this_thread().size();

@@ -37,7 +37,7 @@ examination examine(const doctor_options& options) {
   examination all;
   all.machine = facts_of_this_machine();
   try {
-    all.library = find_library(environment()).string();
+    all.library = find_library(environment(), "prwlock").string();
   } catch (const failure& problem) {
     all.library_problem = problem.what();
   }

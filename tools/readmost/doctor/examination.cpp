@@ -55,8 +55,8 @@ std::optional<finding> membarrier_obstacle(const machine_facts& machine) {
   if (answers.killed) {
     return obstacle(
         "A seccomp filter kills every caller of membarrier(2), and would kill a program when its "
-        "first lock has earned passive readers. Until then start programs with "
-        "READMOST_LOCK=pthread. {}",
+        "first lock has earned passive readers. Until then start programs without the "
+        "library. {}",
         how_to_admit);
   }
   constexpr const char* consequence = "no reader can be passive and nothing is gained.";

@@ -2,47 +2,62 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 
 #include "failure.hpp"
 #include "process/program_file.hpp"
+#include "statistics/lock_names.hpp"
 
 namespace readmost::command {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view library_file = "libreadmost-pthread.so";
 constexpr std::string_view preload_variable = "LD_PRELOAD";
 constexpr std::string_view preload_separators = ": ";
 
+bool is_ours(const fs::path& library) {
+  return library.filename() == library_file || library.filename() == lab_file;
+}
+
+// An unknown name is left to the library of our own lock, which complains of it.
+std::string_view file_with(std::string_view lock) {
+  const auto& names = detail::lock_names;
+  const bool is_other = std::find(names.begin() + 1, names.end(), lock) != names.end();
+  return is_other ? lab_file : library_file;
+}
+
 // In ../lib/ as built and as most machines install it, or in the library folder of the build.
-fs::path library_beside_executable() {
+fs::path library_beside_executable(std::string_view file) {
   std::error_code error;
   const fs::path prefix = folder_of_this_program("READMOST_LIBRARY").parent_path();
-  const fs::path installed = prefix / READMOST_LIBRARY_DIR / library_file;
-  return fs::exists(installed, error) ? installed : prefix / "lib" / library_file;
+  const fs::path installed = prefix / READMOST_LIBRARY_DIR / file;
+  return fs::exists(installed, error) ? installed : prefix / "lib" / file;
 }
 
 }  // namespace
 
-fs::path find_library(const environment& env) {
+fs::path find_library(const environment& env, std::string_view lock) {
+  const std::string_view file = file_with(lock);
   const std::optional<std::string> asked = env.get("READMOST_LIBRARY");
   const bool overridden = asked && !asked->empty();
-  const fs::path library =
-      (overridden ? fs::absolute(*asked) : library_beside_executable()).lexically_normal();
+  fs::path library =
+      (overridden ? fs::absolute(*asked) : library_beside_executable(file)).lexically_normal();
+  if (is_ours(library)) library.replace_filename(file);
   const std::string origin = overridden ? " (from READMOST_LIBRARY)" : "";
 
   std::error_code error;
   if (!fs::is_regular_file(library, error)) {
     throw failure("no library at '{}'{}; build it, or set READMOST_LIBRARY to the path of {}",
-                  library.string(), origin, library_file);
+                  library.string(), origin, file);
   }
   if (!is_loadable_library(library)) {
     throw failure(
         "'{}'{} is not a readable shared library for this machine; set READMOST_LIBRARY to the "
         "path of {}",
-        library.string(), origin, library_file);
+        library.string(), origin, file);
   }
   if (library.string().find_first_of(preload_separators) != std::string::npos) {
     throw failure(
@@ -54,6 +69,7 @@ fs::path find_library(const environment& env) {
 }
 
 void prepend_library(environment& env, const fs::path& library) {
+  remove_library(env);
   const std::string others = env.get(preload_variable).value_or("");
   env.set(preload_variable, others.empty() ? library.string() : library.string() + ":" + others);
 }
@@ -66,7 +82,7 @@ void remove_library(environment& env) {
     const std::size_t end =
         std::min(preloaded->find_first_of(preload_separators, start), preloaded->size());
     const std::string entry = preloaded->substr(start, end - start);
-    if (!entry.empty() && fs::path(entry).filename() != library_file) {
+    if (!entry.empty() && !is_ours(entry)) {
       kept += kept.empty() ? entry : ":" + entry;
     }
     start = end + 1;

@@ -1,20 +1,25 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
+#include <string_view>
 
 #include "process/environment.hpp"
 
 namespace readmost::command {
 
-// READMOST_LIBRARY, or ../lib/libreadmost-pthread.so beside this executable. Throws failure 125
-// when that library cannot be preloaded.
-std::filesystem::path find_library(const environment& env);
+// The files of our libraries: Readmost's own lock, and the other locks of READMOST_LOCK.
+inline constexpr std::string_view library_file = "libreadmost-pthread.so";
+inline constexpr std::string_view lab_file = "libreadmost-lab.so";
 
-// Puts the library before those that LD_PRELOAD names already.
+// The library with a lock of READMOST_LOCK: READMOST_LIBRARY, or ../lib/ beside this executable. If
+// READMOST_LIBRARY names one of our two files, the other is found in the same folder. Throws
+// failure 125 when the library cannot be preloaded.
+std::filesystem::path find_library(const environment& env, std::string_view lock);
+
+// Puts the library before those that LD_PRELOAD names already, and in the place of our others.
 void prepend_library(environment& env, const std::filesystem::path& library);
 
-// Removes our library from LD_PRELOAD, wherever it was built, and keeps the rest.
+// Removes our libraries from LD_PRELOAD, wherever they were built, and keeps the rest.
 void remove_library(environment& env);
 
 // Prints one line on stderr if the library will not reach this program.

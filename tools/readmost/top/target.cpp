@@ -17,11 +17,10 @@
 
 #include "failure.hpp"
 #include "platform/address_space.hpp"
+#include "process/preload.hpp"
 
 namespace readmost::command {
 namespace {
-
-constexpr std::string_view library_file = "libreadmost-pthread.so";
 
 // The first word of the command line, else the short name.
 std::string name_of_process(const std::string& proc) {
@@ -31,7 +30,7 @@ std::string name_of_process(const std::string& proc) {
   return name;
 }
 
-// The load address of the library in the process; 0 when it is not loaded.
+// The load address of our library in the process; 0 when there is none.
 std::uintptr_t library_in(std::istream& maps) {
   for (std::string line; std::getline(maps, line);) {
     const std::size_t path = line.find('/');
@@ -39,7 +38,7 @@ std::uintptr_t library_in(std::istream& maps) {
     std::string file = std::filesystem::path(line.substr(path)).filename();
     constexpr std::string_view replaced = " (deleted)";
     if (file.ends_with(replaced)) file.resize(file.size() - replaced.size());
-    if (file != library_file) continue;
+    if (file != library_file && file != lab_file) continue;
     std::uintptr_t start = 0;
     std::from_chars(line.data(), line.data() + line.size(), start, 16);
     return start;

@@ -153,7 +153,8 @@ struct shared_table_of_4096 {
 // A table that grows.
 template <growing_table& Table>
 struct table_that_grows {
-  static slots_now newest() noexcept {
+  // On every reader's path.
+  [[gnu::always_inline]] static slots_now newest() noexcept {
     const slot_array& newest = Table.newest();
     return {newest.slots, newest.mask};
   }

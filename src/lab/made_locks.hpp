@@ -10,9 +10,9 @@
 // memory.
 #pragma once
 
-#include "interpose/layout.hpp"
+#include "lab/layout.hpp"
 
-namespace readmost::detail::interpose {
+namespace readmost::detail::lab {
 
 // Keeps a fork's child from finding the lists half changed.
 void watch_forks_of_made_locks() noexcept;
@@ -31,4 +31,4 @@ void* make_lock(layout& l, const lock_class& of) noexcept;
 // Must be called when the program destroys `l`.
 void retire_lock(layout& l) noexcept;
 
-}  // namespace readmost::detail::interpose
+}  // namespace readmost::detail::lab

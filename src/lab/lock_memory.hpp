@@ -8,9 +8,9 @@
 
 #include "rivals/memory.hpp"
 
-namespace readmost::detail::interpose {
+namespace readmost::detail::lab {
 
 // As watch_forks_of_made_locks().
 void watch_forks_of_lock_memory() noexcept;
 
-}  // namespace readmost::detail::interpose
+}  // namespace readmost::detail::lab

@@ -1,9 +1,9 @@
-#include "interpose/made_locks.hpp"
+#include "lab/made_locks.hpp"
 
-#include "interpose/lock_memory.hpp"
+#include "lab/lock_memory.hpp"
 #include "threads/parts.hpp"
 
-namespace readmost::detail::interpose {
+namespace readmost::detail::lab {
 
 namespace {
 
@@ -116,4 +116,4 @@ void retire_lock(layout& l) noexcept {
   l.made.store(nullptr, platform::relaxed);
 }
 
-}  // namespace readmost::detail::interpose
+}  // namespace readmost::detail::lab

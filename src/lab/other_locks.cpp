@@ -1,4 +1,4 @@
-#include "interpose/other_locks.hpp"
+#include "lab/other_locks.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -7,12 +7,18 @@
 #include <readmost/shared_mutex.hpp>
 
 #include "interpose/glibc_rwlock.hpp"
-#include "interpose/made_locks.hpp"
-#include "interpose/settings.hpp"
+#include "lab/made_locks.hpp"
 #include "lock/posix_results.hpp"
 #include "rivals/all.hpp"
 
-namespace readmost::detail::interpose {
+namespace readmost::detail::lab {
+
+using interpose::attributes;
+using interpose::attributes_of;
+using interpose::glibc;
+using interpose::glibc_functions;
+using interpose::owner_token;
+using interpose::rwlock_functions;
 
 namespace {
 
@@ -20,12 +26,12 @@ namespace {
 
 class glibc_rwlock {
  public:
-  void lock() noexcept { glibc().wrlock(&lock_); }
-  bool try_lock() noexcept { return glibc().trywrlock(&lock_) == 0; }
-  void unlock() noexcept { glibc().unlock(&lock_); }
-  void lock_shared() noexcept { glibc().rdlock(&lock_); }
-  bool try_lock_shared() noexcept { return glibc().tryrdlock(&lock_) == 0; }
-  void unlock_shared() noexcept { glibc().unlock(&lock_); }
+  void lock() noexcept { glibc_functions.wrlock(&lock_); }
+  bool try_lock() noexcept { return glibc_functions.trywrlock(&lock_) == 0; }
+  void unlock() noexcept { glibc_functions.unlock(&lock_); }
+  void lock_shared() noexcept { glibc_functions.rdlock(&lock_); }
+  bool try_lock_shared() noexcept { return glibc_functions.tryrdlock(&lock_) == 0; }
+  void unlock_shared() noexcept { glibc_functions.unlock(&lock_); }
 
  private:
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
@@ -64,21 +70,7 @@ int try_until(clockid_t clock, const timespec* at, Try attempt) noexcept {
   return 0;
 }
 
-// A function of this library that calls glibc's.
-template <auto Function>
-struct passed_on;
-template <class... Arguments, int (*rwlock_functions::*Function)(Arguments...)>
-struct passed_on<Function> {
-  static int call(Arguments... arguments) { return (glibc().*Function)(arguments...); }
-};
-
-template <auto... Functions>
-constexpr rwlock_functions all_passed_on{passed_on<Functions>::call...};
 using all = rwlock_functions;
-constexpr const rwlock_functions& passed_on_to_glibc =
-    all_passed_on<&all::init, &all::destroy, &all::rdlock, &all::tryrdlock, &all::timedrdlock,
-                  &all::clockrdlock, &all::wrlock, &all::trywrlock, &all::timedwrlock,
-                  &all::clockwrlock, &all::unlock>;
 
 // Calls `Own`, but glibc's function for a process-shared lock.
 template <auto Function, auto Own>
@@ -224,9 +216,6 @@ struct entry_maker {
 
 constexpr table make_table() noexcept {
   table made;
-  for (const lock_choice glibcs : {lock_choice::prwlock, lock_choice::pthread}) {
-    made.add(static_cast<std::size_t>(glibcs), passed_on_to_glibc);
-  }
   const entry_maker make{made};
   rivals::for_each_rival(make);
   make.operator()<bravo<glibc_rwlock>>("bravo-pthread");
@@ -239,9 +228,10 @@ constexpr table make_table() noexcept {
 
 constexpr table every_lock = make_table();
 
+// Whether every name has its lock, but Readmost's own and glibc's, which come first.
 constexpr bool is_complete(const table& t) noexcept {
-  for (const bool is_there : t.is_there) {
-    if (!is_there) return false;
+  for (std::size_t i = 2; i < lock_names.size(); ++i) {
+    if (!t.is_there[i]) return false;
   }
   return true;
 }
@@ -249,8 +239,9 @@ static_assert(is_complete(every_lock));
 
 }  // namespace
 
-const rwlock_functions& others() noexcept {
-  return every_lock.of[static_cast<std::size_t>(current_settings().lock)];
+const rwlock_functions& functions_of(lock_choice lock) noexcept {
+  const rwlock_functions& glibcs = glibc();
+  return lock == lock_choice::pthread ? glibcs : every_lock.of[static_cast<std::size_t>(lock)];
 }
 
-}  // namespace readmost::detail::interpose
+}  // namespace readmost::detail::lab

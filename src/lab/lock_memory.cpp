@@ -1,4 +1,4 @@
-#include "interpose/lock_memory.hpp"
+#include "lab/lock_memory.hpp"
 
 #include <cstdlib>
 
@@ -80,10 +80,10 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 
 }  // namespace rivals
 
-namespace readmost::detail::interpose {
+namespace readmost::detail::lab {
 
 void watch_forks_of_lock_memory() noexcept {
   add_part(closed_at_fork<rivals::memory_gate>);
 }
 
-}  // namespace readmost::detail::interpose
+}  // namespace readmost::detail::lab

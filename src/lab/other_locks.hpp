@@ -8,10 +8,9 @@
 #include "interpose/rwlock_functions.hpp"
 #include "statistics/lock_names.hpp"
 
-namespace readmost::detail::interpose {
+namespace readmost::detail::lab {
 
-// The functions for locks that Readmost does not serve: those of the class that READMOST_LOCK
-// names, or glibc's if it names Readmost's. All are functions of this library.
-const rwlock_functions& others() noexcept;
+// Its functions, for any lock but Readmost's own.
+const interpose::rwlock_functions& functions_of(lock_choice lock) noexcept;
 
-}  // namespace readmost::detail::interpose
+}  // namespace readmost::detail::lab
