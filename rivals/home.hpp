@@ -86,9 +86,9 @@ namespace detail {
 [[gnu::noinline, gnu::cold]] inline bool settle() noexcept {
   const readmost::detail::thread_record* const me = readmost::detail::enlist();
   if (me == nullptr) return false;
-  unsigned number = me->number;
+  unsigned number = number_of(*me);
   for (readmost::detail::chunk* c = readmost::detail::default_domain.chunks.load(platform::relaxed);
-       c != me->in_chunk; c = c->next.load(platform::acquire)) {
+       c != &chunk_of(*me); c = c->next.load(platform::acquire)) {
     number += readmost::detail::chunk::capacity;
   }
   own.number = number;

@@ -64,7 +64,7 @@ bool find_member(const member (&members)[Count], std::size_t offset, Write write
 constexpr member record_members[] = READMOST_MEMBERS(thread_record,
     (held) (seen) (mode) (elsewhere) (idle_rounds) (reads) (section) (retired_latest)
     (uncounted_objects) (uncounted_bytes) (thread) (credited) (untracked) (deciding)
-    (waiting_in) (waited_for) (waited_until) (number) (in_chunk) (writes) (revocations)
+    (waiting_in) (waited_for) (waited_until) (in_chunk) (writes) (revocations)
     (active_reads) (reads_elsewhere) (active_elsewhere) (tallies) (timed_lock) (timed_since));
 
 constexpr member chunk_members[] = READMOST_MEMBERS(chunk,

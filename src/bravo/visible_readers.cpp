@@ -106,12 +106,12 @@ visible_reader* introduce_reader() noexcept {
   if (record == nullptr || record == me.refused) return nullptr;
   std::uint64_t which = 0;
   for_each_chunk(default_domain, [&](const chunk& c) {
-    if (&c == record->in_chunk) return false;
+    if (&c == &chunk_of(*record)) return false;
     ++which;
     return true;
   });
   own_block* const block = which < most_chunks ? make_block(which) : nullptr;
-  const std::uint64_t number = which * chunk::capacity + record->number + 1;
+  const std::uint64_t number = which * chunk::capacity + number_of(*record) + 1;
   if (block == nullptr || number > highest_number) {
     me.refused = record;
     return nullptr;
@@ -119,7 +119,7 @@ visible_reader* introduce_reader() noexcept {
   prepare();
   me.number = number << number_shift;
   me.mixed_number = mix32(number);
-  me.own = &block->of_record[record->number];
+  me.own = &block->of_record[number_of(*record)];
   // Last: from here on a signal handler relies on the rest.
   platform::signal_fence();
   me.record = record;

@@ -40,7 +40,7 @@ bool lock_passively(rwlock& lock, thread_record& me) noexcept {
 // Whether other threads exist, so that the lock's line may have to come from another core. Checks
 // one chunk of records only.
 bool has_company(const thread_record& me) noexcept {
-  return (me.in_chunk->used.load(platform::relaxed) & ~bit(me.number)) != 0;
+  return (chunk_of(me).used.load(platform::relaxed) & ~bit(number_of(me))) != 0;
 }
 
 // Biases the lock; the caller holds it.

@@ -16,6 +16,9 @@ enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 
 READMOST_THREAD_LOCAL bool registering = false;
 READMOST_THREAD_LOCAL bool departed = false;
+// The record that the calling thread is giving back, taking or trying to take. If a signal handler
+// forks meanwhile, the thread goes on with that record in the child.
+READMOST_THREAD_LOCAL thread_record* changing_hands = nullptr;
 
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
@@ -27,15 +30,22 @@ platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains |
 constinit chunk first_chunk;
 
 thread_record* take_from(chunk& c) noexcept {
-  // (R6) Pairs with (R7): the last owner no longer uses the record.
-  const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
-  if (number == no_bit) return nullptr;
-  thread_record& record = c.records[number];
-  if (record.in_chunk == nullptr) {  // set once; rounds read it when the record is in the index
-    record.number = number;
-    record.in_chunk = &c;
+  std::uint64_t used = c.used.load(platform::relaxed);
+  while (used != ~std::uint64_t{0}) {
+    const auto number = static_cast<std::uint32_t>(std::countr_one(used));
+    thread_record& record = c.records[number];
+    changing_hands = &record;
+    platform::signal_fence();
+    // (R6) Pairs with (R7): the last owner no longer uses the record.
+    if (c.used.compare_exchange_weak(used, used | bit(number), at(letter::R6, platform::acquire),
+                                     platform::relaxed)) {
+      // Once, since rounds read it when the record is in the index. A fork's child may find a
+      // record taken where this is not done yet.
+      if (record.in_chunk == nullptr) record.in_chunk = &c;
+      return &record;
+    }
   }
-  return &record;
+  return nullptr;
 }
 
 chunk* make_chunk(unsigned domain) noexcept {
@@ -67,11 +77,11 @@ thread_record* take_record(unsigned domain) noexcept {
 
 void give_back(thread_record& record) noexcept {
   // (R7) Pairs with (R6) and (BR18): the next owner finds the record as the last one left it.
-  give_back_bit(record.in_chunk->used, record.number, at(letter::R7, platform::release));
+  give_back_bit(chunk_of(record).used, number_of(record), at(letter::R7, platform::release));
 }
 
 void enter_index(thread_record& me) noexcept {
-  me.in_chunk->present.fetch_or(bit(me.number), platform::relaxed);
+  chunk_of(me).present.fetch_or(bit(number_of(me)), platform::relaxed);
 }
 
 void on_thread_exit() noexcept {
@@ -82,29 +92,40 @@ void on_thread_exit() noexcept {
     // A writer may sleep until a passive hold is released, or a grace period until a section is
     // over.
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
-    own_records[me.in_chunk->domain] = &unregistered;
+    const unsigned domain = chunk_of(me).domain;
+    changing_hands = &me;
+    own_records[domain] = &unregistered;
+    platform::signal_fence();
     call_parts(&part::on_departure, me);
     give_back(me);
+    platform::signal_fence();
+    changing_hands = nullptr;
   });
   memberships = 0;
 }
 
 void forget_other_threads(domain& d) noexcept {
-  thread_record& mine = my_record(number_of(d));
-  for_each_record(d, [&](thread_record& record, bool used) {
-    if (&record == &mine) return;
-    if (used) give_back(record);
-    clear_where_set(record.mode);
+  const thread_record& mine = my_record(number_of(d));
+  for_each_chunk(d, [&](chunk& c) {
+    std::uint64_t kept = 0;
+    std::uint64_t present = 0;
+    for (std::uint32_t i = 0; i < chunk::capacity; ++i) {
+      thread_record& record = c.records[i];
+      if (&record == &mine || &record == changing_hands) {
+        kept |= bit(i);
+        record.thread.store(platform::thread_id(), platform::relaxed);
+      }
+      if (&record == &mine) {
+        present |= bit(i);
+        record.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
+      } else {
+        clear_where_set(record.mode);
+      }
+    }
+    c.used.fetch_and(kept, platform::relaxed);
+    c.present.store(present, platform::relaxed);
+    return true;
   });
-  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
-       c = c->next.load(platform::relaxed)) {
-    c->present.store(0, platform::relaxed);
-  }
-  if (&mine != &unregistered) {
-    mine.thread.store(platform::thread_id(), platform::relaxed);
-    mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    mine.in_chunk->present.store(bit(mine.number), platform::relaxed);
-  }
   d.drain_sleepers.store(0, platform::relaxed);
 }
 
@@ -158,6 +179,7 @@ thread_record* enlist(unsigned domain) noexcept {
     memberships |= 1U << domain;
   }
   platform::signal_fence();
+  changing_hands = nullptr;
   registering = false;
   return record;
 }

@@ -53,7 +53,8 @@ bool passive_possible() noexcept;
 void forbid_passive() noexcept;
 
 // In a fork's child, before the registry frees them: calls visit(record) for every record whose
-// thread does not exist in the child.
+// thread does not exist in the child, even where that thread had only just taken it, and for one
+// that the calling thread is taking or giving back, which holds nothing.
 template <class Visit>
 void for_each_orphan(Visit visit) noexcept {
   for_each_domain([&](domain& d) {

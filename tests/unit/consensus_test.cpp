@@ -28,7 +28,7 @@ participation mode_of(const thread_record& record) {
 }
 
 bool is_present(const thread_record& record) {
-  return (record.in_chunk->present.load() >> record.number & 1) != 0;
+  return (chunk_of(record).present.load() >> number_of(record) & 1) != 0;
 }
 
 // Rounds no longer wait for this thread.
@@ -435,7 +435,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   std::set<const chunk*> chunks;
   for (const thread_record* record : records) {
     distinct.insert(record);
-    chunks.insert(record->in_chunk);
+    chunks.insert(&chunk_of(*record));
   }
   EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
   EXPECT_EQ(distinct.count(&unregistered), 0U);
@@ -506,7 +506,7 @@ TEST(consensus, keeps_a_thread_s_record_until_its_last_destructors_have_run) {
   }).join();
   EXPECT_TRUE(late_reads_on_record);
   EXPECT_EQ(collect_statistics().passive_reads, before + 3);
-  EXPECT_EQ(record->in_chunk->used.load() >> record->number & 1, 0U) << "given back";
+  EXPECT_EQ(chunk_of(*record).used.load() >> number_of(*record) & 1, 0U) << "given back";
   pthread_key_delete(key);
 }
 

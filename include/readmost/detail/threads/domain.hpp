@@ -70,9 +70,18 @@ struct domain {
 extern domain domains[max_domains];
 inline constexpr domain& default_domain = domains[0];
 
-// Only for records that belong, or belonged, to a thread.
+// The next three only for records that belong, or belonged, to a thread.
+inline chunk& chunk_of(const thread_record& record) noexcept {
+  return *static_cast<chunk*>(record.in_chunk);
+}
+
+// In its chunk.
+inline std::uint32_t number_of(const thread_record& record) noexcept {
+  return static_cast<std::uint32_t>(&record - chunk_of(record).records);
+}
+
 inline domain& domain_of(const thread_record& record) noexcept {
-  return domains[record.in_chunk->domain];
+  return domains[chunk_of(record).domain];
 }
 
 inline unsigned number_of(const domain& d) noexcept {

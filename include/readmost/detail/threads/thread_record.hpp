@@ -169,7 +169,7 @@ struct alignas(platform::cache_line) thread_record {
   // The lock that this thread waited for last, and when that wait ended.
   platform::variable<std::uintptr_t> waited_for{};
   platform::variable<std::uint64_t> waited_until{};
-  platform::variable<std::uint32_t> number{};  // in the chunk
+  // Where the record lies: see chunk_of(). Set by the first owner.
   platform::variable<chunk*> in_chunk{};
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
