@@ -94,6 +94,9 @@ void on_thread_exit() noexcept {
     if (!is_mutant(mutant::silent_conversion)) wake_drain_sleepers(domain_of(me));
     const unsigned domain = chunk_of(me).domain;
     changing_hands = &me;
+    // First: whoever visits the calling thread's records must find no `unregistered` among them.
+    memberships &= ~(1U << domain);
+    platform::signal_fence();
     own_records[domain] = &unregistered;
     platform::signal_fence();
     call_parts(&part::on_departure, me);
@@ -101,7 +104,6 @@ void on_thread_exit() noexcept {
     platform::signal_fence();
     changing_hands = nullptr;
   });
-  memberships = 0;
 }
 
 void forget_other_threads(domain& d) noexcept {
