@@ -46,7 +46,7 @@ bool has_company(const thread_record& me) noexcept {
 // Biases the lock; the caller holds it.
 void give_bias(rwlock& lock, rules how) noexcept {
   if (!bias::is_allowed(lock, how)) {
-    lock.balance.store(0, platform::relaxed);  // not to be asked at every read
+    lock.balance.store(bias::lowest, platform::relaxed);  // not to be asked at every read
     return;
   }
   constexpr std::uint64_t in_the_way =

@@ -55,6 +55,10 @@ class not_cancelled {
   int before_ = 0;
 };
 
+std::size_t page_size() noexcept {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 long membarrier(int command) noexcept {
   return syscall(SYS_membarrier, command, 0, 0);
 }
@@ -400,6 +404,11 @@ bool hexadecimal(proc_file& file, char terminator, std::uintptr_t& value) noexce
   }
 }
 
+// Whether the last call failed for want of something that another moment may provide.
+bool is_short_of_means() noexcept {
+  return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
 // Lines "start-end perms ...".
 mapping_kind search(proc_file& maps, std::uintptr_t address) noexcept {
   for (;;) {
@@ -425,9 +434,45 @@ mapping_kind search(proc_file& maps, std::uintptr_t address) noexcept {
 mapping_kind kind_of_mapping(const void* address) noexcept {
   errno_kept kept;
   proc_file maps("/proc/self/maps");
+  if (maps.descriptor() < 0)
+    return is_short_of_means() ? mapping_kind::not_now : mapping_kind::unknown;
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   const mapping_kind kind = ask_kernel(maps.descriptor(), wanted);
   return kind != mapping_kind::unknown ? kind : search(maps, wanted);
+}
+
+namespace {
+
+// What /proc/self/pagemap says of a page.
+constexpr std::uint64_t page_is_present = std::uint64_t{1} << 63;
+constexpr std::uint64_t page_is_of_file = std::uint64_t{1} << 61;  // or of shared anonymous memory
+constexpr std::uint64_t page_is_exclusive = std::uint64_t{1} << 56;
+
+// 0 if it cannot be read.
+std::uint64_t page_entry(const void* address) noexcept {
+  not_cancelled whole;
+  const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const auto page = reinterpret_cast<std::uintptr_t>(address) / page_size();
+  std::uint64_t entry = 0;
+  const ssize_t got = pread(file, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry));
+  close(file);
+  return got == sizeof entry ? entry : 0;
+}
+
+}  // namespace
+
+// A write gives a private mapping a page of its own, which belongs to no file; a page of a shared
+// mapping is always a file's. That the page is exclusive tells that the kernel knows the page at
+// all and not, as for a device's memory, its absence from files alone.
+mapping_kind kind_of_written_memory(const void* address) noexcept {
+  errno_kept kept;
+  const std::uint64_t entry = page_entry(address);
+  if ((entry & page_is_present) != 0) {
+    if ((entry & page_is_of_file) != 0) return mapping_kind::shared_memory;
+    if ((entry & page_is_exclusive) != 0) return mapping_kind::private_memory;
+  }
+  return kind_of_mapping(address);
 }
 
 namespace {
@@ -499,7 +544,7 @@ bool write_text(const char* path, const char* text, std::size_t length) noexcept
 namespace {
 
 std::size_t whole_pages(std::size_t bytes) noexcept {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   return (bytes + page - 1) / page * page;
 }
 
