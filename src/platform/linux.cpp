@@ -475,6 +475,20 @@ mapping_kind kind_of_written_memory(const void* address) noexcept {
   return kind_of_mapping(address);
 }
 
+bool is_unmapped(const void* memory, std::size_t bytes) noexcept {
+  errno_kept kept;
+  const std::size_t page = page_size();
+  auto start = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t end = start + bytes;
+  for (start = start / page * page; start < end; start += page) {
+    unsigned char resident = 0;
+    if (mincore(reinterpret_cast<void*>(start), page, &resident) != 0 && errno == ENOMEM) {
+      return true;
+    }
+  }
+  return false;
+}
+
 namespace {
 
 // Whether a filter of system calls may kill this process for a call that is not needed yet: true

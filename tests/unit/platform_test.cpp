@@ -204,6 +204,18 @@ TEST(platform, does_not_guess_about_memory_that_is_not_mapped) {
   EXPECT_EQ(platform::kind_of_written_memory(nullptr), mapping_kind::unknown);
 }
 
+TEST(platform, knows_what_is_not_mapped) {
+  const mapping pages(MAP_PRIVATE | MAP_ANONYMOUS);
+  EXPECT_FALSE(platform::is_unmapped(pages.at(0), mapping::size));
+  EXPECT_FALSE(platform::is_unmapped(&in_static_memory, sizeof in_static_memory));
+  EXPECT_TRUE(platform::is_unmapped(nullptr, 1));
+  munmap(const_cast<char*>(pages.at(4096)), 4096);
+  EXPECT_FALSE(platform::is_unmapped(pages.at(4080), 16));
+  EXPECT_TRUE(platform::is_unmapped(pages.at(4088), 16)) << "the second half";
+  EXPECT_TRUE(platform::is_unmapped(pages.at(8184), 16)) << "the first half";
+  EXPECT_FALSE(platform::is_unmapped(pages.at(8192), 16));
+}
+
 TEST(platform, maps_zeroed_private_pages) {
   constexpr std::size_t bytes = 64 * 1024;
   const auto* pages = static_cast<const unsigned char*>(platform::map_pages(bytes));
@@ -329,6 +341,8 @@ TEST(platform, keeps_errno) {
   expect_kept("kind_of_mapping");
   platform::kind_of_written_memory(nullptr);
   expect_kept("kind_of_written_memory of nothing");
+  platform::is_unmapped(nullptr, 1);
+  expect_kept("is_unmapped");
   platform::map_pages(~std::size_t{0} / 2);
   expect_kept("map_pages without memory");
   platform::write_text("/nonexistent/file", "x", 1);

@@ -220,6 +220,9 @@ mapping_kind kind_of_mapping(const void* address) noexcept;
 // The same for memory that the caller has just written to. Cost: 1 us, whatever else is mapped.
 mapping_kind kind_of_written_memory(const void* address) noexcept;
 
+// Whether an access to the memory is certain to fault because nothing is mapped there.
+bool is_unmapped(const void* memory, std::size_t bytes) noexcept;
+
 int process_id() noexcept;
 
 // The value of an environment variable, cut to `size` - 1 characters; false without one. Works

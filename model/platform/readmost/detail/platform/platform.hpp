@@ -247,6 +247,9 @@ inline mapping_kind kind_of_mapping(const void*) noexcept {
 inline mapping_kind kind_of_written_memory(const void*) noexcept {
   return mapping_kind::private_memory;
 }
+inline bool is_unmapped(const void*, std::size_t) noexcept {
+  return false;
+}
 inline int process_id() noexcept {
   return 1;
 }
