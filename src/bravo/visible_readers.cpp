@@ -104,14 +104,9 @@ visible_reader* introduce_reader() noexcept {
   thread_record* const record = enlist();
   visible_reader& me = this_reader;
   if (record == nullptr || record == me.refused) return nullptr;
-  std::uint64_t which = 0;
-  for_each_chunk(default_domain, [&](const chunk& c) {
-    if (&c == &chunk_of(*record)) return false;
-    ++which;
-    return true;
-  });
+  const std::uint64_t number = number_in_domain(*record) + 1;
+  const std::uint64_t which = (number - 1) / chunk::capacity;
   own_block* const block = which < most_chunks ? make_block(which) : nullptr;
-  const std::uint64_t number = which * chunk::capacity + number_of(*record) + 1;
   if (block == nullptr || number > highest_number) {
     me.refused = record;
     return nullptr;

@@ -28,8 +28,9 @@ platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains |
 
 // Enough records for most programs, without mapping memory.
 constinit chunk first_chunk;
+constinit index_block first_block{.entries = {{.records = &first_chunk}}};
 
-thread_record* take_from(chunk& c) noexcept {
+thread_record* take_from(index_entry& entry, chunk& c) noexcept {
   std::uint64_t used = c.used.load(platform::relaxed);
   while (used != ~std::uint64_t{0}) {
     const auto number = static_cast<std::uint32_t>(std::countr_one(used));
@@ -41,7 +42,10 @@ thread_record* take_from(chunk& c) noexcept {
                                      platform::relaxed)) {
       // Once, since rounds read it when the record is in the index. A fork's child may find a
       // record taken where this is not done yet.
-      if (record.in_chunk == nullptr) record.in_chunk = &c;
+      if (record.in_chunk == nullptr) {
+        record.in_chunk = &c;
+        record.in_index = &entry;
+      }
       return &record;
     }
   }
@@ -50,29 +54,58 @@ thread_record* take_from(chunk& c) noexcept {
 
 chunk* make_chunk(unsigned domain) noexcept {
   auto* fresh = static_cast<chunk*>(platform::map_pages(sizeof(chunk)));
-  if (fresh != nullptr) fresh->domain = domain;
+  if (fresh != nullptr) {
+    fresh->domain = domain;
+    fresh->block.entries[0].records.store(fresh, platform::relaxed);
+  }
   return fresh;
 }
 
-thread_record* take_record(unsigned domain) noexcept {
-  for (chunk* c = domains[domain].chunks.load(platform::relaxed);;) {
-    if (thread_record* record = take_from(*c)) return record;
-    chunk* next = c->next.load(at(letter::R3, platform::acquire));
-    if (next == nullptr) {
-      chunk* fresh = make_chunk(domain);
-      if (fresh == nullptr) return nullptr;
-      // (R4) Release: a thread that follows the link (R3) finds the chunk filled. The loser of a
-      // race appends its chunk behind the winner's.
-      for (chunk* tail = c;
-           !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::release),
-                                               at(letter::R3, platform::acquire));) {
-        tail = next;
-        next = nullptr;
-      }
-      next = c->next.load(at(letter::R3, platform::acquire));
+// Sets a link that is null, or follows it. (R4) Release: a thread that follows it (R3) finds the
+// chunk and the block filled.
+template <class Linked>
+bool set_or_follow(platform::atomic<Linked*>& link, Linked* fresh, Linked*& found) noexcept {
+  found = link.load(at(letter::R3, platform::acquire));
+  return found == nullptr &&
+         link.compare_exchange_strong(found, fresh, at(letter::R4, platform::release),
+                                      at(letter::R3, platform::acquire));
+}
+
+// Appends a chunk to the domain. False if there is no memory. The loser of a race appends its chunk
+// behind the winner's.
+bool append_chunk(unsigned domain) noexcept {
+  chunk* const fresh = make_chunk(domain);
+  if (fresh == nullptr) return false;
+  for (index_block* block = domains[domain].index.load(platform::relaxed);;) {
+    for (index_entry& entry : block->entries) {
+      chunk* other = nullptr;
+      if (set_or_follow(entry.records, fresh, other)) return true;
     }
-    c = next;
+    index_block* next = nullptr;
+    if (set_or_follow(block->next, &fresh->block, next)) return true;
+    block = next;
   }
+}
+
+// What the link leads to, if need be a chunk that is appended now; null without memory.
+template <class Linked>
+Linked* follow_or_append(platform::atomic<Linked*>& link, unsigned domain) noexcept {
+  Linked* const found = link.load(at(letter::R3, platform::acquire));
+  if (found != nullptr || !append_chunk(domain)) return found;
+  return link.load(at(letter::R3, platform::acquire));
+}
+
+thread_record* take_record(unsigned domain) noexcept {
+  index_block* block = domains[domain].index.load(platform::relaxed);
+  while (block != nullptr) {
+    for (index_entry& entry : block->entries) {
+      chunk* const c = follow_or_append(entry.records, domain);
+      if (c == nullptr) return nullptr;
+      if (thread_record* record = take_from(entry, *c)) return record;
+    }
+    block = follow_or_append(block->next, domain);
+  }
+  return nullptr;
 }
 
 void give_back(thread_record& record) noexcept {
@@ -81,7 +114,7 @@ void give_back(thread_record& record) noexcept {
 }
 
 void enter_index(thread_record& me) noexcept {
-  chunk_of(me).present.fetch_or(bit(number_of(me)), platform::relaxed);
+  entry_of(me).present.fetch_or(bit(number_of(me)), platform::relaxed);
 }
 
 void on_thread_exit() noexcept {
@@ -108,7 +141,7 @@ void on_thread_exit() noexcept {
 
 void forget_other_threads(domain& d) noexcept {
   const thread_record& mine = my_record(number_of(d));
-  for_each_chunk(d, [&](chunk& c) {
+  for_each_entry(d, [&](index_entry& entry, chunk& c) {
     std::uint64_t kept = 0;
     std::uint64_t present = 0;
     for (std::uint32_t i = 0; i < chunk::capacity; ++i) {
@@ -125,7 +158,7 @@ void forget_other_threads(domain& d) noexcept {
       }
     }
     c.used.fetch_and(kept, platform::relaxed);
-    c.present.store(present, platform::relaxed);
+    entry.present.store(present, platform::relaxed);
     return true;
   });
   d.drain_sleepers.store(0, platform::relaxed);
@@ -150,7 +183,7 @@ constinit thread_record unregistered{.held = {never_free, never_free, never_free
                                               never_free, never_free, never_free, never_free},
                                      .section = section_of_nobody};
 
-constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
+constinit domain domains[max_domains] = {{.index = &first_block}};
 
 bool passive_possible() noexcept {
   std::uint32_t state = passive_state.load(platform::relaxed);
@@ -200,13 +233,13 @@ unsigned take_domain() noexcept {
   if (number == no_bit) return 0;
   // Chunks stay from the last owner, and so do records of its threads that still run.
   domain& d = domains[number];
-  if (d.chunks.load(platform::relaxed) == nullptr) {
+  if (d.index.load(platform::relaxed) == nullptr) {
     chunk* first = make_chunk(number);
     if (first == nullptr) {
       give_back_bit(domains_taken, number, platform::relaxed);
       return 0;
     }
-    d.chunks.store(first, platform::relaxed);
+    d.index.store(&first->block, platform::relaxed);
   }
   return number;
 }
