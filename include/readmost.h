@@ -214,7 +214,7 @@ READMOST_API void readmost_offline(void) READMOST_NOTHROW;
  * whichever locks they read. With a domain for, say, the locks of the control plane, its writers
  * neither wait for the busy readers of the data plane nor make them report. What remains in common
  * is the membarrier of last resort, which interrupts every CPU that runs the process. It costs
- * 896 bytes for each thread in each domain that it read-locks in. Nothing is ordered between
+ * 1 KiB for each thread in each domain that it read-locks in. Nothing is ordered between
  * domains.
  *
  * Makes a domain, for readmost_rwlockattr_setdomain(). EAGAIN: there are 15 domains, those of the

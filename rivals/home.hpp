@@ -86,11 +86,7 @@ namespace detail {
 [[gnu::noinline, gnu::cold]] inline bool settle() noexcept {
   const readmost::detail::thread_record* const me = readmost::detail::enlist();
   if (me == nullptr) return false;
-  unsigned number = me->number;
-  for (readmost::detail::chunk* c = readmost::detail::default_domain.chunks.load(platform::relaxed);
-       c != me->in_chunk; c = c->next.load(platform::acquire)) {
-    number += readmost::detail::chunk::capacity;
-  }
+  const auto number = static_cast<unsigned>(number_in_domain(*me));
   own.number = number;
   own.place = number % places();
   // Last, for a signal handler in between.

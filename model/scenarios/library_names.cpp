@@ -62,17 +62,19 @@ bool find_member(const member (&members)[Count], std::size_t offset, Write write
 
 // clang-format off
 constexpr member record_members[] = READMOST_MEMBERS(thread_record,
-    (held) (seen) (mode) (elsewhere) (idle_rounds) (reads) (section) (retired_latest)
-    (uncounted_objects) (uncounted_bytes) (thread) (credited) (untracked) (deciding)
-    (waiting_in) (waited_for) (waited_until) (number) (in_chunk) (writes) (revocations)
-    (active_reads) (reads_elsewhere) (active_elsewhere));
+    (held) (seen) (mode) (nested) (idle_rounds) (reads) (section) (retired_latest)
+    (uncounted_objects) (uncounted_bytes) (thread) (nested_held) (credited) (noted) (unnoted) (deciding)
+    (waiting_in) (waited_for) (waited_until) (in_chunk) (in_index) (writes) (revocations)
+    (active_reads) (account_period) (until_account) (moved));
 
 constexpr member chunk_members[] = READMOST_MEMBERS(chunk,
-    (present) (used) (retiring) (next) (domain));
+    (used) (retiring) (hazardous) (domain));
+
+constexpr member entry_members[] = READMOST_MEMBERS(index_entry, (present) (records));
 
 constexpr member domain_members[] = READMOST_MEMBERS(domain,
-    (version) (drain_sleepers) (drain_epoch) (round_cost) (rounds_by_reports)
-    (rounds_by_membarrier) (chunks) (locks_met) (grace_periods) (progress) (waits_for)
+    (version) (drains) (round_cost) (rounds_by_reports)
+    (rounds_by_membarrier) (index) (locks_met) (grace_periods) (progress) (waits_for)
     (waits_since) (grace_periods_by_membarrier) (grace_periods_asleep) (counted_sections)
     (counting_phase));
 
@@ -93,13 +95,19 @@ bool name_in_record(const std::string& whose, std::size_t offset, std::string& n
   });
 }
 
+// What the variable has contained from the start.
+template <class T>
+std::uintptr_t initial(const platform::atomic<T*>& of) {
+  std::uintptr_t address = 0;
+  std::memcpy(&address, &of, sizeof address);
+  return address;
+}
+
 // The chunk of a domain's records; 0 if none is known.
 std::uintptr_t chunk_of(const execution& run, unsigned number) {
   if (number == 0) {
-    // Its address is in memory from the start.
-    std::uintptr_t first = 0;
-    std::memcpy(&first, &domains[0].chunks, sizeof first);
-    return first;
+    const auto* const block = reinterpret_cast<const index_block*>(initial(domains[0].index));
+    return initial(block->entries[0].records);
   }
   for (unsigned i = 0; i < run.thread_count(); ++i) {
     const std::uintptr_t record = own_record(run, i, number);
@@ -107,6 +115,25 @@ std::uintptr_t chunk_of(const execution& run, unsigned number) {
     return peek(reinterpret_cast<const thread_record*>(record)->in_chunk);
   }
   return 0;
+}
+
+bool name_in_index(const execution& run, unsigned number, std::uintptr_t address,
+                   std::string& name) {
+  const std::uintptr_t first = chunk_of(run, number);
+  if (first == 0) return false;
+  const std::uintptr_t block =
+      number == 0 ? initial(domains[0].index) : first + offsetof(chunk, block);
+  if (address < block || address >= block + sizeof(index_block)) return false;
+  const std::string called = number == 0 ? "index" : fmt::format("domain {}'s index", number);
+  const std::size_t offset = address - block;
+  if (offset >= offsetof(index_block, next)) {
+    name = called + ".next";
+    return true;
+  }
+  return find_member(
+      entry_members, offset % sizeof(index_entry), [&](const member& which, std::size_t) {
+        name = fmt::format("{}[{}].{}", called, offset / sizeof(index_entry), which.name);
+      });
 }
 
 bool name_in_chunk(const execution& run, unsigned number, std::uintptr_t address,
@@ -127,6 +154,7 @@ bool name_in_chunk(const execution& run, unsigned number, std::uintptr_t address
       name = fmt::format("{}chunk.{}", prefix, which.name);
     });
   }
+  if (offset >= offsetof(chunk, block)) return false;
   const std::size_t in_records = offset - offsetof(chunk, records);
   return name_in_record(fmt::format("{}record {}'s", prefix, in_records / sizeof(thread_record)),
                         in_records % sizeof(thread_record), name);
@@ -155,7 +183,7 @@ bool name_variable(const execution& run, std::uintptr_t address, std::string& na
     return name_in_record("nobody's", address - nobodys, name);
   }
   for (unsigned i = 0; i < max_domains; ++i) {
-    if (name_in_chunk(run, i, address, name)) return true;
+    if (name_in_index(run, i, address, name) || name_in_chunk(run, i, address, name)) return true;
   }
   return false;
 }
@@ -175,19 +203,25 @@ std::string state_in_words(std::uint64_t state) {
     if (count != 0) words.push_back(fmt::format("{} {}{}", count, name, count == 1 ? "" : "s"));
   };
   add_bit(rwlock::biased, "biased");
+  add_bit(rwlock::biased_with_statistics, "biased with statistics");
   add_bit(rwlock::writing, "writing");
+  add_bit(rwlock::claiming, "claiming");
   add_bit(rwlock::draining, "draining");
   add_bit(rwlock::readers_parked, "readers parked");
   add_bit(rwlock::writers_parked, "writers parked");
   add_bit(rwlock::reader_phase, "readers' phase");
   add_bit(rwlock::upgrading, "upgrading");
   add_bit(rwlock::upgrader_parked, "upgrader parked");
+  add_bit(rwlock::handoff, "hand-off");
+  add_bit(rwlock::ready, "ready");
+  add_bit(rwlock::revoked, "revoked");
+  add_bit(rwlock::unnoted, "unnoted");
   add_count(static_cast<std::int64_t>((state & rwlock::waiting_writers) / rwlock::one_writer),
             "waiting writer");
   add_count(
       static_cast<std::int64_t>((state & rwlock::waiting_readers) / rwlock::one_waiting_reader),
       "waiting reader");
-  add_count(rwlock::readers(state), "reader");
+  add_count(static_cast<std::int64_t>(rwlock::readers(state)), "reader");
   return joined(words);
 }
 
@@ -262,7 +296,7 @@ std::optional<std::string> value_in_words(const std::string& name, std::uint64_t
   }
   if (name.ends_with(" section")) return section_in_words(value);
   if (name.ends_with(".grace_periods")) return grace_periods_in_words(value);
-  if (name.ends_with("chunk.present") || name.ends_with("chunk.used") ||
+  if (name.ends_with("].present") || name.ends_with("chunk.used") ||
       name.ends_with("chunk.retiring")) {
     return records_in_words(value);
   }

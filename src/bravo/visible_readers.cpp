@@ -104,14 +104,9 @@ visible_reader* introduce_reader() noexcept {
   thread_record* const record = enlist();
   visible_reader& me = this_reader;
   if (record == nullptr || record == me.refused) return nullptr;
-  std::uint64_t which = 0;
-  for_each_chunk(default_domain, [&](const chunk& c) {
-    if (&c == record->in_chunk) return false;
-    ++which;
-    return true;
-  });
+  const std::uint64_t number = number_in_domain(*record) + 1;
+  const std::uint64_t which = (number - 1) / chunk::capacity;
   own_block* const block = which < most_chunks ? make_block(which) : nullptr;
-  const std::uint64_t number = which * chunk::capacity + record->number + 1;
   if (block == nullptr || number > highest_number) {
     me.refused = record;
     return nullptr;
@@ -119,7 +114,7 @@ visible_reader* introduce_reader() noexcept {
   prepare();
   me.number = number << number_shift;
   me.mixed_number = mix32(number);
-  me.own = &block->of_record[record->number];
+  me.own = &block->of_record[number_of(*record)];
   // Last: from here on a signal handler relies on the rest.
   platform::signal_fence();
   me.record = record;

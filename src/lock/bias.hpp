@@ -97,13 +97,18 @@ inline bool is_worth_keeping(const rwlock& lock) noexcept {
   return is_worth_keeping(lock.balance);
 }
 
-// Whether this lock may be biased at all. Asks the kernel about the lock's memory once.
+// Whether this lock may be biased at all. Asks the kernel about the lock's memory until it has
+// told; if it cannot now, the lock has to earn its bias anew. The caller has written to the lock.
 inline bool is_allowed(rwlock& lock, rules how) noexcept {
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
   if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;
   if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;
-  const bool is_private =
-      platform::kind_of_mapping(&lock) == platform::mapping_kind::private_memory;
+  const platform::mapping_kind kind = platform::kind_of_written_memory(&lock);
+  if (kind == platform::mapping_kind::not_now) {
+    lock.balance.store(lowest, platform::relaxed);
+    return false;
+  }
+  const bool is_private = kind == platform::mapping_kind::private_memory;
   lock.traits.fetch_or(is_private ? rwlock::private_memory : rwlock::never_biased,
                        platform::relaxed);
   return is_private;

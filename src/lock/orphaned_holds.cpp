@@ -38,13 +38,20 @@ void forget_holds(thread_record& record) noexcept {
   for (auto& moved : record.moved) moved.store(0, platform::relaxed);
 }
 
+// In a fork's child: whether the lock is in memory that the child has not inherited
+// (MADV_DONTFORK).
+bool is_absent(const rwlock& lock) noexcept {
+  return platform::is_unmapped(&lock, sizeof lock);
+}
+
 // In a fork's child: counts the passive holds of a thread that does not exist there in their locks,
 // where another thread can release them.
 void make_holds_active(thread_record& record) noexcept {
   for_each_slot(record, [](auto& slot, std::size_t) {
     const std::uintptr_t held = slot.load(platform::relaxed);
     if (is_passive_hold(held)) {
-      reinterpret_cast<rwlock*>(held)->state.fetch_add(rwlock::one_reader, platform::relaxed);
+      auto& lock = *reinterpret_cast<rwlock*>(held);
+      if (!is_absent(lock)) lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
     }
     if (held != 0) slot.store(0, platform::relaxed);
     return true;
@@ -63,7 +70,7 @@ void undo_decision(thread_record& record) noexcept {
   if (address == 0) return;
   record.deciding.store(0, platform::relaxed);
   auto& lock = *reinterpret_cast<rwlock*>(address);
-  if (is_in_shared_memory(lock)) return;
+  if (is_absent(lock) || is_in_shared_memory(lock)) return;
   const std::uint64_t state = lock.state.load(platform::relaxed);
   if ((state & rwlock::claiming) == 0) return;
   lock.state.store((state & ~rwlock::claiming) | rwlock::draining, platform::relaxed);
@@ -76,7 +83,7 @@ void undo_waiting(thread_record& record) noexcept {
   record.waiting_in.store(0, platform::relaxed);
   constexpr std::uintptr_t tags = 7;
   auto& lock = *reinterpret_cast<rwlock*>(waiting & ~tags);
-  if (is_in_shared_memory(lock)) return;
+  if (is_absent(lock) || is_in_shared_memory(lock)) return;
   const auto as = static_cast<waits_as>(waiting & tags);
   std::uint64_t state = rwlock::without_waiter(lock.state.load(platform::relaxed), as);
   // A counted writer may have asked to be next.

@@ -14,7 +14,7 @@ namespace {
 // Whether other threads exist, so that the lock's line may have to come from another core. Checks
 // one chunk of records only.
 bool has_company(const thread_record& me) noexcept {
-  return (me.in_chunk->used.load(platform::relaxed) & ~bit(me.number)) != 0;
+  return (chunk_of(me).used.load(platform::relaxed) & ~bit(number_of(me))) != 0;
 }
 
 // Returns how many active reads are to be credited. The next period's length varies, or the updates
@@ -56,7 +56,7 @@ void give_bias(rwlock& lock, rules how) noexcept {
     // compare-and-swap fails. Pairs with (M4).
     std::uint64_t state = lock.state.load(at(letter::V3, platform::acquire));
     if (!bias::is_allowed(lock, how)) {
-      lock.balance.store(0, platform::relaxed);  // not to be asked at every read
+      lock.balance.store(bias::lowest, platform::relaxed);  // not to be asked at every read
       return;
     }
     if ((state & in_the_way) != 0 || !is_unknown_to_slots(lock)) return;

@@ -1,5 +1,7 @@
 // The seam (detail/platform/platform.hpp) on Linux.
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -18,6 +20,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <readmost/detail/platform/platform.hpp>
+
+// Null where the program has none: a statically linked one need not contain them.
+#pragma weak dlsym
+extern "C" {
+[[gnu::weak]] int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
+extern void* __dso_handle [[gnu::visibility("hidden")]];
+}
 
 namespace readmost::detail::platform {
 
@@ -45,6 +54,10 @@ class not_cancelled {
  private:
   int before_ = 0;
 };
+
+std::size_t page_size() noexcept {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
 
 long membarrier(int command) noexcept {
   return syscall(SYS_membarrier, command, 0, 0);
@@ -174,14 +187,76 @@ void make_exit_key() {
   exit_key_made = pthread_key_create(&exit_key, count_rounds_then_exit) == 0;
 }
 
+bool set_exit_key() noexcept {
+  return exit_key_made &&
+         pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1})) == 0;
+}
+
 }  // namespace
 
 void watch_thread_exit(void (*on_exit)()) noexcept {
   errno_kept kept;
   exit_function.store(on_exit, release);
   pthread_once(&exit_key_once, make_exit_key);
-  if (exit_key_made) pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+  if (set_exit_key() || __cxa_thread_atexit_impl == nullptr) return;
+  // The program has taken all keys. This is called earlier, among the destructors of thread_local
+  // objects.
+  __cxa_thread_atexit_impl([](void*) { exit_function.load(acquire)(); }, nullptr, &__dso_handle);
 }
+
+namespace {
+
+// The object of the program, executable or library, that this code is part of.
+struct own_object {
+  const char* name = nullptr;  // empty: the executable
+  bool never_unloaded = false;
+};
+
+bool contains_this_code(const dl_phdr_info& object) noexcept {
+  const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(&exit_key_made) - object.dlpi_addr;
+  for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && here - segment.p_vaddr < segment.p_memsz) return true;
+  }
+  return false;
+}
+
+bool is_never_unloaded(const dl_phdr_info& object) noexcept {
+  for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* entry =
+        reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_FLAGS_1) return (entry->d_un.d_val & DF_1_NODELETE) != 0;
+    }
+  }
+  return false;
+}
+
+int find_own_object(dl_phdr_info* object, std::size_t, void* found) noexcept {
+  if (!contains_this_code(*object)) return 0;
+  *static_cast<own_object*>(found) = {object->dlpi_name, is_never_unloaded(*object)};
+  return 1;
+}
+
+// A plug-in that was linked with the static library has this code too, and threads that have used
+// it run it at their exit, as the reclaimer does all the time. So dlclose(3) must not unload it.
+// Happens when it is loaded, because dlopen() allocates and waits for other threads that load.
+__attribute__((constructor)) void stay_loaded() noexcept {
+  errno_kept kept;
+  own_object own;
+  if (dl_iterate_phdr(find_own_object, &own) == 0 || own.never_unloaded || *own.name == '\0' ||
+      dlsym == nullptr) {
+    return;
+  }
+  // By name, because the linker would warn of dlopen() in every program that is linked statically.
+  using opener = void* (*)(const char*, int);
+  if (const auto open = reinterpret_cast<opener>(dlsym(RTLD_DEFAULT, "dlopen"))) {
+    open(own.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+}
+
+}  // namespace
 
 namespace {
 
@@ -329,6 +404,11 @@ bool hexadecimal(proc_file& file, char terminator, std::uintptr_t& value) noexce
   }
 }
 
+// Whether the last call failed for want of something that another moment may provide.
+bool is_short_of_means() noexcept {
+  return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
 // Lines "start-end perms ...".
 mapping_kind search(proc_file& maps, std::uintptr_t address) noexcept {
   for (;;) {
@@ -354,9 +434,59 @@ mapping_kind search(proc_file& maps, std::uintptr_t address) noexcept {
 mapping_kind kind_of_mapping(const void* address) noexcept {
   errno_kept kept;
   proc_file maps("/proc/self/maps");
+  if (maps.descriptor() < 0)
+    return is_short_of_means() ? mapping_kind::not_now : mapping_kind::unknown;
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   const mapping_kind kind = ask_kernel(maps.descriptor(), wanted);
   return kind != mapping_kind::unknown ? kind : search(maps, wanted);
+}
+
+namespace {
+
+// What /proc/self/pagemap says of a page.
+constexpr std::uint64_t page_is_present = std::uint64_t{1} << 63;
+constexpr std::uint64_t page_is_of_file = std::uint64_t{1} << 61;  // or of shared anonymous memory
+constexpr std::uint64_t page_is_exclusive = std::uint64_t{1} << 56;
+
+// 0 if it cannot be read.
+std::uint64_t page_entry(const void* address) noexcept {
+  not_cancelled whole;
+  const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const auto page = reinterpret_cast<std::uintptr_t>(address) / page_size();
+  std::uint64_t entry = 0;
+  const ssize_t got = pread(file, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry));
+  close(file);
+  return got == sizeof entry ? entry : 0;
+}
+
+}  // namespace
+
+// A write gives a private mapping a page of its own, which belongs to no file; a page of a shared
+// mapping is always a file's. That the page is exclusive tells that the kernel knows the page at
+// all and not, as for a device's memory, its absence from files alone.
+mapping_kind kind_of_written_memory(const void* address) noexcept {
+  errno_kept kept;
+  const std::uint64_t entry = page_entry(address);
+  if ((entry & page_is_present) != 0) {
+    if ((entry & page_is_of_file) != 0) return mapping_kind::shared_memory;
+    if ((entry & page_is_exclusive) != 0) return mapping_kind::private_memory;
+  }
+  return kind_of_mapping(address);
+}
+
+bool is_unmapped(const void* memory, std::size_t bytes) noexcept {
+  errno_kept kept;
+  const std::size_t page = page_size();
+  auto start = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t end = start + bytes;
+  for (start = start / page * page; start < end; start += page) {
+    unsigned char resident = 0;
+    if (mincore(reinterpret_cast<void*>(start), page, &resident) != 0 && errno == ENOMEM) {
+      return true;
+    }
+  }
+  return false;
 }
 
 namespace {
@@ -428,7 +558,7 @@ bool write_text(const char* path, const char* text, std::size_t length) noexcept
 namespace {
 
 std::size_t whole_pages(std::size_t bytes) noexcept {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   return (bytes + page - 1) / page * page;
 }
 

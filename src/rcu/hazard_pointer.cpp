@@ -393,8 +393,8 @@ void scan(thread_record* me, bool of_everybody) noexcept {
 
 // Marks the record, so that other threads' scans find its list.
 void mark(thread_record& me) noexcept {
-  const std::uint64_t mine = std::uint64_t{1} << me.number;
-  auto& hazardous = me.in_chunk->hazardous;
+  const std::uint64_t mine = std::uint64_t{1} << number_of(me);
+  auto& hazardous = chunk_of(me).hazardous;
   if ((hazardous.load(platform::relaxed) & mine) == 0) {
     hazardous.fetch_or(mine, platform::relaxed);
   }

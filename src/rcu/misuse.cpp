@@ -358,7 +358,7 @@ void report_if_long(const thread_record& reader) noexcept {
   // The leader and the reader itself may both get here.
   auto& told = reader.notes.load(platform::relaxed)->told;
   if (told.exchange(section.entered, platform::relaxed) == section.entered) return;
-  const unsigned domain = reader.in_chunk->domain;
+  const unsigned domain = chunk_of(reader).domain;
   report_once(misuse::long_section, domain, reader.thread.load(platform::relaxed), trace{},
               section);
 }

@@ -129,7 +129,7 @@ void mark_if_checked(thread_record& me) noexcept {
 void abandon_sections(thread_record& me) noexcept {
   const std::uint64_t section = me.section.load(platform::relaxed);
   if (is_open(section) && (section & section_checked) != 0) {
-    diagnose_misuse(misuse::exit_inside, me.in_chunk->domain, nullptr);
+    diagnose_misuse(misuse::exit_inside, chunk_of(me).domain, nullptr);
     note_exit(me);
   }
   // (G10) As (G2).

@@ -21,7 +21,7 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind) noexcept 
     push(r.unrecorded_latest, object, letter::Y1);
   } else if (push(me->retired_latest, object, letter::Y1)) {
     // (Y6) Pairs with (Y5).
-    me->in_chunk->retiring.fetch_or(std::uint64_t{1} << me->number,
+    chunk_of(*me).retiring.fetch_or(std::uint64_t{1} << number_of(*me),
                                     at(letter::Y6, platform::release));
   }
   const bool due = count(r, me, bytes);

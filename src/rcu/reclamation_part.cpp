@@ -51,7 +51,7 @@ void go_on_in_child(domain& d) noexcept {
     }
     recount(r, queue);
     // An executor may have been collecting it.
-    record.in_chunk->retiring.fetch_or(std::uint64_t{1} << record.number, platform::relaxed);
+    chunk_of(record).retiring.fetch_or(std::uint64_t{1} << number_of(record), platform::relaxed);
   });
   r.unrecorded_latest.store(nullptr, platform::relaxed);
   if ((stopped >> number_of(d) & 1) == 0) {

@@ -185,7 +185,7 @@ void unlist_if_idle(thread_record& record) noexcept {
   }
   if (next == participation::offline) {
     // (T3) Pairs with (R8): (T2) happens before a round that does not find the record.
-    give_back_bit(record.in_chunk->present, record.number, at(letter::T3, platform::release));
+    give_back_bit(entry_of(record).present, number_of(record), at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
   // Only this round changes the mode now. (T4) Follows (T3), so that the thread can enter the index

@@ -20,6 +20,9 @@ enum : std::uint32_t { passive_undecided, passive_on, passive_off };
 
 READMOST_THREAD_LOCAL bool registering = false;
 READMOST_THREAD_LOCAL bool departed = false;
+// The record that the calling thread is giving back, taking or trying to take. If a signal handler
+// forks meanwhile, the thread goes on with that record in the child.
+READMOST_THREAD_LOCAL thread_record* changing_hands = nullptr;
 
 platform::atomic<std::uint32_t> passive_state{passive_undecided};
 
@@ -29,53 +32,93 @@ platform::atomic<std::uint64_t> domains_taken{~std::uint64_t{0} << max_domains |
 
 // Enough records for most programs, without mapping memory.
 constinit chunk first_chunk;
+constinit index_block first_block{.entries = {{.records = &first_chunk}}};
 
-thread_record* take_from(chunk& c) noexcept {
-  // (R6) Pairs with (R7): the last owner no longer uses the record.
-  const std::uint32_t number = take_bit(c.used, at(letter::R6, platform::acquire));
-  if (number == no_bit) return nullptr;
-  thread_record& record = c.records[number];
-  if (record.in_chunk == nullptr) {  // set once; rounds read it when the record is in the index
-    record.number = number;
-    record.in_chunk = &c;
+thread_record* take_from(index_entry& entry, chunk& c) noexcept {
+  std::uint64_t used = c.used.load(platform::relaxed);
+  while (used != ~std::uint64_t{0}) {
+    const auto number = static_cast<std::uint32_t>(std::countr_one(used));
+    thread_record& record = c.records[number];
+    changing_hands = &record;
+    platform::signal_fence();
+    // (R6) Pairs with (R7): the last owner no longer uses the record.
+    if (c.used.compare_exchange_weak(used, used | bit(number), at(letter::R6, platform::acquire),
+                                     platform::relaxed)) {
+      // Once, since rounds read it when the record is in the index. A fork's child may find a
+      // record taken where this is not done yet.
+      if (record.in_chunk == nullptr) {
+        record.in_chunk = &c;
+        record.in_index = &entry;
+      }
+      return &record;
+    }
   }
-  return &record;
+  return nullptr;
 }
 
 chunk* make_chunk(unsigned domain) noexcept {
   auto* fresh = static_cast<chunk*>(platform::map_pages(sizeof(chunk)));
-  if (fresh != nullptr) fresh->domain = domain;
+  if (fresh != nullptr) {
+    fresh->domain = domain;
+    fresh->block.entries[0].records.store(fresh, platform::relaxed);
+  }
   return fresh;
 }
 
-thread_record* take_record(unsigned domain) noexcept {
-  for (chunk* c = domains[domain].chunks.load(platform::relaxed);;) {
-    if (thread_record* record = take_from(*c)) return record;
-    chunk* next = c->next.load(at(letter::R3, platform::acquire));
-    if (next == nullptr) {
-      chunk* fresh = make_chunk(domain);
-      if (fresh == nullptr) return nullptr;
-      // (R4) Release: a thread that follows the link (R3) finds the chunk filled. The loser of a
-      // race appends its chunk behind the winner's.
-      for (chunk* tail = c;
-           !tail->next.compare_exchange_strong(next, fresh, at(letter::R4, platform::release),
-                                               at(letter::R3, platform::acquire));) {
-        tail = next;
-        next = nullptr;
-      }
-      next = c->next.load(at(letter::R3, platform::acquire));
+// Sets a link that is null, or follows it. (R4) Release: a thread that follows it (R3) finds the
+// chunk and the block filled.
+template <class Linked>
+bool set_or_follow(platform::atomic<Linked*>& link, Linked* fresh, Linked*& found) noexcept {
+  found = link.load(at(letter::R3, platform::acquire));
+  return found == nullptr &&
+         link.compare_exchange_strong(found, fresh, at(letter::R4, platform::release),
+                                      at(letter::R3, platform::acquire));
+}
+
+// Appends a chunk to the domain. False if there is no memory. The loser of a race appends its chunk
+// behind the winner's.
+bool append_chunk(unsigned domain) noexcept {
+  chunk* const fresh = make_chunk(domain);
+  if (fresh == nullptr) return false;
+  for (index_block* block = domains[domain].index.load(platform::relaxed);;) {
+    for (index_entry& entry : block->entries) {
+      chunk* other = nullptr;
+      if (set_or_follow(entry.records, fresh, other)) return true;
     }
-    c = next;
+    index_block* next = nullptr;
+    if (set_or_follow(block->next, &fresh->block, next)) return true;
+    block = next;
   }
+}
+
+// What the link leads to, if need be a chunk that is appended now; null without memory.
+template <class Linked>
+Linked* follow_or_append(platform::atomic<Linked*>& link, unsigned domain) noexcept {
+  Linked* const found = link.load(at(letter::R3, platform::acquire));
+  if (found != nullptr || !append_chunk(domain)) return found;
+  return link.load(at(letter::R3, platform::acquire));
+}
+
+thread_record* take_record(unsigned domain) noexcept {
+  index_block* block = domains[domain].index.load(platform::relaxed);
+  while (block != nullptr) {
+    for (index_entry& entry : block->entries) {
+      chunk* const c = follow_or_append(entry.records, domain);
+      if (c == nullptr) return nullptr;
+      if (thread_record* record = take_from(entry, *c)) return record;
+    }
+    block = follow_or_append(block->next, domain);
+  }
+  return nullptr;
 }
 
 void give_back(thread_record& record) noexcept {
   // (R7) Pairs with (R6) and (BR18): the next owner finds the record as the last one left it.
-  give_back_bit(record.in_chunk->used, record.number, at(letter::R7, platform::release));
+  give_back_bit(chunk_of(record).used, number_of(record), at(letter::R7, platform::release));
 }
 
 void enter_index(thread_record& me) noexcept {
-  me.in_chunk->present.fetch_or(bit(me.number), platform::relaxed);
+  entry_of(me).present.fetch_or(bit(number_of(me)), platform::relaxed);
 }
 
 void on_thread_exit() noexcept {
@@ -86,29 +129,42 @@ void on_thread_exit() noexcept {
     // A writer may sleep until a passive hold is released, or a grace period until a section is
     // over.
     if (!is_mutant(mutant::silent_conversion)) wake_all_drain_sleepers(domain_of(me));
-    own_records[me.in_chunk->domain] = &unregistered;
+    const unsigned domain = chunk_of(me).domain;
+    changing_hands = &me;
+    // First: whoever visits the calling thread's records must find no `unregistered` among them.
+    memberships &= ~(1U << domain);
+    platform::signal_fence();
+    own_records[domain] = &unregistered;
+    platform::signal_fence();
     call_parts(&part::on_departure, me);
     give_back(me);
+    platform::signal_fence();
+    changing_hands = nullptr;
   });
-  memberships = 0;
 }
 
 void forget_other_threads(domain& d) noexcept {
-  thread_record& mine = my_record(number_of(d));
-  for_each_record(d, [&](thread_record& record, bool used) {
-    if (&record == &mine) return;
-    if (used) give_back(record);
-    clear_where_set(record.mode);
+  const thread_record& mine = my_record(number_of(d));
+  for_each_entry(d, [&](index_entry& entry, chunk& c) {
+    std::uint64_t kept = 0;
+    std::uint64_t present = 0;
+    for (std::uint32_t i = 0; i < chunk::capacity; ++i) {
+      thread_record& record = c.records[i];
+      if (&record == &mine || &record == changing_hands) {
+        kept |= bit(i);
+        record.thread.store(platform::thread_id(), platform::relaxed);
+      }
+      if (&record == &mine) {
+        present |= bit(i);
+        record.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
+      } else {
+        clear_where_set(record.mode);
+      }
+    }
+    c.used.fetch_and(kept, platform::relaxed);
+    entry.present.store(present, platform::relaxed);
+    return true;
   });
-  for (chunk* c = d.chunks.load(platform::relaxed); c != nullptr;
-       c = c->next.load(platform::relaxed)) {
-    c->present.store(0, platform::relaxed);
-  }
-  if (&mine != &unregistered) {
-    mine.thread.store(platform::thread_id(), platform::relaxed);
-    mine.mode.store(static_cast<std::uint32_t>(participation::dormant), platform::relaxed);
-    mine.in_chunk->present.store(bit(mine.number), platform::relaxed);
-  }
   for (drain_place& place : d.drains) place.sleepers.store(0, platform::relaxed);
 }
 
@@ -135,7 +191,7 @@ constinit thread_record unregistered{
               never_free},
     .writes = writes_of_nobody};
 
-constinit domain domains[max_domains] = {{.chunks = &first_chunk}};
+constinit domain domains[max_domains] = {{.index = &first_block}};
 
 bool passive_possible() noexcept {
   std::uint32_t state = passive_state.load(platform::relaxed);
@@ -166,6 +222,7 @@ thread_record* enlist(unsigned domain) noexcept {
     memberships |= 1U << domain;
   }
   platform::signal_fence();
+  changing_hands = nullptr;
   registering = false;
   return record;
 }
@@ -184,13 +241,13 @@ unsigned take_domain() noexcept {
   if (number == no_bit) return 0;
   // Chunks stay from the last owner, and so do records of its threads that still run.
   domain& d = domains[number];
-  if (d.chunks.load(platform::relaxed) == nullptr) {
+  if (d.index.load(platform::relaxed) == nullptr) {
     chunk* first = make_chunk(number);
     if (first == nullptr) {
       give_back_bit(domains_taken, number, platform::relaxed);
       return 0;
     }
-    d.chunks.store(first, platform::relaxed);
+    d.index.store(&first->block, platform::relaxed);
   }
   return number;
 }

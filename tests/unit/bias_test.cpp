@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <memory>
 
@@ -220,6 +221,28 @@ TEST(bias, is_given_to_a_lock_in_private_memory_whose_mapping_is_checked) {
   const auto lock = std::make_unique<rwlock>();
   EXPECT_TRUE(test::earn_bias(*lock, checked));
   EXPECT_NE(lock->traits.load() & rwlock::private_memory, 0) << "not to be asked again";
+}
+
+TEST(bias, is_not_lost_for_ever_if_the_mapping_could_not_be_checked) {
+  test::in_a_child([] {
+    rules checked;
+    checked.check_mapping = true;
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{0, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rwlock lock;
+    lock.balance.store(bias::enough_for_bias);
+    test::read(lock, active_reads_per_account, checked);
+    EXPECT_FALSE(test::is_biased(lock));
+    EXPECT_LT(lock.balance.load(), 0) << "the next attempt is far off";
+    lock.balance.store(bias::highest);
+    test::write(lock, checked);
+    EXPECT_FALSE(test::is_biased(lock));
+    EXPECT_LT(lock.balance.load(), 0);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_TRUE(test::earn_bias(lock, checked));
+  });
 }
 
 TEST(bias, is_given_to_a_lock_in_shared_memory_if_nobody_asks) {

@@ -1,11 +1,15 @@
 // The domain: which threads take part in rounds, what they report, and how writers wait.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <functional>
 #include <latch>
 #include <memory>
+#include <mutex>
+#include <readmost/detail/platform/bits.hpp>
+#include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <set>
 #include <thread>
@@ -28,7 +32,11 @@ participation mode_of(const thread_record& record) {
 }
 
 bool is_present(const thread_record& record) {
-  return (record.in_chunk->present.load() >> record.number & 1) != 0;
+  return (entry_of(record).present.load() >> number_of(record) & 1) != 0;
+}
+
+chunk* first_chunk() {
+  return default_domain.index.load()->entries[0].records.load();
 }
 
 // Rounds no longer wait for this thread.
@@ -435,7 +443,7 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   std::set<const chunk*> chunks;
   for (const thread_record* record : records) {
     distinct.insert(record);
-    chunks.insert(record->in_chunk);
+    chunks.insert(&chunk_of(*record));
   }
   EXPECT_EQ(distinct.size(), static_cast<std::size_t>(threads));
   EXPECT_EQ(distinct.count(&unregistered), 0U);
@@ -457,6 +465,68 @@ TEST(consensus, covers_more_threads_than_one_chunk_of_records_has) {
   test::unlock(lock);
   end.count_down();
   for (std::thread& thread : crowd) thread.join();
+}
+
+// What a burst of threads leaves behind costs a round the index alone.
+TEST(consensus, reads_no_records_of_threads_that_have_left_the_index) {
+  constexpr std::size_t threads = 8 * chunk::capacity;
+  std::set<chunk*> chunks;
+  std::mutex mutex;
+  std::latch all_online(threads);
+  std::vector<std::thread> burst;
+  for (std::size_t t = 0; t < threads; ++t) {
+    burst.emplace_back([&] {
+      readmost::online();
+      all_online.arrive_and_wait();
+      const std::lock_guard guard(mutex);
+      chunks.insert(&chunk_of(my_record()));
+    });
+  }
+  for (std::thread& thread : burst) thread.join();
+  for (int i = 0; i < many_rounds; ++i) reach_consensus(default_domain, enlist());
+  chunks.erase(&chunk_of(my_record()));
+  ASSERT_GE(chunks.size(), 7U);
+  helper_thread other;
+  rwlock lock;
+  other.call([&] { test::read(lock, 1); });
+  chunks.erase(first_chunk());  // which is no mapping of its own
+  for (chunk* c : chunks) ASSERT_EQ(mprotect(c, sizeof(chunk), PROT_NONE), 0);
+  EXPECT_TRUE(test::earn_bias(lock));
+  test::write(lock);
+  reach_consensus(default_domain, &my_record());
+  EXPECT_EQ(passive_holds(default_domain, &lock, nullptr, 0), 0);
+  for (chunk* c : chunks) ASSERT_EQ(mprotect(c, sizeof(chunk), PROT_READ | PROT_WRITE), 0);
+}
+
+TEST(consensus, covers_more_chunks_than_one_block_of_the_index_has) {
+  const readmost::lock_domain own;
+  domain& d = domains[own.number()];
+  constexpr std::size_t wanted = index_block::capacity + 3;
+  // One thread for each chunk; the other records seem to be taken.
+  std::vector<std::unique_ptr<helper_thread>> threads;
+  std::vector<thread_record*> records;
+  rwlock lock{.domain = static_cast<std::uint8_t>(own.number())};
+  for (std::size_t i = 0; i < wanted; ++i) {
+    threads.push_back(std::make_unique<helper_thread>());
+    thread_record*& record = records.emplace_back();
+    ASSERT_EQ(threads.back()->call([&] {
+      record = enlist(own.number());
+      return come_online(*record);
+    }),
+              1);
+    chunk_of(*record).used.store(~std::uint64_t{0});
+    EXPECT_EQ(number_in_domain(*record), i * chunk::capacity);
+  }
+  ASSERT_TRUE(threads.back()->call([&] { return test::earn_bias(lock); }));
+  for (auto& thread : threads) thread->call([&] { return test::lock_shared(lock); });
+  EXPECT_EQ(passive_holds(d, &lock, nullptr, 0), static_cast<std::int64_t>(wanted));
+  EXPECT_EQ(test::try_lock(lock), test::busy);
+  for (auto& thread : threads) thread->call([&] { return test::unlock_shared(lock); });
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
+  for (const thread_record* record : records) {
+    chunk_of(*record).used.store(bit(number_of(*record)));
+  }
 }
 
 TEST(consensus, reuses_the_record_of_an_exited_thread) {
@@ -506,7 +576,7 @@ TEST(consensus, keeps_a_thread_s_record_until_its_last_destructors_have_run) {
   }).join();
   EXPECT_TRUE(late_reads_on_record);
   EXPECT_EQ(collect_statistics().passive_reads, before + 3);
-  EXPECT_EQ(record->in_chunk->used.load() >> record->number & 1, 0U) << "given back";
+  EXPECT_EQ(chunk_of(*record).used.load() >> number_of(*record) & 1, 0U) << "given back";
   pthread_key_delete(key);
 }
 

@@ -1,8 +1,10 @@
 // The domain in a child process: the forking thread goes on alone.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <functional>
+#include <new>
 #include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 
@@ -158,6 +160,43 @@ TEST(fork, a_writer_of_a_lock_in_shared_memory_goes_on_deciding_in_the_parent) {
   in_a_child([] {});
   EXPECT_EQ(lock->state.load(), rwlock::writing);
   writer.call([] { my_record().deciding.store(0); });
+}
+
+// Memory that a child does not inherit.
+class own_memory {
+ public:
+  own_memory()
+      : pages_(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    EXPECT_EQ(madvise(pages_, size, MADV_DONTFORK), 0);
+    lock_ = new (pages_) rwlock;
+  }
+  own_memory(const own_memory&) = delete;
+  own_memory& operator=(const own_memory&) = delete;
+  ~own_memory() { munmap(pages_, size); }
+
+  rwlock& lock() { return *lock_; }
+
+ private:
+  static constexpr std::size_t size = 4096;
+  void* pages_;
+  rwlock* lock_;
+};
+
+TEST(fork, a_lock_that_the_child_does_not_inherit_is_left_alone) {
+  own_memory held, decided, awaited;
+  helper_thread reader, decider, waiter;
+  ASSERT_TRUE(test::earn_bias(held.lock()));
+  ASSERT_EQ(reader.call([&] { return test::lock_shared(held.lock()); }), test::acquired);
+  decider.call(
+      [&] { enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&decided.lock())); });
+  ASSERT_EQ(test::lock(awaited.lock()), test::acquired);
+  waiter.begin([&] { test::write(awaited.lock()); });
+  ASSERT_TRUE(waiter.falls_asleep());
+  in_a_child([] { EXPECT_NE(enlist(), nullptr); });
+  decider.call([] { my_record().deciding.store(0); });
+  test::unlock(awaited.lock());
+  EXPECT_EQ(waiter.end(), 0);
+  EXPECT_EQ(reader.call([&] { return test::unlock_shared(held.lock()); }), 1);
 }
 
 TEST(fork, a_writer_that_was_inside_stays_inside_in_the_child) {

@@ -261,7 +261,7 @@ TEST(lock_domain, threads_leave_all_their_domains_when_they_exit) {
     }
   }).join();
   for (const thread_record* record : records) {
-    EXPECT_EQ(record->in_chunk->used.load() >> record->number & 1, 0U);
+    EXPECT_EQ(chunk_of(*record).used.load() >> number_of(*record) & 1, 0U);
     EXPECT_NE(participation_of(record->mode), participation::online);
   }
 }

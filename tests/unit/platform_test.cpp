@@ -1,12 +1,19 @@
 // The seam to Linux: mappings, futexes, deadlines, files, thread exit.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -21,6 +28,7 @@
 namespace {
 
 using test::helper_thread;
+using test::in_a_child;
 using test::wait_until;
 namespace platform = readmost::detail::platform;
 using platform::deadline;
@@ -31,6 +39,7 @@ constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint32_t any = ~0U;
 
 int in_static_memory = 1;
+int in_zeroed_memory;
 
 // A file that is removed at the end of the test.
 class temporary_file {
@@ -96,8 +105,115 @@ TEST(platform, knows_how_a_file_is_mapped) {
   EXPECT_EQ(platform::kind_of_mapping(copied.at(100)), mapping_kind::private_memory);
 }
 
+// Of memory that has been written to.
+template <class Check>
+void for_each_kind_of_memory(Check check) {
+  const auto on_the_heap = std::make_unique<int>();
+  int on_the_stack = 0;
+  const temporary_file file;
+  ASSERT_EQ(ftruncate(file.descriptor(), mapping::size), 0);
+  const int in_memory = memfd_create("readmost", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(in_memory, mapping::size), 0);
+  const mapping anonymous(MAP_PRIVATE | MAP_ANONYMOUS);
+  const mapping shared_anonymous(MAP_SHARED | MAP_ANONYMOUS);
+  const mapping copied_file(MAP_PRIVATE, file.descriptor());
+  const mapping shared_file(MAP_SHARED, file.descriptor());
+  const mapping copied_memory_file(MAP_PRIVATE, in_memory);
+  const mapping shared_memory_file(MAP_SHARED, in_memory);
+  const int segment = shmget(IPC_PRIVATE, mapping::size, 0600);
+  void* const attached = shmat(segment, nullptr, 0);
+  shmctl(segment, IPC_RMID, nullptr);
+  const struct {
+    const char* name;
+    const void* at;
+    mapping_kind expected;
+  } kinds[] = {
+      {"heap", on_the_heap.get(), mapping_kind::private_memory},
+      {"stack", &on_the_stack, mapping_kind::private_memory},
+      {"static memory", &in_static_memory, mapping_kind::private_memory},
+      {"zeroed static memory", &in_zeroed_memory, mapping_kind::private_memory},
+      {"anonymous memory", anonymous.at(4096), mapping_kind::private_memory},
+      {"a private file", copied_file.at(4200), mapping_kind::private_memory},
+      {"a private memory file", copied_memory_file.at(4200), mapping_kind::private_memory},
+      {"shared anonymous memory", shared_anonymous.at(4096), mapping_kind::shared_memory},
+      {"a shared file", shared_file.at(4200), mapping_kind::shared_memory},
+      {"a shared memory file", shared_memory_file.at(4200), mapping_kind::shared_memory},
+      {"a segment of System V", attached, mapping_kind::shared_memory},
+  };
+  const auto check_each = [&] {
+    for (const auto& kind : kinds) {
+      SCOPED_TRACE(kind.name);
+      auto& byte = *static_cast<volatile char*>(const_cast<void*>(kind.at));
+      byte = static_cast<char>(byte + 1);
+      check(kind.at, kind.expected);
+    }
+  };
+  check_each();
+  test::child_process child(check_each);
+  check_each();  // beside it
+  child.wait();
+  shmdt(attached);
+  close(in_memory);
+}
+
+TEST(platform, knows_what_memory_it_has_written_to) {
+  for_each_kind_of_memory([](const void* at, mapping_kind expected) {
+    EXPECT_EQ(platform::kind_of_written_memory(at), expected);
+  });
+}
+
+// From now on these two system calls fail. False if the kernel has no filters.
+bool forbid(unsigned one, unsigned other) {
+  sock_filter lines[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof lines / sizeof lines[0], lines};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Without the list of mappings, which is long.
+TEST(platform, knows_what_memory_it_has_written_to_by_the_page_alone) {
+  in_a_child([] {
+    if (!forbid(SYS_read, SYS_ioctl)) return;  // as under qemu-user
+    for_each_kind_of_memory([](const void* at, mapping_kind expected) {
+      EXPECT_EQ(platform::kind_of_written_memory(at), expected);
+    });
+  });
+}
+
+TEST(platform, says_when_it_cannot_find_out_now) {
+  in_a_child([] {
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{0, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    EXPECT_EQ(platform::kind_of_mapping(&in_static_memory), mapping_kind::not_now);
+    EXPECT_EQ(platform::kind_of_written_memory(&in_static_memory), mapping_kind::not_now);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_EQ(platform::kind_of_written_memory(&in_static_memory), mapping_kind::private_memory);
+  });
+}
+
 TEST(platform, does_not_guess_about_memory_that_is_not_mapped) {
   EXPECT_EQ(platform::kind_of_mapping(nullptr), mapping_kind::unknown);
+  EXPECT_EQ(platform::kind_of_written_memory(nullptr), mapping_kind::unknown);
+}
+
+TEST(platform, knows_what_is_not_mapped) {
+  const mapping pages(MAP_PRIVATE | MAP_ANONYMOUS);
+  EXPECT_FALSE(platform::is_unmapped(pages.at(0), mapping::size));
+  EXPECT_FALSE(platform::is_unmapped(&in_static_memory, sizeof in_static_memory));
+  EXPECT_TRUE(platform::is_unmapped(nullptr, 1));
+  munmap(const_cast<char*>(pages.at(4096)), 4096);
+  EXPECT_FALSE(platform::is_unmapped(pages.at(4080), 16));
+  EXPECT_TRUE(platform::is_unmapped(pages.at(4088), 16)) << "the second half";
+  EXPECT_TRUE(platform::is_unmapped(pages.at(8184), 16)) << "the first half";
+  EXPECT_FALSE(platform::is_unmapped(pages.at(8192), 16));
 }
 
 TEST(platform, maps_zeroed_private_pages) {
@@ -223,6 +339,10 @@ TEST(platform, keeps_errno) {
   expect_kept("kind_of_mapping of nothing");
   platform::kind_of_mapping(&word);
   expect_kept("kind_of_mapping");
+  platform::kind_of_written_memory(nullptr);
+  expect_kept("kind_of_written_memory of nothing");
+  platform::is_unmapped(nullptr, 1);
+  expect_kept("is_unmapped");
   platform::map_pages(~std::size_t{0} / 2);
   expect_kept("map_pages without memory");
   platform::write_text("/nonexistent/file", "x", 1);

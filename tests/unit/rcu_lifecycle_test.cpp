@@ -210,14 +210,14 @@ TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   retire_counted(reclaimed);
   EXPECT_TRUE(wait_until([] { return my_record().retired_latest.load() == nullptr; }));
   writer.call([&] { return retire_counted(reclaimed), 0; });
-  writer.call([&] { return my_record().in_chunk->retiring.store(0), 0; });
+  writer.call([&] { return chunk_of(my_record()).retiring.store(0), 0; });
   in_a_child([&] {
     rcu_barrier();
     EXPECT_EQ(*reclaimed.operator->(), 2);
   });
   writer.call([&] {
     const thread_record& me = my_record();
-    return me.in_chunk->retiring.fetch_or(std::uint64_t{1} << me.number), 0;
+    return chunk_of(me).retiring.fetch_or(std::uint64_t{1} << number_of(me)), 0;
   });
   reader.call([] { return rcu_default_domain().unlock(), 0; });
   rcu_barrier();

@@ -81,7 +81,7 @@ SCENARIO(number_of_a_domain_passes_on,
   const auto use_domain = [](use& of) {
     const lock_domain own;
     of.number = own.number();
-    of.records = enlist(own.number())->in_chunk.get();
+    of.records = &chunk_of(*enlist(own.number()));
   };
   s.thread("first", [&, use_domain] { use_domain(first); });
   s.thread("second", [&, use_domain] { use_domain(second); });

@@ -7,7 +7,7 @@ namespace readmost::model {
 namespace {
 
 bool is_present(const thread_record& record) {
-  return (record.in_chunk->present.load() >> record.number & 1) != 0;
+  return (entry_of(record).present.load() >> number_of(record) & 1) != 0;
 }
 
 void be_online_after_long_idleness() {

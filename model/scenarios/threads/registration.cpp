@@ -6,13 +6,27 @@ namespace readmost::model {
 
 namespace {
 
+index_block& first_block() {
+  return *default_domain.index.load();
+}
+
+chunk& first_chunk() {
+  return *first_block().entries[0].records.load();
+}
+
 // Has the records of the first chunk belong to threads that are not simulated.
 void take_first_chunk() {
-  default_domain.chunks.load()->used.store(~std::uint64_t{0});
+  first_chunk().used.store(~std::uint64_t{0});
 }
 
 void give_first_chunk_back() {
-  default_domain.chunks.load()->used.store(0);
+  first_chunk().used.store(0);
+}
+
+// Has all of the first block consist of that chunk.
+void take_first_block() {
+  take_first_chunk();
+  for (index_entry& entry : first_block().entries) entry.records.store(&first_chunk());
 }
 
 // Two threads register; calls check(record) in each, and last() at the end.
@@ -62,6 +76,29 @@ SCENARIO(two_threads_append_records,
     expect(&domain_of(mine) == &default_domain, "a record is in another domain");
   };
   two_threads_register_and(s, expect_in_domain, give_first_chunk_back);
+}
+
+SCENARIO(two_threads_append_a_block,
+         "two threads that find no room for a chunk append a block that both can use",
+         effort::small) {
+  take_first_block();
+  two_threads_register_and(
+      s,
+      [](const thread_record& mine) {
+        expect(number_in_domain(mine) >= index_block::capacity * chunk::capacity,
+               "a record is in the block that is full");
+      },
+      give_first_chunk_back);
+}
+
+SCENARIO(reader_in_appended_block,
+         "a writer does not miss a reader whose record is in a block that has just been appended",
+         effort::medium) {
+  auto& on = biased_scene(s).add_trying_writer().thread("reader", take_first_block, try_read);
+  s.finally([&] {
+    give_first_chunk_back();
+    expect_all_given_back(on.lock);
+  });
 }
 
 SCENARIO(reader_with_appended_record,

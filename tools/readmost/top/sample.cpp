@@ -79,20 +79,27 @@ void add_cells(const top_target& target, const tally_cells* first, top_sample& s
   }
 }
 
-void add_records(const top_target& target, const domain& d, top_sample& sample) {
-  for (const chunk* next = d.chunks.load(platform::relaxed); next != nullptr;) {
-    const auto records = copy_of(target, next);
-    sample.threads +=
-        static_cast<std::size_t>(std::popcount(records->used.load(platform::relaxed)));
-    for (const thread_record& record : records->records) {
-      for (std::size_t slot = 0; slot < home_slots; ++slot) {
-        sample.all.passive_reads += record.reads[slot].load(platform::relaxed);
-      }
-      sample.all.active_reads += active_reads_of(record);
-      sample.all.writes += record.writes.load(platform::relaxed);
-      sample.all.revocations += record.revocations.load(platform::relaxed);
+void add_records(const chunk& records, top_sample& sample) {
+  sample.threads += static_cast<std::size_t>(std::popcount(records.used.load(platform::relaxed)));
+  for (const thread_record& record : records.records) {
+    for (const auto& reads : record.reads) {
+      sample.all.passive_reads += reads.load(platform::relaxed);
     }
-    next = records->next.load(platform::relaxed);
+    sample.all.active_reads += active_reads_of(record);
+    sample.all.writes += record.writes.load(platform::relaxed);
+    sample.all.revocations += record.revocations.load(platform::relaxed);
+  }
+}
+
+void add_records(const top_target& target, const domain& d, top_sample& sample) {
+  for (const index_block* next = d.index.load(platform::relaxed); next != nullptr;) {
+    const auto block = copy_of(target, next);
+    for (const index_entry& entry : block->entries) {
+      const chunk* const records = entry.records.load(platform::relaxed);
+      if (records == nullptr) return;
+      add_records(*copy_of(target, records), sample);
+    }
+    next = block->next.load(platform::relaxed);
   }
 }
 

@@ -217,7 +217,8 @@ unsigned current_cpu() noexcept;
 // --- Threads and processes ---------------------------------------------------------------------
 
 // Calls `on_exit` in every thread that called watch_thread_exit(), as late in its exit as possible:
-// after C++ thread_local destructors, in the last round of pthread keys.
+// after C++ thread_local destructors, in the last round of pthread keys. Where the program has
+// taken all keys: among those destructors.
 void watch_thread_exit(void (*on_exit)()) noexcept;
 
 // Starts a detached thread in which no signal handler of the program runs. False if the system
@@ -242,9 +243,21 @@ void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexc
 void* map_pages(std::size_t bytes) noexcept;
 
 // The kind of mapping that holds `address`: the records of this process do not tell how another
-// process uses shared memory. Cost: 1 us (Linux 6.11) to 100 us (reads /proc/self/maps).
-enum class mapping_kind { private_memory, shared_memory, unknown };
+// process uses shared memory. Cost: 1 us (Linux 6.11), else up to 1 us for each mapping of the
+// process (reads /proc/self/maps).
+enum class mapping_kind {
+  private_memory,
+  shared_memory,
+  unknown,  // not mapped, or the kernel does not tell
+  not_now,  // the process has no file descriptor or no memory left to ask with
+};
 mapping_kind kind_of_mapping(const void* address) noexcept;
+
+// The same for memory that the caller has just written to. Cost: 1 us, whatever else is mapped.
+mapping_kind kind_of_written_memory(const void* address) noexcept;
+
+// Whether an access to the memory is certain to fault because nothing is mapped there.
+bool is_unmapped(const void* memory, std::size_t bytes) noexcept;
 
 int process_id() noexcept;
 

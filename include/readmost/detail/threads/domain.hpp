@@ -5,20 +5,35 @@
 
 namespace readmost::detail {
 
-// 64 records and an index of those that a round has to visit.
+// A chunk of records, and which of them a round has to visit.
+struct index_entry {
+  // A bit for each record that is not offline.
+  platform::atomic<std::uint64_t> present{};
+  platform::atomic<chunk*> records{};  // null behind a domain's last chunk
+};
+
+// The index of a domain is a list of blocks. It lies apart from the records, because every round
+// reads all of it, also what bursts of threads have left.
+struct index_block {
+  static constexpr std::size_t capacity = 63;
+
+  alignas(platform::cache_line) index_entry entries[capacity]{};
+  platform::atomic<index_block*> next{};
+};
+
+// 64 records.
 struct chunk {
   static constexpr std::size_t capacity = 64;
 
-  // A bit for each record: those that are not offline (the index); that belong to a thread; that
-  // have retired objects which the reclaimer has not collected; that have ever retired objects
-  // under hazard pointers.
-  alignas(platform::cache_line) platform::atomic<std::uint64_t> present{};
-  platform::atomic<std::uint64_t> used{};
+  // A bit for each record: those that belong to a thread; that have retired objects which the
+  // reclaimer has not collected; that have ever retired objects under hazard pointers.
+  alignas(platform::cache_line) platform::atomic<std::uint64_t> used{};
   platform::atomic<std::uint64_t> retiring{};
   platform::atomic<std::uint64_t> hazardous{};
-  platform::atomic<chunk*> next{};
   platform::variable<unsigned> domain{};
   thread_record records[capacity]{};
+  // The block that begins with this chunk, if there is one.
+  index_block block{};
 };
 
 // State of the grace period in progress; accessed only by its leader.
@@ -56,8 +71,8 @@ struct domain {
   platform::atomic<std::uint64_t> rounds_by_reports{};
   platform::atomic<std::uint64_t> rounds_by_membarrier{};
 
-  // Line 4: membership. The list is not empty once the domain is in use, and never shrinks.
-  alignas(platform::cache_line) platform::atomic<chunk*> chunks{};
+  // Line 4: membership. The index is not empty once the domain is in use, and never shrinks.
+  alignas(platform::cache_line) platform::atomic<index_block*> index{};
   platform::atomic<std::uint64_t> locks_met{};
 
   // Line 5: grace periods of RCU (src/rcu/grace_period.cpp): how many are over, times
@@ -80,9 +95,37 @@ struct domain {
 extern domain domains[max_domains];
 inline constexpr domain& default_domain = domains[0];
 
-// Only for records that belong, or belonged, to a thread.
+// The next five only for records that belong, or belonged, to a thread.
+inline index_entry& entry_of(const thread_record& record) noexcept {
+  return *static_cast<index_entry*>(record.in_index);
+}
+
+inline chunk& chunk_of(const thread_record& record) noexcept {
+  return *static_cast<chunk*>(record.in_chunk);
+}
+
+// In its chunk.
+inline std::uint32_t number_of(const thread_record& record) noexcept {
+  return static_cast<std::uint32_t>(&record - chunk_of(record).records);
+}
+
 inline domain& domain_of(const thread_record& record) noexcept {
-  return domains[record.in_chunk->domain];
+  return domains[chunk_of(record).domain];
+}
+
+// Among all records of the domain. For the calling thread's record.
+inline std::uint64_t number_in_domain(const thread_record& me) noexcept {
+  std::uint64_t before = 0;
+  const index_block* block = domain_of(me).index.load(platform::relaxed);
+  for (;;) {
+    const auto place = static_cast<std::size_t>(&entry_of(me) - block->entries);
+    if (place < index_block::capacity) {
+      return (before + place) * chunk::capacity + number_of(me);
+    }
+    before += index_block::capacity;
+    // The thread has followed the link before, when it took its record.
+    block = block->next.load(platform::relaxed);
+  }
 }
 
 inline unsigned number_of(const domain& d) noexcept {

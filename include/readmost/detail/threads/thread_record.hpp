@@ -89,6 +89,7 @@ constexpr bool is_noted(std::uint64_t section) noexcept {
 struct retired;
 struct section_notes;
 struct chunk;
+struct index_entry;
 struct hazard_slot;
 
 // State of a thread's hazard pointers (src/rcu/hazard_pointer.cpp). The next owner of the record
@@ -171,8 +172,9 @@ struct alignas(platform::cache_line) thread_record {
   // The lock that this thread waited for last, and when that wait ended.
   platform::variable<std::uintptr_t> waited_for{};
   platform::variable<std::uint64_t> waited_until{};
-  platform::variable<std::uint32_t> number{};  // in the chunk
+  // Where the record lies: see chunk_of() and entry_of(). Set by the first owner.
   platform::variable<chunk*> in_chunk{};
+  platform::variable<index_entry*> in_index{};
   platform::atomic<std::uint64_t> writes{};
   platform::atomic<std::uint64_t> revocations{};
   // Active reads, but for those since a lock's account was updated by this thread: then so many

@@ -254,9 +254,15 @@ inline constexpr bool forks = false;
 // Processes are not simulated.
 inline void watch_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 void* map_pages(std::size_t bytes) noexcept;
-enum class mapping_kind { private_memory, shared_memory, unknown };
+enum class mapping_kind { private_memory, shared_memory, unknown, not_now };
 inline mapping_kind kind_of_mapping(const void*) noexcept {
   return mapping_kind::private_memory;
+}
+inline mapping_kind kind_of_written_memory(const void*) noexcept {
+  return mapping_kind::private_memory;
+}
+inline bool is_unmapped(const void*, std::size_t) noexcept {
+  return false;
 }
 inline int process_id() noexcept {
   return 1;
