@@ -64,6 +64,9 @@ class helper_thread {
   // Waits until the call that was begun sleeps in the kernel, thus waits for a lock.
   bool falls_asleep() const;
 
+  // The same, or until the call has ended.
+  bool settles() const;
+
   pthread_t native() { return thread_.native_handle(); }
 
  private:
@@ -71,6 +74,7 @@ class helper_thread {
 
   void start(std::function<int()> what);
   void run();
+  bool is_seen_asleep() const;
 
   std::atomic<state> state_{idle};
   std::atomic<pid_t> id_{0};
