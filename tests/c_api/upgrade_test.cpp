@@ -1,7 +1,6 @@
 // Upgrades that must be refused, and upgrades that must be woken.
 #include <gtest/gtest.h>
 #include <readmost.h>
-#include <sched.h>
 
 #include <atomic>
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "locks.hpp"
 #include "support/helper_thread.hpp"
 #include "support/single_step.hpp"
+#include "support/stop.hpp"
 
 namespace {
 
@@ -154,22 +154,6 @@ TEST(upgrade, is_woken_when_another_thread_releases_the_last_other_hold) {
   }
 }
 
-// A thread that is stopped where a test wants it, in a signal handler.
-class stop {
- public:
-  // In the thread.
-  void here() {
-    stopped_ = true;
-    while (!released_) sched_yield();
-  }
-  bool is_reached() const { return stopped_; }
-  void release() { released_ = true; }
-
- private:
-  std::atomic<bool> stopped_{false};
-  std::atomic<bool> released_{false};
-};
-
 // A writer is stopped at many moments of its lock operation while two readers begin to upgrade. If
 // it had claimed the lock, both sleep until it is known whether the writer is inside. A third
 // reader leaves, which wakes the first; that one is stopped before it can do anything, and the
@@ -188,7 +172,7 @@ TEST(upgrade, of_two_that_wait_for_a_writers_claim_both_are_woken) {
     c_api::make_hot(lock);
     ASSERT_EQ(first.call([&] { return read(lock); }), 0);
 
-    stop of_writer, of_first;
+    test::stop of_writer, of_first;
     std::atomic<bool> first_is_to_stop{false};
 
     writer.begin([&] {
