@@ -61,10 +61,13 @@ class helper_thread {
   // Whether the call that was begun has not ended.
   bool in_call() const { return state_.load() != idle; }
 
-  // Waits until the call that was begun sleeps in the kernel, thus waits for a lock.
+  // Whether the call that was begun sleeps in the kernel, thus waits for a lock.
+  bool is_waiting() const;
+
+  // Waits until that is so.
   bool falls_asleep() const;
 
-  // The same, or until the call has ended.
+  // Waits until that is so or the call has ended.
   bool settles() const;
 
   pthread_t native() { return thread_.native_handle(); }
@@ -74,7 +77,6 @@ class helper_thread {
 
   void start(std::function<int()> what);
   void run();
-  bool is_seen_asleep() const;
 
   std::atomic<state> state_{idle};
   std::atomic<pid_t> id_{0};
