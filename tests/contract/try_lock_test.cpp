@@ -12,6 +12,8 @@
 #include "locks.hpp"
 #include "prepared_lock.hpp"
 #include "support/helper_thread.hpp"
+#include "support/single_step.hpp"
+#include "support/stop.hpp"
 
 namespace {
 
@@ -135,6 +137,54 @@ TEST(try_lock, an_attempt_right_after_another_threads_unlock_succeeds) {
     ASSERT_EQ(pthread_rwlock_trywrlock(lock), 0);
     ASSERT_EQ(other.call([&] { return pthread_rwlock_tryrdlock(lock); }), EBUSY);
     ASSERT_EQ(pthread_rwlock_unlock(lock), 0);
+  }
+}
+
+// A writer that has claimed the lock, but does not know yet whether it may enter, may have lost its
+// CPU. The test stops one at many moments of its call.
+TEST(try_lock, does_not_depend_on_the_progress_of_a_writer_that_has_lost_its_cpu) {
+  struct attempt {
+    const char* name;
+    int (*call)(pthread_rwlock_t*);
+  };
+  constexpr attempt attempts[] = {{"tryrdlock", pthread_rwlock_tryrdlock},
+                                  {"trywrlock", pthread_rwlock_trywrlock}};
+  const test::machine_code library = test::code_around(pthread_rwlock_rdlock);
+  // A claim is undecided for some hundreds of steps.
+  constexpr std::size_t stride = 40;
+  constexpr std::size_t last_of_claim = 1'500;
+  constexpr std::size_t bound = 20'000;
+  for (const auto& v : contract::variants({0, 2})) {
+    for (std::size_t step = 0; step <= last_of_claim; step += stride) {
+      contract::prepared_lock lock(v);
+      helper_thread writer, other;
+      test::stop of_writer;
+      writer.begin([&] {
+        int result = -1;
+        test::interrupt_at(
+            step, library, [&] { result = pthread_rwlock_wrlock(lock); },
+            [&] { of_writer.here(); });
+        return result;
+      });
+      ASSERT_TRUE(test::wait_until([&] { return of_writer.is_reached() || !writer.in_call(); }));
+      const bool was_stopped = of_writer.is_reached();
+      for (const attempt& a : attempts) {
+        EXPECT_EQ(other.call([&] {
+          int result = -1;
+          const bool soon = test::ends_within(bound, library, [&] { result = a.call(lock); });
+          if (result == 0) pthread_rwlock_unlock(lock);
+          return soon && (result == 0 || result == EBUSY);
+        }),
+                  1)
+            << a.name << " beside a writer that is stopped at step " << step;
+      }
+      of_writer.release();
+      EXPECT_EQ(writer.end(), 0);
+      EXPECT_EQ(writer.call([&] { return pthread_rwlock_unlock(lock); }), 0);
+      EXPECT_EQ(seen_elsewhere(lock), holding::free);
+      if (HasFailure()) return;
+      if (!was_stopped) break;
+    }
   }
 }
 

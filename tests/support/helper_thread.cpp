@@ -61,13 +61,19 @@ int helper_thread::end() {
   return result_;
 }
 
+// Looks twice: a short sleep inside an attempt is not yet the wait.
+bool helper_thread::is_waiting() const {
+  if (state_ != running || !is_asleep(id_)) return false;
+  std::this_thread::sleep_for(milliseconds(2));
+  return state_ == running && is_asleep(id_);
+}
+
 bool helper_thread::falls_asleep() const {
-  // Checks twice: a short sleep inside an attempt is not yet the wait.
-  return wait_until([this] {
-    if (state_ != running || !is_asleep(id_)) return false;
-    std::this_thread::sleep_for(milliseconds(2));
-    return state_ == running && is_asleep(id_);
-  });
+  return wait_until([this] { return is_waiting(); });
+}
+
+bool helper_thread::settles() const {
+  return wait_until([this] { return !in_call() || is_waiting(); });
 }
 
 void helper_thread::run() {

@@ -61,8 +61,14 @@ class helper_thread {
   // Whether the call that was begun has not ended.
   bool in_call() const { return state_.load() != idle; }
 
-  // Waits until the call that was begun sleeps in the kernel, thus waits for a lock.
+  // Whether the call that was begun sleeps in the kernel, thus waits for a lock.
+  bool is_waiting() const;
+
+  // Waits until that is so.
   bool falls_asleep() const;
+
+  // Waits until that is so or the call has ended.
+  bool settles() const;
 
   pthread_t native() { return thread_.native_handle(); }
 
