@@ -83,7 +83,8 @@ class candidate {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
-      if (!spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
+      // After a sleep that did not help it is no use to spin: whoever has the lock keeps it.
+      if (has_slept_ || !spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
     }
   }
 
@@ -309,7 +310,6 @@ class candidate {
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
                                     upgrades() ? parking::upgrader : parking::writers,
                                     how_.until) == platform::wake_reason::timed_out;
-    spin_.restart();
   }
 
   // Readers may have waited behind the caller, and its wake-up may have been meant for another
@@ -356,7 +356,8 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   // consensus (FCP 4.1, PASS).
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~(rwlock::writing | rwlock::revoked)) + readers;
-    if (how.prefers != preference::writer && (now & rwlock::waiting_readers) != 0) {
+    if ((now & rwlock::waiting_readers) != 0 &&
+        (how.prefers != preference::writer || (now & rwlock::waiting_writers) == 0)) {
       now |= rwlock::reader_phase;
     }
     constexpr std::uint64_t wanted = rwlock::waiting_writers | rwlock::handoff;
