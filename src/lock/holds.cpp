@@ -156,6 +156,19 @@ bool release_counted_hold(rwlock& lock) noexcept {
   }
 }
 
+namespace {
+
+bool has_moved_hold(const thread_record& me, const rwlock& lock) noexcept {
+  bool found = false;
+  for_each_slot(me, [&](const auto& slot, std::size_t) {
+    found = found || slot.load(platform::relaxed) == (address(lock) | moved_hold);
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   const bool registered = &me != &unregistered;
@@ -164,7 +177,10 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;
   }
-  if (noted) take_off_note(me, lock);
+  // A hold that another thread has moved is not noted.
+  if (noted && (noted_holds_of(me, lock) != 0 || !has_moved_hold(me, lock))) {
+    take_off_note(me, lock);
+  }
   return true;
 }
 

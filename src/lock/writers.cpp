@@ -38,7 +38,10 @@ class candidate {
 
   outcome acquire() noexcept {
     for (;;) {
-      std::uint64_t state = lock_.state.load(platform::relaxed);
+      // (V6) Pairs with (M4): if another thread has moved the hold that this one upgrades, that is
+      // seen below.
+      std::uint64_t state = lock_.state.load(at(letter::V6, platform::acquire));
+      look_for_moved_hold();
       if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
           !is_mutant(mutant::upgraders_both_wait)) {
         return outcome::busy;
@@ -92,6 +95,13 @@ class candidate {
   enum class claim_result { entered, lost_race, backed_out };
 
   bool upgrades() const noexcept { return own_ != own_hold::none; }
+
+  // Another thread may move the hold to the count, except during a claim.
+  void look_for_moved_hold() noexcept {
+    if (own_ != own_hold::passive || passive_holds_of(*me_, lock_) != 0) return;
+    own_ = own_hold::active;
+    if (notes_holds(lock_.state.load(platform::relaxed))) note_hold(*me_, lock_);
+  }
 
   // A reader that upgrades is inside already, so nobody is ahead of it.
   bool is_closed(std::uint64_t state) const noexcept {

@@ -72,7 +72,7 @@
   X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")                     \
   /* The registry: chunks of records, their owners, the index, domains. */                         \
   X(R3, "for_each_entry, take_record: acquire load of a chunk's link", "R4")                       \
-  X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                        \
+  X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                       \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                           \
   X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                    \
   X(R8, "for_each_present: acquire load of the index", "T3; with K1, F, F1")                       \
@@ -207,6 +207,7 @@
   X(V3, "give_bias: acquire load of the state, before the look at the traits", "M4")               \
   X(V4, "is_unknown_to_slots: acquire load of the traits", "V5")                                   \
   X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")               \
+  X(V6, "candidate::acquire: acquire load of the state, before the look at the own slots", "M4")   \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")             \
   X(MV2, "after_passive_release: full fence, the slot before the look for an announcement", "MV1")
 
