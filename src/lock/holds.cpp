@@ -132,6 +132,7 @@ bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {
 
 bool release_counted_hold(rwlock& lock) noexcept {
   const platform::futex_word word = sleep_word(lock);
+  domain& d = domains[lock.domain];
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
     const std::uint64_t readers = rwlock::readers(state);
@@ -141,6 +142,10 @@ bool release_counted_hold(rwlock& lock) noexcept {
     if (last) next &= ~rwlock::writers_parked;
     const bool last_other = readers <= 2 && (state & rwlock::upgrader_parked) != 0;
     if (last_other) next &= ~rwlock::upgrader_parked;
+    // An upgrader that waits for passive readers may find its own hold released by this thread.
+    constexpr std::uint64_t upgrading_over_slots = rwlock::upgrading | rwlock::draining;
+    const bool last_of_upgrader =
+        readers == 1 && (state & upgrading_over_slots) == upgrading_over_slots;
     // (P) Release pairs with the acquire of the writer that finds the count at zero: (K2), (J3),
     // (J4), (U1).
     if (!lock.state.compare_exchange_weak(state, next, at(letter::P, platform::release),
@@ -152,6 +157,7 @@ bool release_counted_hold(rwlock& lock) noexcept {
     if (last_other && !is_mutant(mutant::lost_upgrader_wakeup)) {
       platform::futex_wake(word, INT32_MAX, parking::upgrader);
     }
+    if (last_of_upgrader) wake_drain_sleepers(d, &lock);
     return true;
   }
 }

@@ -42,6 +42,10 @@ class candidate {
       // seen below.
       std::uint64_t state = lock_.state.load(at(letter::V6, platform::acquire));
       look_for_moved_hold();
+      if (is_own_hold_released(state) && (state & (rwlock::any_bias | rwlock::draining)) != 0 &&
+          move_holds_to_count(lock_)) {
+        continue;
+      }
       if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
           !is_mutant(mutant::upgraders_both_wait)) {
         return outcome::busy;
@@ -96,6 +100,12 @@ class candidate {
 
   bool upgrades() const noexcept { return own_ != own_hold::none; }
 
+  // Whether another thread has released, by way of the count, the hold that this one upgrades. Then
+  // a hold in a slot is left in its place.
+  bool is_own_hold_released(std::uint64_t state) const noexcept {
+    return own_ == own_hold::active && rwlock::readers(state) == 0;
+  }
+
   // Another thread may move the hold to the count, except during a claim.
   void look_for_moved_hold() noexcept {
     if (own_ != own_hold::passive || passive_holds_of(*me_, lock_) != 0) return;
@@ -140,7 +150,7 @@ class candidate {
   // was woken, it takes on the wake-up of all sleeping writers.
   std::uint64_t as_writing(std::uint64_t state) const noexcept {
     if (waiting_) state = rwlock::without_waiter(state, as_);
-    if (own_ == own_hold::active) state -= rwlock::one_reader;
+    if (own_ == own_hold::active && !is_own_hold_released(state)) state -= rwlock::one_reader;
     if (has_slept_ && !upgrades()) {
       state = (state | rwlock::writers_parked) & ~rwlock::handoff;
     }
@@ -269,7 +279,8 @@ class candidate {
   void release_own_hold() noexcept { release_own_passive_hold(lock_, *me_); }
 
   bool is_drained() const noexcept {
-    return (lock_.state.load(platform::relaxed) & rwlock::draining) == 0 ||
+    const std::uint64_t state = lock_.state.load(platform::relaxed);
+    return (state & rwlock::draining) == 0 || is_own_hold_released(state) ||
            passive_holds(domains[lock_.domain], &lock_, me_, 0) == 0;
   }
 

@@ -77,7 +77,7 @@ TEST(errors, a_reader_too_many_is_EAGAIN) {
   EXPECT_EQ(readmost_rwlock_tryrdlock(&lock), EAGAIN);
   EXPECT_EQ(readmost_rwlock_timedrdlock(&lock, &end_of_time), EAGAIN);
   EXPECT_EQ(readmost_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &end_of_time), EAGAIN);
-  EXPECT_EQ(core_of(lock).state, full);
+  EXPECT_EQ(rwlock::readers(core_of(lock).state), rwlock::max_readers);
 }
 
 TEST(errors, releasing_what_nobody_holds_is_EPERM) {
