@@ -161,8 +161,8 @@ TEST(upgrade, is_woken_when_another_thread_releases_the_last_other_hold) {
 TEST(upgrade, of_two_that_wait_for_a_writers_claim_both_are_woken) {
   const test::machine_code library = test::code_around(readmost_rwlock_upgrade);
   // A claim is undecided for some hundreds of steps; what follows is the writer's own wait.
-  constexpr std::size_t stride = 50;
-  constexpr std::size_t last_of_claim = 1'500;
+  constexpr std::size_t stride = 100;
+  constexpr std::size_t last_of_claim = 700;
   for (std::size_t step = 0; step <= last_of_claim; step += stride) {
     SCOPED_TRACE(testing::Message() << "the writer is stopped at step " << step);
     readmost_rwlock_t lock = READMOST_RWLOCK_INITIALIZER;
