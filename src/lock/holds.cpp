@@ -43,14 +43,37 @@ void lower_nested(thread_record& me, std::size_t depth) noexcept {
   me.nested.store(static_cast<std::uint32_t>(depth), at(letter::D3, platform::release));
 }
 
+namespace {
+
+// Publishes a passive hold in a free slot: the home slot if possible, else a nested one. False, and
+// the hold taken back, if it came too late; false also if no slot is free.
+bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
+  const std::size_t home = home_slot(&lock);
+  const std::uint32_t depth = me.nested.load(platform::relaxed);
+  auto& slot = me.held[home];
+  if (depth == 0 && !is_passive_hold(slot.load(platform::relaxed))) {
+    if (READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
+                         look_and_publish(lock, me, slot, rwlock::any_bias))) {
+      return true;
+    }
+    take_back(lock, me, slot, home);
+    return false;
+  }
+  for (std::uint32_t i = depth; i < nested_slots; ++i) {
+    // One may have been filled, and the stack not yet raised, by the code that this signal handler
+    // has interrupted.
+    if (is_passive_hold(me.nested_held[i].load(platform::relaxed))) continue;
+    if (publish_nested_and_look(lock, me, i, rwlock::any_bias)) return true;
+    take_back(lock, me, me.nested_held[i], home_slots + i);
+    return false;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
-  if (&me == &unregistered || !is_online(me)) return false;
-  const bool acquired = with_free_slot(me, lock, [&](auto& slot) {
-    return READMOST_VARIANT(check_before_publish,
-                            publish_and_look(lock, me, slot, rwlock::any_bias),
-                            look_and_publish(lock, me, slot, rwlock::any_bias));
-  });
-  if (!acquired) return false;
+  if (&me == &unregistered || !is_online(me) || !hold_in_free_slot(lock, me)) return false;
   count_own(me.reads[home_slot(&lock)]);
   if (lock_statistics_on()) note_read(address(lock), true);
   return true;
@@ -133,6 +156,19 @@ bool release_counted_hold(rwlock& lock) noexcept {
   }
 }
 
+namespace {
+
+bool has_moved_hold(const thread_record& me, const rwlock& lock) noexcept {
+  bool found = false;
+  for_each_slot(me, [&](const auto& slot, std::size_t) {
+    found = found || slot.load(platform::relaxed) == (address(lock) | moved_hold);
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   const bool registered = &me != &unregistered;
@@ -141,7 +177,10 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;
   }
-  if (noted) take_off_note(me, lock);
+  // A hold that another thread has moved is not noted.
+  if (noted && (noted_holds_of(me, lock) != 0 || !has_moved_hold(me, lock))) {
+    take_off_note(me, lock);
+  }
   return true;
 }
 

@@ -10,14 +10,8 @@ namespace readmost::detail {
 // The first use of a lock: counts the lock, and opens its fast paths unless there are statistics.
 void meet(rwlock& lock, rules how) noexcept;
 
-// Calls publish(slot) for a free slot of the caller: the lock's home slot if possible, else one of
-// the nested ones. It returns whether the hold came in time; if not, this takes the hold back.
-// False also if no slot is free.
-template <class Publish>
-bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noexcept;
-
-// The same after a hold that was published too late. A writer may have taken it for a hold and
-// sleep until it is released.
+// Takes back a hold that was published too late. A writer may have taken it for a hold and sleep
+// until it is released.
 void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
                std::size_t index) noexcept;
 
@@ -54,25 +48,5 @@ bool release_counted_hold(rwlock& lock) noexcept;
 bool move_holds_to_count(rwlock& lock) noexcept;
 // Closed meanwhile, and while the process forks: a child would not know which holds are counted.
 extern gate moving_gate;
-
-template <class Publish>
-bool with_free_slot(thread_record& me, const rwlock& lock, Publish publish) noexcept {
-  const std::size_t home = home_slot(&lock);
-  const std::uint32_t depth = me.nested.load(platform::relaxed);
-  if (depth == 0 && !is_passive_hold(me.held[home].load(platform::relaxed))) {
-    if (publish(me.held[home])) return true;
-    take_back(lock, me, me.held[home], home);
-    return false;
-  }
-  for (std::uint32_t i = depth; i < nested_slots; ++i) {
-    auto& slot = me.nested_held[i];
-    if (is_passive_hold(slot.load(platform::relaxed))) continue;
-    me.nested.store(i + 1, platform::relaxed);
-    if (publish(slot)) return true;
-    take_back(lock, me, slot, home_slots + i);
-    return false;
-  }
-  return false;
-}
 
 }  // namespace readmost::detail

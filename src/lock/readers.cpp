@@ -138,7 +138,9 @@ class reader {
       }
       if (is_to_be_counted(state)) {
         join_queue(state);
-      } else if (spin_.spin((state & rwlock::claiming) != 0)) {
+      } else if (counted_ && starving_ && (state & rwlock::reader_phase) == 0) {
+        begin_phase();
+      } else if (!has_slept_ && spin_.spin((state & rwlock::claiming) != 0)) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
       } else {
@@ -179,17 +181,24 @@ class reader {
     credited_ = true;
   }
 
-  // A counted reader gets a turn: when the writer leaves, or under writer preference at once unless
-  // a writer is inside.
+  // A reader that was woken and found the lock taken again is counted: it gets a turn when the
+  // writer leaves, under writer preference only if no other writer waits. Under phase-fair
+  // preference every waiting reader is.
   bool is_to_be_counted(std::uint64_t state) const noexcept {
-    return !counted_ && (starving_ || how_.prefers == preference::phase_fair) &&
+    return !counted_ && (has_slept_ || how_.prefers == preference::phase_fair) &&
            can_be_counted(state, waits_as::reader);
   }
 
   void join_queue(std::uint64_t state) noexcept {
-    std::uint64_t next = with_waiter(state, waits_as::reader);
-    if (starving_ && how_.prefers == preference::writer) next |= rwlock::reader_phase;
-    counted_ = start_waiting(lock_, me_, waits_as::reader, state, next);
+    counted_ =
+        start_waiting(lock_, me_, waits_as::reader, state, with_waiter(state, waits_as::reader));
+  }
+
+  // A counted reader that starves under writer preference gets its turn before writers that wait,
+  // together with all that are counted.
+  void begin_phase() noexcept {
+    open_door(lock_, how_.prefers, platform::relaxed,
+              [](std::uint64_t state) { return state | rwlock::reader_phase; });
   }
 
   // For exits that do not change the state otherwise.
@@ -218,10 +227,8 @@ class reader {
       starving_ = timed_out && !expired_ && patience_.passed_over(lock_);
     } else {
       expired_ = timed_out;
-      // Asks for a turn if it is not let in now.
-      starving_ = starving_ || how_.prefers == preference::reader;
     }
-    spin_.restart();
+    has_slept_ = true;
   }
 
   rwlock& lock_;
@@ -229,8 +236,9 @@ class reader {
   const rules how_;
   const bool holds_already_;
   bool credited_ = false;
-  bool counted_ = false;   // in waiting_readers
-  bool starving_ = false;  // writers have passed it over
+  bool counted_ = false;  // in waiting_readers
+  bool has_slept_ = false;
+  bool starving_ = false;  // writers have passed it over for long
   bool expired_ = false;   // the caller's deadline has passed
   patience patience_;
   spinner spin_;

@@ -62,8 +62,8 @@ class spinner {
   static constexpr std::uint32_t leave = 4096;
 
   // In nanoseconds.
-  static constexpr std::uint64_t at_once = 150;
-  static constexpr std::uint64_t right_after = 400;
+  static constexpr std::uint64_t at_once = 1'500;
+  static constexpr std::uint64_t right_after = 4'000;
 
   std::uint64_t since_last_wait() const noexcept {
     if (me_ == nullptr || me_->waited_for != lock_) return right_after;

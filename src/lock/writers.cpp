@@ -38,7 +38,10 @@ class candidate {
 
   outcome acquire() noexcept {
     for (;;) {
-      std::uint64_t state = lock_.state.load(platform::relaxed);
+      // (V6) Pairs with (M4): if another thread has moved the hold that this one upgrades, that is
+      // seen below.
+      std::uint64_t state = lock_.state.load(at(letter::V6, platform::acquire));
+      look_for_moved_hold();
       if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
           !is_mutant(mutant::upgraders_both_wait)) {
         return outcome::busy;
@@ -83,7 +86,8 @@ class candidate {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
-      if (!spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
+      // After a sleep that did not help it is no use to spin: whoever has the lock keeps it.
+      if (has_slept_ || !spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
     }
   }
 
@@ -91,6 +95,13 @@ class candidate {
   enum class claim_result { entered, lost_race, backed_out };
 
   bool upgrades() const noexcept { return own_ != own_hold::none; }
+
+  // Another thread may move the hold to the count, except during a claim.
+  void look_for_moved_hold() noexcept {
+    if (own_ != own_hold::passive || passive_holds_of(*me_, lock_) != 0) return;
+    own_ = own_hold::active;
+    if (notes_holds(lock_.state.load(platform::relaxed))) note_hold(*me_, lock_);
+  }
 
   // A reader that upgrades is inside already, so nobody is ahead of it.
   bool is_closed(std::uint64_t state) const noexcept {
@@ -309,7 +320,6 @@ class candidate {
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
                                     upgrades() ? parking::upgrader : parking::writers,
                                     how_.until) == platform::wake_reason::timed_out;
-    spin_.restart();
   }
 
   // Readers may have waited behind the caller, and its wake-up may have been meant for another
@@ -356,7 +366,8 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   // consensus (FCP 4.1, PASS).
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~(rwlock::writing | rwlock::revoked)) + readers;
-    if (how.prefers != preference::writer && (now & rwlock::waiting_readers) != 0) {
+    if ((now & rwlock::waiting_readers) != 0 &&
+        (how.prefers != preference::writer || (now & rwlock::waiting_writers) == 0)) {
       now |= rwlock::reader_phase;
     }
     constexpr std::uint64_t wanted = rwlock::waiting_writers | rwlock::handoff;

@@ -44,6 +44,7 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
     return this->try_lock_fast() || locks_until(end);
   }
 
@@ -54,6 +55,7 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(
       const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
     return this->try_lock_shared_fast() || shares_until(end);
   }
 
@@ -65,6 +67,7 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
   template <class Clock, class Duration>
   [[nodiscard]] bool try_upgrade_until(
       const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
     return acquires_until(
         end, [this](const rules& how) { return readmost::detail::upgrade(this->core_, how); });
   }

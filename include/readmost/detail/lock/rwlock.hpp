@@ -96,15 +96,15 @@ struct rwlock {
   static constexpr std::uint64_t revoked = 1U << 12;  // the writer inside took the bias away
   // Set at the first use: threads do not note their active holds (`noted` in the rules).
   static constexpr std::uint64_t unnoted = 1U << 13;
-  static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 25: waiting writers
-  static constexpr std::uint64_t waiting_writers = 0xFFFU * one_writer;
-  // Bits 26 to 37: waiting readers that will get a turn.
-  static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 26;
-  static constexpr std::uint64_t waiting_readers = 0xFFFU * one_waiting_reader;
-  static constexpr unsigned readers_shift = 38;  // 38 to 63: active holds
+  static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 26: waiting writers
+  static constexpr std::uint64_t waiting_writers = 0x1FFFU * one_writer;
+  // Bits 27 to 39: waiting readers that will get a turn.
+  static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 27;
+  static constexpr std::uint64_t waiting_readers = 0x1FFFU * one_waiting_reader;
+  static constexpr unsigned readers_shift = 40;  // 40 to 63: active holds
   static constexpr std::uint64_t one_reader = std::uint64_t{1} << readers_shift;
   // The count has room for as many again that threads move there from slots.
-  static constexpr std::uint64_t max_readers = 1U << 25;
+  static constexpr std::uint64_t max_readers = 1U << 23;
 
   // Active read holds.
   static constexpr std::uint64_t readers(std::uint64_t state) noexcept {
@@ -215,14 +215,17 @@ enum class passive_attempt {
 // it for a hold.
 [[gnu::noinline]] void retract_published(const rwlock& lock, passive_attempt attempt) noexcept;
 
-// Publishes a passive hold of `lock` in `slot`, then checks whether it came in time: whether the
-// lock has `bias`.
-inline bool publish_and_look(const rwlock& lock, const thread_record& me,
-                             platform::atomic<std::uintptr_t>& slot, std::uint64_t bias) noexcept {
+// Publishes a passive hold of `lock` in `slot`.
+inline void publish(const rwlock& lock, platform::atomic<std::uintptr_t>& slot) noexcept {
   // (A) Publish first, check afterwards. Pairs with (K) in writers.cpp, where the writer takes the
   // bias away first and reads the slots afterwards. Release: if a writer's (L) reads this store
   // instead of the preceding (D), that section still happens before the writer.
   slot.store(address(lock), at(letter::A, platform::release));
+}
+
+// The second half: whether the hold that has been published came in time, that is, whether the lock
+// has `bias`.
+inline bool came_in_time(const rwlock& lock, const thread_record& me, std::uint64_t bias) noexcept {
   // (B) Light fence: (A) before (C). The heavy fence (H) in consensus.cpp, a report (E1, E2) or
   // coming online (F) makes it a full one, whichever the round relies on.
   platform::light_fence(letter::B);
@@ -236,6 +239,23 @@ inline bool publish_and_look(const rwlock& lock, const thread_record& me,
   }
   if (bias == online_bit) return (state & mode & online_bit) != 0;  // both in one test
   return (state & bias) != 0 && (mode & online_bit) != 0;
+}
+
+inline bool publish_and_look(const rwlock& lock, const thread_record& me,
+                             platform::atomic<std::uintptr_t>& slot, std::uint64_t bias) noexcept {
+  publish(lock, slot);
+  return came_in_time(lock, me, bias);
+}
+
+// The same in a nested slot. The stack is raised after the slot is filled, so that a signal handler
+// in between neither takes the slot for free nor lowers the stack below it; and before the look, so
+// that writers do not miss it.
+inline bool publish_nested_and_look(const rwlock& lock, thread_record& me, std::uint32_t depth,
+                                    std::uint64_t bias) noexcept {
+  publish(lock, me.nested_held[depth]);
+  platform::signal_fence();
+  me.nested.store(depth + 1, platform::relaxed);
+  return came_in_time(lock, me, bias);
 }
 
 #if defined(READMOST_FAULTS)
@@ -274,8 +294,7 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
   if (me.nested.load(platform::relaxed) != 0 || first.load(platform::relaxed) != 0) {
     return passive_attempt::unavailable;
   }
-  me.nested.store(1, platform::relaxed);
-  if (!publish_and_look(lock, me, first, rwlock::biased)) [[unlikely]] {
+  if (!publish_nested_and_look(lock, me, 0, rwlock::biased)) [[unlikely]] {
     return passive_attempt::published_nested;
   }
   count_own(me.reads[home]);
