@@ -109,24 +109,6 @@ SCENARIO(try_again_inside_claimed_by_third,
   release_at_the_end(s, on.lock);
 }
 
-SCENARIO(try_upgrade_claimed_by_giver,
-         "the only reader is not refused an upgrade because of a claim by the bias giver",
-         effort::small) {
-  auto& on = unbiased_scene(s);
-  on.thread("giver", hold_actively, [](rwlock& lock) {
-    give_bias_and_leave(lock);
-    if (test::try_lock(lock) == test::acquired) test::unlock(lock);
-  });
-  on.thread("reader", hold_actively, [](rwlock& lock) {
-    if (!sees_claim(lock)) {
-      test::unlock_shared(lock);
-      return;
-    }
-    expect(test::try_upgrade(lock) == test::acquired, "the only reader did not upgrade at once");
-    test::unlock(lock);
-  });
-}
-
 SCENARIO(try_after_claim_backed_out,
          "a writer that needs no consensus finds the reader that the writer before it has found",
          effort::small) {
