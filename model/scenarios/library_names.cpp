@@ -5,7 +5,6 @@
 #include <boost/preprocessor/seq/for_each.hpp>
 #include <boost/preprocessor/stringize.hpp>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <readmost/detail/lock/rwlock.hpp>
 
@@ -233,28 +232,28 @@ std::string lock_at(std::uintptr_t address) {
 
 std::string hold_in_words(std::uintptr_t held) {
   if (held == 0) return "free";
-  const std::uintptr_t lock = held & ~(held_active | held_free);
-  if (is_free(held)) return lock == 0 ? "free" : "free, last " + lock_at(lock);
-  return lock_at(lock) + (is_passive_hold(held) ? ", passive" : ", active");
+  return lock_at(held & ~moved_hold) + (is_passive_hold(held) ? "" : ", moved");
+}
+
+std::string move_in_words(std::uintptr_t announced) {
+  if (announced == 0) return "nothing";
+  const bool complete = is_passive_hold(announced);
+  return lock_at(announced & ~moved_hold) + (complete ? ", complete" : ", incomplete");
 }
 
 std::string mode_in_words(std::uint32_t mode) {
-  constexpr const char* names[] = {"offline", "retiring", "leaving", "dormant", "online"};
-  const auto which = static_cast<std::size_t>(participation_of(mode));
-  return fmt::format("{}, period {}", which < std::size(names) ? names[which] : "?",
+  constexpr const char* names[] = {"offline", "online", "unlisting", "?",
+                                   "leaving", "?",      "dormant",   "?"};
+  return fmt::format("{}, period {}", names[mode & participation_mask],
                      mode / participation_period);
 }
 
 std::string waiting_in_words(std::uintptr_t waiting) {
-  constexpr const char* names[] = {"writer", "reader", "upgrader", "counted upgrader"};
-  return waiting == 0 ? "nothing"
-                      : fmt::format("{}, {}", lock_at(waiting & ~3U), names[waiting & 3]);
-}
-
-std::string grant_in_words(std::uint64_t grant) {
-  return grant == rwlock::not_granted ? "not granted"
-         : grant == rwlock::granted   ? "granted"
-                                      : "granted by revocation";
+  constexpr const char* names[] = {"writer", "reader", "upgrader", "counted upgrader",
+                                   "next writer"};
+  return waiting == 0
+             ? "nothing"
+             : fmt::format("{}, {}", lock_at(waiting & ~std::uintptr_t{7}), names[waiting & 7]);
 }
 
 std::string records_in_words(std::uint64_t records) {
@@ -286,8 +285,10 @@ std::string grace_periods_in_words(std::uint64_t word) {
 
 std::optional<std::string> value_in_words(const std::string& name, std::uint64_t value) {
   if (name.ends_with(".state")) return state_in_words(value);
-  if (name.ends_with(".grant")) return grant_in_words(value);
-  if (name.find(" held[") != name.npos) return hold_in_words(value);
+  for (const char* slots : {" held[", " nested_held[", " noted["}) {
+    if (name.find(slots) != name.npos) return hold_in_words(value);
+  }
+  if (name.find(" moved[") != name.npos) return move_in_words(value);
   if (name.ends_with(" mode")) return mode_in_words(static_cast<std::uint32_t>(value));
   if (name.ends_with(" waiting_in")) return waiting_in_words(value);
   if (name.ends_with(" deciding")) return value == 0 ? "nothing" : lock_at(value);

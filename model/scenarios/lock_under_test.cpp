@@ -19,7 +19,7 @@ void name_members(scenario& s, const rwlock& lock, const std::string& name) {
   add(lock.state, ".state");
   add(lock.balance, ".balance");
   add(lock.domain, ".domain");
-  add(lock.grant, ".grant");
+  add(lock.accounted_exits, ".accounted_exits");
   add(lock.traits, ".traits");
   add(lock.writer_exits, ".writer_exits");
 }
@@ -29,10 +29,16 @@ rwlock& make_lock(scenario& s, const char* name, std::uint64_t state) {
   find_out_once();
   auto& lock = *new (s.run().memory_for_scenario().take(sizeof(rwlock), alignof(rwlock))) rwlock;
   name_members(s, lock, name);
-  lock.traits.store(rwlock::met | rwlock::private_memory, platform::relaxed);
+  lock.traits.store(rwlock::met | rwlock::private_memory | rwlock::clean, platform::relaxed);
   lock.balance.store(rich, platform::relaxed);
-  lock.state.store(state, platform::relaxed);
+  lock.state.store(state | rwlock::ready, platform::relaxed);
   return lock;
+}
+
+// In the middle of a period of the bias account.
+void set_reads_until_account(std::int32_t reads) {
+  my_record().account_period.store(active_reads_per_account, platform::relaxed);
+  my_record().until_account.store(reads, platform::relaxed);
 }
 
 }  // namespace
@@ -68,15 +74,17 @@ rwlock& once_biased_lock(scenario& s) {
 }
 
 void be_online() {
-  come_online(*enlist());
+  be_known();
+  come_online(my_record());
 }
 
 void be_known() {
   enlist();
+  set_reads_until_account(active_reads_per_account);
 }
 
 void be_dormant() {
-  come_online(*enlist());
+  be_online();
   go_offline(my_record());
 }
 
@@ -89,8 +97,8 @@ void seem_long_idle() {
   my_record().idle_rounds.store(last_idle_round, platform::relaxed);
 }
 
-void be_about_to_settle(const rwlock& lock) {
-  my_record().active_reads[home_slot(&lock)].store(active_reads_per_account - 1);
+void be_about_to_settle() {
+  set_reads_until_account(1);
 }
 
 void hold_passively(rwlock& lock) {
@@ -148,15 +156,25 @@ void expect_all_given_back(const rwlock& lock) {
   const std::uint64_t state = lock.state.load(platform::relaxed);
   expect(rwlock::readers(state) == 0, "the lock counts readers, but no thread is inside");
   expect((state & rwlock::writing) == 0, "the lock has a writer, but no thread is inside");
+  expect((state & rwlock::claiming) == 0, "the lock is claimed, but no thread decides");
+  expect((state & rwlock::handoff) == 0, "the lock is kept for a writer, but no thread waits");
   expect((state & (rwlock::waiting_writers | rwlock::waiting_readers | rwlock::upgrading)) == 0,
          "the lock counts waiting threads, but no thread waits");
   expect_records_given_back(domains[lock.domain], [](const thread_record& record) {
-    for (const auto& slot : record.held) {
-      expect(is_free(slot.load(platform::relaxed)), "a slot names a lock that no thread holds");
-    }
+    for_each_slot(record, [](const auto& slot, std::size_t) {
+      expect(!is_passive_hold(slot.load(platform::relaxed)),
+             "a slot names a lock that no thread holds");
+      return true;
+    });
   });
-  expect(domains[lock.domain].drain_sleepers.load(platform::relaxed) == 0,
-         "the domain counts sleepers, but no thread sleeps");
+  expect_no_sleepers(domains[lock.domain]);
+}
+
+void expect_no_sleepers(const domain& of) {
+  for (const drain_place& place : of.drains) {
+    expect(place.sleepers.load(platform::relaxed) == 0,
+           "the domain counts sleepers, but no thread sleeps");
+  }
 }
 
 void expect_records_given_back(domain& of, void (*check)(const thread_record&)) {

@@ -18,7 +18,8 @@ inline constexpr rules in_turns{.prefers = preference::phase_fair};
 
 // --- Locks -------------------------------------------------------------------------------------
 
-// A lock that some thread has met already, with an account that lasts for the whole scenario.
+// A lock that some thread has met already and whose slots are clean, with an account that lasts for
+// the whole scenario.
 rwlock& unbiased_lock(scenario& s, const char* name = "lock");
 rwlock& biased_lock(scenario& s, const char* name = "lock");
 // A biased lock whose holds go into the same slot of a reader as those of `other`.
@@ -37,8 +38,8 @@ void be_known();        // registered
 void be_dormant();      // registered, in the index, not able to lock passively
 void be_long_idle();    // dormant, and the next round takes it out of the index
 void seem_long_idle();  // the next round takes it out of the index, if it finds the thread dormant
-// The thread's next active read settles the account of the lock.
-void be_about_to_settle(const rwlock& lock);
+// The thread's next active read settles the account of the lock that it reads.
+void be_about_to_settle();
 
 // These may also be called in a scenario's body; the main thread then holds the lock throughout.
 void hold_passively(rwlock& lock);      // online
@@ -91,6 +92,8 @@ void find_out_once();
 // Expects, after all threads have finished, that no thread is inside or counted as waiting, and
 // that no finished thread has kept its record.
 void expect_all_given_back(const rwlock& lock);
+// That no thread is counted as sleeping until a reader leaves.
+void expect_no_sleepers(const domain& of);
 // Fails if a finished thread has kept a record of this domain; calls check(record) for the others.
 void expect_records_given_back(domain& of, void (*check)(const thread_record&));
 

@@ -117,8 +117,7 @@ void expect_no_sections_left() {
   for (const auto& count : d.counted_sections) {
     expect(count.load(platform::relaxed) == 0, "a section is counted, but no thread is inside");
   }
-  expect(d.drain_sleepers.load(platform::relaxed) == 0,
-         "the domain counts sleepers, but no thread sleeps");
+  expect_no_sleepers(d);
   expect_records_given_back(default_domain, [](const thread_record& record) {
     expect(record.section.load(platform::relaxed) == 0,
            "a section is open, but no thread is inside");

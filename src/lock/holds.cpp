@@ -45,13 +45,26 @@ void lower_nested(thread_record& me, std::size_t depth) noexcept {
 
 namespace {
 
+// Whether a passive hold may be published in the slot. A hold that was there may have been moved;
+// then the slot is free once the move is complete, and so is the place where it was announced.
+bool has_room(thread_record& me, const platform::atomic<std::uintptr_t>& slot,
+              std::size_t index) noexcept {
+  const std::uintptr_t last = slot.load(platform::relaxed);
+  if (is_passive_hold(last)) return false;
+  if (last == 0) return true;
+  auto& announced = me.moved[index];
+  const bool is_complete = announced.load(platform::relaxed) != last;
+  if (is_complete) announced.store(0, platform::relaxed);
+  return is_complete;
+}
+
 // Publishes a passive hold in a free slot: the home slot if possible, else a nested one. False, and
 // the hold taken back, if it came too late; false also if no slot is free.
 bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   const std::uint32_t depth = me.nested.load(platform::relaxed);
   auto& slot = me.held[home];
-  if (depth == 0 && !is_passive_hold(slot.load(platform::relaxed))) {
+  if (depth == 0 && has_room(me, slot, home)) {
     if (READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
                          look_and_publish(lock, me, slot, rwlock::any_bias))) {
       return true;
@@ -62,7 +75,7 @@ bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
   for (std::uint32_t i = depth; i < nested_slots; ++i) {
     // One may have been filled, and the stack not yet raised, by the code that this signal handler
     // has interrupted.
-    if (is_passive_hold(me.nested_held[i].load(platform::relaxed))) continue;
+    if (!has_room(me, me.nested_held[i], home_slots + i)) continue;
     if (publish_nested_and_look(lock, me, i, rwlock::any_bias)) return true;
     take_back(lock, me, me.nested_held[i], home_slots + i);
     return false;

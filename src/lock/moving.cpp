@@ -15,6 +15,8 @@
 //   the owner    has cleared the slot. It withdraws an announcement that is not complete: then the
 //                mover takes the hold off the count again. It finds a complete one only if its
 //                store came last: then the hold is counted, and it releases it there.
+// An owner that finds the tag does nothing: the hold is counted. The slot and its announcement stay
+// as they are until the record's owner needs the slot and the announcement is complete.
 #include "lock/decision.hpp"
 #include "lock/holds.hpp"
 #include "lock/waking.hpp"
@@ -26,16 +28,17 @@ constinit gate moving_gate;
 
 namespace {
 
-// While in scope the process does not fork; unless that takes too long, as in a signal handler that
+// While in scope the process does not fork, and no other thread moves holds: it could announce
+// another lock in the same place. Unless that takes too long, as in a signal handler that
 // interrupts a fork.
-class no_fork {
+class moving_alone {
  public:
-  no_fork() noexcept : closed_(moving_gate.try_close()) {}
-  ~no_fork() {
+  moving_alone() noexcept : closed_(moving_gate.try_close()) {}
+  ~moving_alone() {
     if (closed_) moving_gate.open();
   }
-  no_fork(const no_fork&) = delete;
-  no_fork& operator=(const no_fork&) = delete;
+  moving_alone(const moving_alone&) = delete;
+  moving_alone& operator=(const moving_alone&) = delete;
 
  private:
   bool closed_;
@@ -51,10 +54,15 @@ void move_hold(rwlock& lock, thread_record& owner, platform::atomic<std::uintptr
   // clear.
   platform::full_fence(letter::MV1);
   std::uintptr_t expected = address(lock);
-  const bool replaced = slot.compare_exchange_strong(expected, incomplete, platform::relaxed);
+  // (MV3) As below.
+  const bool replaced =
+      slot.compare_exchange_strong(expected, incomplete, at(letter::MV3, platform::acquire));
   std::uintptr_t then = incomplete;
   const bool complete =
-      announced.compare_exchange_strong(then, replaced ? address(lock) : 0, platform::relaxed);
+      // (MV5) Pairs with (MV4): the section of an owner that has withdrawn the announcement
+      // happens before the claim ends.
+      announced.compare_exchange_strong(then, replaced ? address(lock) : 0,
+                                        at(letter::MV5, platform::acquire));
   // The caller holds the lock itself, by the hold that it is about to release: not the last one.
   if (is_mutant(mutant::withdrawn_move_counted)) return;
   if (!replaced || !complete) lock.state.fetch_sub(rwlock::one_reader, platform::relaxed);
@@ -86,11 +94,14 @@ bool move_holds_to_count(rwlock& lock) noexcept {
   }
   domain& d = domains[lock.domain];
   {
-    const no_fork meanwhile;
+    const moving_alone meanwhile;
     if (!is_mutant(mutant::moves_without_fence)) make_releases_report(d);
     for_each_present(d, [&](thread_record& owner) {
       for_each_slot(owner, [&](auto& slot, std::size_t index) {
-        if (slot.load(platform::relaxed) == address(lock)) move_hold(lock, owner, slot, index);
+        // (MV3) As (L): if the hold is released, that happens before the claim ends.
+        if (slot.load(at(letter::MV3, platform::acquire)) == address(lock)) {
+          move_hold(lock, owner, slot, index);
+        }
         return true;
       });
       return true;
@@ -113,7 +124,9 @@ void after_passive_release(const rwlock& lock, thread_record& me, std::size_t in
   auto& announced = me.moved[index];
   std::uintptr_t found = announced.load(platform::relaxed);
   if (found == (address(lock) | moved_hold) &&
-      announced.compare_exchange_strong(found, 0, platform::relaxed)) {
+      // (MV4) Pairs with (MV5).
+      announced.compare_exchange_strong(found, 0, at(letter::MV4, platform::release),
+                                        platform::relaxed)) {
     return;
   }
   if (found != address(lock) || is_mutant(mutant::release_of_moved_hold_lost)) return;

@@ -11,10 +11,8 @@ namespace {
 void count_holds(thread_record& me) noexcept {
   for_each_slot(me, [&](auto& slot, std::size_t) {
     std::uintptr_t held = slot.load(platform::relaxed);
-    if (!is_passive_hold(held)) {
-      // One that was moved.
-      if (held != 0) slot.store(0, platform::relaxed);
-    } else if (!is_mutant(mutant::exit_drops_holds)) {
+    // Those that were moved stay, for the next owner: see has_room().
+    if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
       // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees the
       // hold in at least one place. The compare-and-swap fails if another thread has moved the hold
       // to the count meanwhile.
@@ -22,7 +20,6 @@ void count_holds(thread_record& me) noexcept {
       lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
       if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
                                         platform::relaxed)) {
-        slot.store(0, platform::relaxed);
         if (!is_mutant(mutant::counts_moved_holds)) release_counted_hold(lock);
       }
     }
@@ -35,7 +32,6 @@ void forget_holds(thread_record& record) noexcept {
   record.nested.store(0, platform::relaxed);
   for (auto& note : record.noted) note = 0;
   record.unnoted = 0;
-  for (auto& moved : record.moved) moved.store(0, platform::relaxed);
 }
 
 // In a fork's child: whether the lock is in memory that the child has not inherited
@@ -56,6 +52,8 @@ void make_holds_active(thread_record& record) noexcept {
     if (held != 0) slot.store(0, platform::relaxed);
     return true;
   });
+  for (auto& slot : record.nested_held) slot.store(0, platform::relaxed);
+  for (auto& moved : record.moved) moved.store(0, platform::relaxed);
 }
 
 // Whether the parent shares the lock. Then its threads go on with it, though they are not in the

@@ -324,9 +324,9 @@ void erase_passive_holds(domain& d, const void* lock) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   for_each_present(d, [&](thread_record& record) {
     for_each_slot(record, [&](auto& slot, std::size_t) {
-      std::uintptr_t expected = wanted;
-      if (slot.load(platform::relaxed) == wanted) {
-        slot.compare_exchange_strong(expected, 0, platform::relaxed, platform::relaxed);
+      std::uintptr_t held = slot.load(platform::relaxed);
+      if ((held & ~moved_hold) == wanted) {
+        slot.compare_exchange_strong(held, 0, platform::relaxed, platform::relaxed);
       }
       return true;
     });
@@ -346,7 +346,8 @@ namespace {
 // cleared all of them. If it cleared the slot before, the caller sees that. False if the heavy
 // fence has failed, so that only time makes it true.
 bool ask_who_releases(domain& d) noexcept {
-  d.version.fetch_add(2, platform::relaxed);
+  // (O1) Pairs with (E1): a thread that reports this version sees what the caller did before.
+  d.version.fetch_add(2, at(letter::O1, platform::release));
   return fence_all(letter::O3);
 }
 

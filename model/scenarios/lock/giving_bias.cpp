@@ -7,12 +7,14 @@ namespace {
 
 // A reader whose next active read settles the account, and finds the bias earned.
 lock_scene& add_giver(lock_scene& on, const char* name) {
-  const auto be_online_and_due = [](rwlock& lock) {
+  const auto be_online_and_due = [] {
     be_online();
-    be_about_to_settle(lock);
+    be_about_to_settle();
   };
   return on.thread(name, be_online_and_due, [](lock_scene& on) {
-    if (try_lock_shared_active(on.lock, my_record(), default_domain, {})) on.finish_reading();
+    const active_attempt attempt = lock_shared_actively<true>(on.lock, my_record());
+    if (attempt == active_attempt::account_due) update_account(on.lock, {});
+    if (attempt != active_attempt::unavailable) on.finish_reading();
   });
 }
 
@@ -48,15 +50,12 @@ SCENARIO(first_passive_reader_against_writer,
          "the first passive reader of a lock that has just been given its bias and a writer are "
          "never inside at once",
          effort::medium) {
-  const auto hold_and_be_due = [](rwlock& lock) {
+  const auto hold_while_online = [](rwlock& lock) {
+    hold_actively(lock);
     be_online();
-    be_about_to_settle(lock);
-    lock.state.fetch_add(rwlock::one_reader);
-    lock.traits.fetch_or(rwlock::met);
-    my_record().held[home_slot(&lock)].store(held_actively(lock));
   };
   unbiased_scene(s)
-      .thread("giver", hold_and_be_due,
+      .thread("giver", hold_while_online,
               [](rwlock& lock) {
                 update_account(lock, {});
                 test::unlock_shared(lock);

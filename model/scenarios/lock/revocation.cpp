@@ -35,25 +35,14 @@ SCENARIO(second_section_against_writer,
 
 namespace {
 
-// A writer that finds another lock in the slot of a reader, or the note of an active hold of it,
-// must see all of the reader's section before that. `next` uses the slot again.
+// A reader leaves the lock and enters another one, whose hold goes into the same slot. A writer
+// that finds that hold there must see all of the reader's section before it.
 template <class Next>
 lock_scene& pass_slot(scenario& s, rwlock& lock, rwlock& other, Next next) {
   return scene_on(s, lock).thread("reader", hold_passively, [&other, next](lock_scene& on) {
     on.finish_reading();
     next(other);
   });
-}
-
-template <class Next>
-void pass_slot_to_active_hold(scenario& s, Next next, bool exits = false) {
-  auto& lock = biased_lock(s);
-  auto& other = biased_lock_in_slot_of(s, lock, "other");
-  other.state.store(0, platform::relaxed);
-  auto& on = pass_slot(s, lock, other, next);
-  if (exits) on.exits_at_once();
-  on.add_trying_writer();
-  s.finally([] {});  // the thread may have kept its hold of the other lock
 }
 
 }  // namespace
@@ -67,37 +56,6 @@ SCENARIO(slot_passes_to_other_lock,
   pass_slot(s, lock, other, [](rwlock& next) {
     if (try_lock_shared_passive(next, my_record())) test::unlock_shared(next);
   }).add_trying_writer();
-}
-
-SCENARIO(slot_passes_to_active_hold,
-         "a writer that finds the note of an active hold sees the end of the section before",
-         effort::small) {
-  pass_slot_to_active_hold(s, [](rwlock& other) {
-    if (!try_lock_shared_active(other, my_record(), default_domain, {})) return;
-    try_unlock_shared_active(other, my_record());
-  });
-}
-
-SCENARIO(slot_passes_to_active_hold_by_slow_paths,
-         "the same where the slow paths have noted the active hold and erased the note",
-         effort::small) {
-  pass_slot_to_active_hold(s, [](rwlock& other) {
-    lock_shared_slow(other, {});
-    unlock_shared_slow(other);
-  });
-}
-
-SCENARIO(slot_passes_to_active_hold_at_exit,
-         "the same where the thread exits while it has the active hold", effort::small) {
-  pass_slot_to_active_hold(s, [](rwlock& other) { lock_shared_slow(other, {}); }, true);
-}
-
-SCENARIO(slot_passes_to_upgraded_hold, "the same where the active hold is upgraded",
-         effort::small) {
-  pass_slot_to_active_hold(s, [](rwlock& other) {
-    lock_shared_slow(other, {});
-    test::try_upgrade(other);
-  });
 }
 
 SCENARIO(reader_after_writer, "a passive reader sees what the writer wrote that restored the bias",

@@ -60,16 +60,8 @@ SCENARIO(try_reader_against_revocation,
 
 namespace {
 
-// An unbiased lock whose last writer was granted it at once, and to which a reader inside may give
-// the bias.
-lock_scene& last_granted_scene(scenario& s) {
-  auto& on = unbiased_scene(s);
-  on.lock.grant.store(rwlock::granted, platform::relaxed);
-  return on;
-}
-
 bool sees_claim(const rwlock& lock) {
-  return (lock.state.load(platform::relaxed) & rwlock::writing) != 0;
+  return (lock.state.load(platform::relaxed) & rwlock::claiming) != 0;
 }
 
 // For a thread that holds the lock.
@@ -94,7 +86,7 @@ void try_again_if_claimed(rwlock& lock) {
 SCENARIO(try_again_inside_claimed_by_giver,
          "a reader inside that tries again is not refused because of a claim by the bias giver",
          effort::small) {
-  auto& on = last_granted_scene(s);
+  auto& on = unbiased_scene(s);
   hold_actively(on.lock);
   on.thread("giver", hold_actively, [](rwlock& lock) {
     give_bias_and_leave(lock);
@@ -107,7 +99,7 @@ SCENARIO(try_again_inside_claimed_by_giver,
 SCENARIO(try_again_inside_claimed_by_third,
          "a reader inside that tries again is not refused because of a claim that follows the bias",
          effort::small) {
-  auto& on = last_granted_scene(s);
+  auto& on = unbiased_scene(s);
   hold_actively(on.lock);
   on.thread("giver", hold_actively, give_bias_and_leave);
   on.thread("writer", be_known, [](rwlock& lock) {
@@ -115,24 +107,6 @@ SCENARIO(try_again_inside_claimed_by_third,
   });
   on.thread("reader", hold_actively, try_again_if_claimed);
   release_at_the_end(s, on.lock);
-}
-
-SCENARIO(try_upgrade_claimed_by_giver,
-         "the only reader is not refused an upgrade because of a claim by the bias giver",
-         effort::small) {
-  auto& on = last_granted_scene(s);
-  on.thread("giver", hold_actively, [](rwlock& lock) {
-    give_bias_and_leave(lock);
-    if (test::try_lock(lock) == test::acquired) test::unlock(lock);
-  });
-  on.thread("reader", hold_actively, [](rwlock& lock) {
-    if (!sees_claim(lock)) {
-      test::unlock_shared(lock);
-      return;
-    }
-    expect(test::try_upgrade(lock) == test::acquired, "the only reader did not upgrade at once");
-    test::unlock(lock);
-  });
 }
 
 SCENARIO(try_after_claim_backed_out,

@@ -19,9 +19,9 @@ SCENARIO(no_bias_without_membarrier, "without membarrier no lock is biased, and 
          effort::small) {
   s.without_membarrier();
   auto& on = unbiased_scene(s);
-  const auto be_known_and_due = [](rwlock& lock) {
+  const auto be_known_and_due = [] {
     be_known();
-    be_about_to_settle(lock);
+    be_about_to_settle();
   };
   on.thread("reader", be_known_and_due, [&] {
     on.try_read();

@@ -35,7 +35,7 @@ SCENARIO(membarrier_of_a_sleeper,
          "a writer does not rely on a membarrier that had begun before it asked for one",
          effort::medium) {
   spinning_scene(s).add_trying_writer().add_passive_reader();
-  s.thread("sleeper", be_known, [] { const drain_sleep sleep(default_domain); });
+  s.thread("sleeper", be_known, [] { const drain_sleep sleep(default_domain, nullptr); });
 }
 
 SCENARIO(two_readers_and_two_writers,
@@ -68,7 +68,7 @@ SCENARIO(sleeper_relies_on_membarrier_of_a_writer,
   };
   on.thread("reader", hold_with_drain, [](rwlock& lock) { test::unlock_shared(lock); });
   on.thread("sleeper", be_known, [](rwlock& lock) {
-    const drain_sleep sleep(default_domain);
+    const drain_sleep sleep(default_domain, &lock);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
       if (passive_holds(default_domain, &lock, &my_record(), 0) == 0) break;

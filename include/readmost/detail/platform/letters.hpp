@@ -67,6 +67,7 @@
     "K2, J3, J4, U1")                                                                            \
   /* A writer sleeps until a passive reader leaves. */                                           \
   X(N, "wake_drain_sleepers: release read-modify-write of the epoch", "O5")                      \
+  X(O1, "ask_who_releases: release read-modify-write of the version", "E1")                      \
   X(O3, "ask_who_releases: heavy fence, announcement and version before the look at the slots",  \
     "D1 of every thread")                                                                        \
   X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")                   \
@@ -207,9 +208,13 @@
   X(V3, "give_bias: acquire load of the state, before the look at the traits", "M4")             \
   X(V4, "is_unknown_to_slots: acquire load of the traits", "V5")                                 \
   X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")             \
-  X(V6, "candidate::acquire: acquire load of the state, before the look at the own slots", "M4") \
+  X(V6, "candidate::acquire: acquire load of the state, before a look at own slots", "M4")       \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
-  X(MV2, "after_passive_release: full fence, the slot before the look for an announcement", "MV1")
+  X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1")        \
+  X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
+    "D, A, D2, Z1")                                                                              \
+  X(MV4, "after_passive_release: release compare-and-swap, an announcement withdrawn", "MV5")    \
+  X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV4")
 
 namespace readmost::detail {
 

@@ -20,20 +20,6 @@ inline constexpr std::memory_order release = std::memory_order_release;
 inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
-inline bool add_one(atomic<std::uint64_t>& counter) noexcept {
-  const std::uint64_t sum = counter.load(relaxed) + 1;
-  counter.store(sum, relaxed);
-  return static_cast<std::int64_t>(sum) < 0;
-}
-inline void add_one(atomic<std::uint16_t>& counter) noexcept {
-  counter.store(static_cast<std::uint16_t>(counter.load(relaxed) + 1), relaxed);
-}
-inline bool take_one(atomic<std::int32_t>& counter) noexcept {
-  const std::int32_t left = counter.load(relaxed) - 1;
-  counter.store(left, relaxed);
-  return left <= 0;
-}
-
 inline constexpr std::size_t cache_line = 64;
 
 // The checker exchanges these variables whenever it switches to another simulated thread.
@@ -188,6 +174,22 @@ class variable {
  private:
   T initial_;
 };
+
+// --- Counters of the calling thread -------------------------------------------------------------
+
+inline bool add_one(atomic<std::uint64_t>& counter) noexcept {
+  const std::uint64_t sum = counter.load(relaxed) + 1;
+  counter.store(sum, relaxed);
+  return static_cast<std::int64_t>(sum) < 0;
+}
+inline void add_one(atomic<std::uint16_t>& counter) noexcept {
+  counter.store(static_cast<std::uint16_t>(counter.load(relaxed) + 1), relaxed);
+}
+inline bool take_one(atomic<std::int32_t>& counter) noexcept {
+  const std::int32_t left = counter.load(relaxed) - 1;
+  counter.store(left, relaxed);
+  return left <= 0;
+}
 
 // --- Weakening -----------------------------------------------------------------------------------
 
