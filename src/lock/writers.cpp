@@ -90,7 +90,7 @@ class candidate {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
-      // After a sleep that did not help it is no use to spin: whoever has the lock keeps it.
+      // After a sleep that did not help it is no use to spin.
       if (has_slept_ || !spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
     }
   }
@@ -313,11 +313,11 @@ class candidate {
     }
   }
 
-  // Sleeps until another thread opens the door, unless the state has changed. A writer that has
-  // slept before asks to be next.
+  // Sleeps until another thread opens the door, unless the state has changed. A writer asks to be
+  // next.
   void sleep(std::uint64_t state) noexcept {
     std::uint64_t parked = state | (upgrades() ? rwlock::upgrader_parked : rwlock::writers_parked);
-    if (has_slept_ && !upgrades()) {
+    if (!upgrades()) {
       asks_ = true;
       // Before the state says so: in a fork's child that does no harm.
       if (!waiting_) note_waiting(me_, lock_, as_on_record());

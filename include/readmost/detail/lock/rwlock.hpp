@@ -25,10 +25,10 @@
 // that upgrades is one more waiting writer, the only one with `upgrading`; it goes ahead of the
 // others because its own read hold keeps them out.
 //
-// Hand-off. A thread that is woken and finds the lock taken again asks to be next. A writer sets
-// `handoff`: once nobody is inside, only writers that have slept may enter, whatever the
-// preference; such a writer clears it when it enters. A reader counts itself in waiting_readers,
-// and gets its turn when the writer leaves. Under writer preference a reader asks only after
+// Hand-off. A writer that goes to sleep sets `handoff`: once nobody is inside, only writers that
+// have slept may enter, whatever the preference; such a writer clears it when it enters. A reader
+// that was woken and finds the lock taken again counts itself in waiting_readers: it gets a turn
+// when the writer leaves, under writer preference only if no other writer waits then, or once
 // writers have passed it over for a millisecond.
 #pragma once
 
