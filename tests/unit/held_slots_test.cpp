@@ -207,8 +207,9 @@ TEST(held_slots, may_be_released_in_any_order) {
       held[next] = false;
       for (std::size_t i = 0; i < many; ++i) ASSERT_EQ(in_slots(locks[i]), held[i] ? 1 : 0);
       // A hold that comes meanwhile does not hide those below it.
+      const bool has_room = nested() < nested_slots;
       ASSERT_EQ(test::lock_shared(locks.stranger()), test::acquired);
-      ASSERT_EQ(in_slots(locks.stranger()), 1);
+      ASSERT_EQ(in_slots(locks.stranger()), has_room ? 1 : 0);
       for (std::size_t i = 0; i < many; ++i) ASSERT_EQ(in_slots(locks[i]), held[i] ? 1 : 0);
       ASSERT_TRUE(test::unlock_shared(locks.stranger()));
     }
