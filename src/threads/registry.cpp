@@ -187,6 +187,7 @@ constinit thread_record unregistered{
     .held = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
              never_free},
     .section = section_of_nobody,
+    .nested_held = {never_free},
     .noted = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
               never_free},
     .writes = writes_of_nobody};

@@ -57,7 +57,8 @@ inline void share(rwlock& lock, helper_thread& first, hold of_first, helper_thre
 // Expects that nobody is inside and that nobody is counted as waiting. What is only looked into by
 // the next writer, or costs a wake-up in vain, may stay.
 inline void expect_free(rwlock& lock, rules how = {}) {
-  constexpr std::uint64_t harmless = rwlock::biased | rwlock::draining | rwlock::readers_parked |
+  constexpr std::uint64_t harmless = rwlock::ready | rwlock::unnoted | rwlock::any_bias |
+                                     rwlock::draining | rwlock::readers_parked |
                                      rwlock::writers_parked | rwlock::upgrader_parked;
   EXPECT_EQ(lock.state.load() & ~harmless, 0U);
   EXPECT_EQ(try_lock(lock, how), acquired);

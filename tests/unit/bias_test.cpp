@@ -22,6 +22,19 @@ void forget_uncredited_reads(rwlock& lock) {
   lock.balance.store(0);
 }
 
+// As a reader does once in many reads.
+void settle(rwlock& lock, rules how = {}) {
+  ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
+  update_account(lock, how);
+  EXPECT_TRUE(test::unlock_shared(lock));
+}
+
+// A writer that does not take the fast path decides about the bias as it leaves.
+void write_and_decide(rwlock& lock, rules how = {}) {
+  ASSERT_EQ(test::lock(lock, how), test::acquired);
+  unlock_exclusive_slow(lock, how);
+}
+
 TEST(bias, is_not_given_to_a_new_lock) {
   rwlock lock;
   EXPECT_FALSE(test::is_biased(lock));
@@ -63,11 +76,11 @@ TEST(bias, survives_a_write_that_the_account_can_pay_for) {
   lock.balance.store(bias::highest);
   ASSERT_EQ(test::lock(lock), test::acquired);
   EXPECT_FALSE(test::is_biased(lock));
-  EXPECT_EQ(lock.grant.load(), rwlock::granted_by_revocation);
+  EXPECT_NE(lock.state.load() & rwlock::revoked, 0U);
   lock.balance.store(0);
   test::unlock(lock);
   EXPECT_TRUE(test::is_biased(lock));
-  EXPECT_EQ(lock.grant.load(), rwlock::not_granted);
+  EXPECT_EQ(lock.state.load() & rwlock::revoked, 0U);
 }
 
 TEST(bias, ends_with_a_write_that_the_account_cannot_pay_for) {
@@ -95,13 +108,20 @@ TEST(bias, charges_each_revocation_to_the_account) {
   test::unlock(lock);
 }
 
-TEST(bias, is_kept_by_an_attempt_to_write_that_met_a_reader) {
+TEST(bias, is_kept_by_an_attempt_to_write_that_met_a_reader_if_it_is_worth_it) {
   rwlock lock;
   helper_thread reader;
   ASSERT_TRUE(test::earn_bias(lock));
   ASSERT_EQ(reader.call([&] { return test::lock_shared(lock); }), test::acquired);
+  lock.balance.store(bias::highest);
   EXPECT_EQ(test::try_lock(lock), test::busy);
   EXPECT_TRUE(test::is_biased(lock));
+  lock.balance.store(bias::lowest);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
+  EXPECT_FALSE(test::is_biased(lock));
+  lock.balance.store(bias::highest);
+  EXPECT_EQ(test::try_lock(lock), test::busy) << "the reader's hold is in its slot all the same";
+  EXPECT_FALSE(test::is_biased(lock)) << "it did not take the bias, so it does not give it";
   EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
   EXPECT_EQ(test::try_lock(lock), test::acquired);
   test::unlock(lock);
@@ -181,12 +201,40 @@ TEST(bias, account_is_credited_by_the_revoking_writer) {
   test::unlock(lock);
 }
 
+TEST(bias, account_is_debited_by_readers_with_the_writes_since) {
+  rwlock lock;
+  helper_thread writer;
+  test::read(lock, 1);
+  settle(lock);  // from here on, a full period of reads is credited each time
+  constexpr std::int32_t cost = 500;
+  default_domain.round_cost.store(cost);
+  lock.balance.store(0);
+  settle(lock);
+  EXPECT_GT(lock.balance.load(), 0);
+  EXPECT_LT(lock.balance.load(), bias::enough_for_bias);
+  lock.balance.store(0);
+  writer.call([&] {
+    for (int i = 0; i < 3; ++i) test::write(lock);
+  });
+  EXPECT_EQ(lock.balance.load(), 0) << "writes leave the account alone";
+  settle(lock);
+  constexpr std::int32_t longest_period = active_reads_per_account + 8;
+  EXPECT_LE(lock.balance.load(),
+            longest_period * bias::saved_among_others - 3 * bias::cost_of_wait(cost));
+  lock.balance.store(0);
+  settle(lock);
+  EXPECT_GT(lock.balance.load(), 0) << "each write is debited once";
+}
+
 TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {
   auto& cost = default_domain.round_cost;
   cost.store(20'000);
   rwlock lock;
   lock.traits.store(rwlock::never_biased);
-  for (int i = 0; i < 64 * 200; ++i) test::write(lock);
+  for (int i = 0; i < 200; ++i) {
+    for (int k = 0; k < 64; ++k) test::write(lock);
+    settle(lock);
+  }
   EXPECT_LE(cost.load(), bias::least_cost);
   EXPECT_GT(cost.load(), 0U);
 }
@@ -196,7 +244,7 @@ TEST(bias, is_never_given_to_a_lock_whose_trait_forbids_it) {
   lock.traits.store(rwlock::never_biased);
   EXPECT_FALSE(test::earn_bias(lock));
   lock.balance.store(bias::highest);
-  test::write(lock);
+  write_and_decide(lock);
   EXPECT_FALSE(test::is_biased(lock));
 }
 
@@ -210,7 +258,7 @@ TEST(bias, is_never_given_to_a_lock_in_shared_memory_if_the_mapping_is_checked) 
   test::shared_object<rwlock> by_writes;
   for (int i = 0; i < 10; ++i) {
     by_writes->balance.store(bias::highest);
-    test::write(*by_writes.operator->(), checked);
+    write_and_decide(*by_writes.operator->(), checked);
     ASSERT_FALSE(test::is_biased(*by_writes.operator->()));
   }
 }
@@ -233,11 +281,11 @@ TEST(bias, is_not_lost_for_ever_if_the_mapping_could_not_be_checked) {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
     rwlock lock;
     lock.balance.store(bias::enough_for_bias);
-    test::read(lock, active_reads_per_account, checked);
+    settle(lock, checked);
     EXPECT_FALSE(test::is_biased(lock));
     EXPECT_LT(lock.balance.load(), 0) << "the next attempt is far off";
     lock.balance.store(bias::highest);
-    test::write(lock, checked);
+    write_and_decide(lock, checked);
     EXPECT_FALSE(test::is_biased(lock));
     EXPECT_LT(lock.balance.load(), 0);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);

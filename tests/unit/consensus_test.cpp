@@ -351,14 +351,14 @@ TEST(consensus, a_writer_sleeps_until_a_reader_that_sleeps_inside_has_left) {
     ASSERT_TRUE(reader.lock_shared(lock));
     writer.begin([&] { test::write(lock, how); });
     EXPECT_TRUE(writer.falls_asleep());
-    EXPECT_EQ(default_domain.drain_sleepers.load(), 1U);
+    EXPECT_EQ(default_domain.drain_place_of(&lock).sleepers.load(), 1U);
     ASSERT_TRUE(reader.unlock_shared(lock));
     EXPECT_EQ(writer.end(), 0);
-    EXPECT_EQ(default_domain.drain_sleepers.load(), 0U);
+    EXPECT_EQ(default_domain.drain_place_of(&lock).sleepers.load(), 0U);
   }
 }
 
-TEST(consensus, a_writer_is_woken_by_another_thread_that_pays_the_reader_s_hold_back) {
+TEST(consensus, a_writer_is_woken_by_another_thread_that_releases_the_reader_s_hold) {
   rwlock lock;
   ASSERT_TRUE(test::earn_bias(lock));
   member reader;

@@ -8,6 +8,7 @@
 #include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 
+#include "hand_off.hpp"
 #include "statistics/statistics.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
@@ -139,8 +140,7 @@ TEST(fork, a_writer_that_had_not_decided_yet_is_not_inside_in_the_child) {
   test::write(lock);
   helper_thread writer;
   writer.call([&] { enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(&lock)); });
-  lock.grant.store(rwlock::not_granted);
-  lock.state.store(rwlock::writing);
+  lock.state.fetch_or(rwlock::claiming);
   in_a_child([&] {
     EXPECT_EQ(test::try_lock_shared(lock), test::acquired);
     EXPECT_TRUE(test::unlock_shared(lock));
@@ -155,10 +155,9 @@ TEST(fork, a_writer_of_a_lock_in_shared_memory_goes_on_deciding_in_the_parent) {
   helper_thread writer;
   writer.call(
       [&] { enlist()->deciding.store(reinterpret_cast<std::uintptr_t>(lock.operator->())); });
-  lock->grant.store(rwlock::not_granted);
-  lock->state.store(rwlock::writing);
+  lock->state.store(rwlock::claiming);
   in_a_child([] {});
-  EXPECT_EQ(lock->state.load(), rwlock::writing);
+  EXPECT_EQ(lock->state.load(), rwlock::claiming);
   writer.call([] { my_record().deciding.store(0); });
 }
 
@@ -210,11 +209,10 @@ TEST(fork, a_writer_that_was_inside_stays_inside_in_the_child) {
   writer.call([&] { test::unlock(lock); });
 }
 
-// --- Threads that wait at the fork are not there in the child
-// --------------------------------------
+// --- Threads that wait at the fork are not there in the child ------------------------------------
 
-// Only a wait for a thread that does not exist in the child reaches this deadline.
-// Every operation works in the child: threads that waited in the parent do not obstruct it.
+// Every operation works in the child: threads that waited in the parent do not obstruct it. Only a
+// wait for a thread that does not exist in the child reaches the deadline.
 void expect_free_for_all(rwlock& lock, preference prefers) {
   const test::hasty_rules in_time({.prefers = prefers}, 5'000'000'000);
   const rules how = in_time;
@@ -226,8 +224,8 @@ void expect_free_for_all(rwlock& lock, preference prefers) {
   test::unlock(lock, how);
   ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
   ASSERT_TRUE(test::unlock_shared(lock));
-  constexpr std::uint64_t traces =
-      rwlock::waiting_writers | rwlock::waiting_readers | rwlock::reader_phase | rwlock::upgrading;
+  constexpr std::uint64_t traces = rwlock::waiting_writers | rwlock::waiting_readers |
+                                   rwlock::reader_phase | rwlock::upgrading | rwlock::handoff;
   ASSERT_EQ(lock.state.load() & traces, 0U);
 }
 
@@ -301,6 +299,22 @@ TEST(fork, a_reader_that_was_upgrading_only_reads_in_the_child) {
     EXPECT_TRUE(test::unlock_shared(lock));
     EXPECT_EQ(upgrader.end(), test::acquired);
     upgrader.call([&] { test::unlock(lock, {.prefers = prefers}); });
+  });
+}
+
+// A writer that was woken and found the lock taken again keeps others out. It is made sure that it
+// does: the lock changes hands before it gets there.
+TEST(fork, a_writer_that_asked_to_be_next_does_not_keep_the_child_out) {
+  for_each_lock([](rwlock& lock, preference prefers) {
+    helper_thread writer;
+    ASSERT_TRUE(test::has_it_ask_to_be_next(lock, writer, {.prefers = prefers}));
+    in_a_child([&] {
+      test::unlock(lock, {.prefers = prefers});
+      expect_free_for_all(lock, prefers);
+    });
+    test::unlock(lock, {.prefers = prefers});
+    EXPECT_EQ(writer.end(), test::acquired);
+    writer.call([&] { test::unlock(lock, {.prefers = prefers}); });
   });
 }
 

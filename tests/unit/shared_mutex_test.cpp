@@ -280,7 +280,7 @@ TEST(shared_mutex, may_be_read_locked_again_by_a_reader_while_a_writer_waits) {
 
 TEST(shared_mutex, may_be_held_along_with_many_others_and_released_in_any_order) {
   constexpr std::size_t many = 20;
-  static_assert(many > readmost::detail::held_slots);
+  static_assert(many > readmost::detail::passive_slots);
   for (const warmth w : warmths) {
     SCOPED_TRACE(name_of(w));
     std::array<shared_mutex, many> mutexes;

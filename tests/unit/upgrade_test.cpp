@@ -335,15 +335,22 @@ TEST(upgrade, is_refused_to_who_holds_the_lock_twice) {
 
 // No slot is free for the hold, or only one that is not its home slot.
 TEST(upgrade, takes_the_right_hold_of_a_thread_that_holds_many_locks) {
-  constexpr std::size_t most = held_slots + 2;
+  constexpr std::size_t most = passive_slots + 2;
   for (std::size_t others = 1; others <= most; ++others) {
     SCOPED_TRACE(others);
     for_each_hold([&](rwlock& lock, rules how, hold h) {
       std::array<rwlock, most> more;
+      for (std::size_t i = 0; i < others; ++i) {
+        more[i].balance.store(20'000);
+        ASSERT_TRUE(test::earn_bias(more[i]));
+      }
       for (std::size_t i = 0; i < others; ++i)
         ASSERT_EQ(test::lock_shared(more[i]), test::acquired);
+      const bool has_room = my_record().nested.load() < nested_slots;
+      EXPECT_TRUE(has_room || others > nested_slots);
+      EXPECT_TRUE(!has_room || others < passive_slots);
       ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-      EXPECT_EQ(test::holds_passively(lock), h == hold::passive && others < held_slots);
+      EXPECT_EQ(test::holds_passively(lock), h == hold::passive && has_room);
       EXPECT_EQ(test::upgrade(lock, how), test::acquired);
       expect_held_alone(lock, how);
       for (std::size_t i = 0; i < others; ++i) EXPECT_FALSE(others_can_write(more[i]));

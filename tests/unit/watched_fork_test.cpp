@@ -28,10 +28,14 @@ using test::in_a_child;
 // its process does. The first does not notice who alone calls watch_forks(): all parts do.
 
 TEST(early_fork, finds_the_domains_watched) {
-  auto& sleepers = default_domain.drain_sleepers;
-  sleepers = 1;
-  in_a_child([&] { EXPECT_EQ(sleepers, 0U); });
-  sleepers = 0;
+  const auto set_all = [](std::uint32_t sleepers) {
+    for (drain_place& place : default_domain.drains) place.sleepers = sleepers;
+  };
+  set_all(1);
+  in_a_child([&] {
+    for (const drain_place& place : default_domain.drains) EXPECT_EQ(place.sleepers.load(), 0U);
+  });
+  set_all(0);
 }
 
 TEST(early_fork, finds_what_has_been_retired_watched) {
