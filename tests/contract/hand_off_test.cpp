@@ -75,6 +75,8 @@ void expect_a_turn(lock_function looping, lock_function waiting) {
     }
     busy.end();
     EXPECT_EQ(busy.errors(), 0);
+    // glibc lets a writer take the lock ahead of one that it has woken.
+    if (!contract::readmost_rules() && looping == waiting) continue;
     for (const int taken : turns) EXPECT_LE(taken, enough_turns);
   }
 }
