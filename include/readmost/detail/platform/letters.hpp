@@ -9,211 +9,211 @@
 #pragma once
 
 // X(letter, "function: what it is", "its partners on the other side")
-#define READMOST_LETTERS(X)                                                                        \
-  /* A passive reader enters and leaves. */                                                        \
-  X(A, "publish_and_look: release store of the hold into the slot",                                \
-    "K, by way of B; L, when it reads this instead of the D before it")                            \
-  X(Z1, "count_holds: release compare-and-swap that clears the slot of an exiting thread", "L")    \
-  X(B, "publish_and_look: light fence, A before C", "whatever makes it a full one: H, E or F")     \
-  X(C, "publish_and_look: acquire load of the state, then load of the own mode",                   \
-    "M, M1, by way of M3 where a reader gave the bias")                                            \
-  X(D, "release_passive_hold: release store that clears the slot", "L, T2")                        \
-  X(D1, "release_passive_hold: light fence, D before the load of the version",                     \
-    "O3, which makes it a full one")                                                               \
-  X(D2, "take_back: release store that clears the slot of a reader that came too late",            \
-    "L, when it reads this instead of the D before it")                                            \
-  X(D3, "lower_nested: release store of the height of the stack", "L2")                            \
-  /* A thread reports, comes online, goes offline. */                                              \
-  X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")          \
-  X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17")                                 \
-  X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")           \
-  X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                    \
-  /* A writer claims the lock, reaches consensus, checks for readers inside. */                    \
-  X(K, "claim: acquire compare-and-swap, bias gone and `claiming` set",                            \
-    "M, M1, M2; with K1, A by way of B, and F")                                                    \
-  X(K1,                                                                                            \
-    "begin_round: full fence, K before the version is raised and before the loads of index "       \
-    "and modes",                                                                                   \
-    "E1, F, F1, G6, HP3")                                                                          \
-  X(K2,                                                                                            \
-    "decide: acquire load of the state and compare-and-swap, readers in the count after slots",    \
-    "P, P1")                                                                                       \
-  X(K3, "move_holds_to_count: acquire compare-and-swap, as K", "M2")                               \
-  X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                    \
-    "B of every thread")                                                                           \
-  X(L, "passive_holds: acquire load of a slot", "D, A, D2, Z1")                                    \
-  X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                            \
-  X(L1, "is_straggler: acquire load of a mode", "Q; H")                                            \
-  X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                  \
-  X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")             \
-  /* Others enter. */                                                                              \
-  X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")                \
-  X(J2, "reader::enter: acquire compare-and-swap, one reader more", "M, M1")                       \
-  X(J3, "try_lock_exclusive_fast: acquire compare-and-swap of a lock that is free",                \
-    "M, M1, P, P1")                                                                                \
-  X(J4, "candidate::acquire: acquire compare-and-swap of a writer that need not claim",            \
-    "M, M1, P, P1")                                                                                \
-  /* Others leave, or open the door. */                                                            \
-  X(M, "stop_writing: release compare-and-swap, `writing` gone",                                   \
-    "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                             \
-  X(M1, "try_unlock_exclusive_fast: the same where nobody waits and nothing is given",             \
-    "K, J1 to J4; C by way of M3")                                                                 \
-  X(M2, "back_out: release compare-and-swap, a claim taken back",                                  \
-    "K of the next claim, which relies on this writer's consensus")                                \
-  X(M3, "give_bias: release compare-and-swap that sets the bias", "C")                             \
-  X(M4, "move_holds_to_count: release compare-and-swap, the claim ends", "V3")                     \
-  X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4, U1")        \
-  X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",              \
-    "K2, J3, J4, U1")                                                                              \
-  /* A writer sleeps until a passive reader leaves. */                                             \
-  X(N, "wake_drain_sleepers: release read-modify-write of the epoch", "O5")                        \
-  X(O1, "ask_who_releases: release read-modify-write of the version", "E1")                        \
-  X(O3, "ask_who_releases: heavy fence, announcement and version before the look at the slots",    \
-    "D1 of every thread")                                                                          \
-  X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")                     \
-  /* The registry: chunks of records, their owners, the index, domains. */                         \
-  X(R3, "for_each_entry, take_record: acquire load of a chunk's link", "R4")                       \
-  X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                       \
-  X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                           \
-  X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                    \
-  X(R8, "for_each_present: acquire load of the index", "T3; with K1, F, F1")                       \
-  X(R9, "take_domain: acquire compare-and-swap that takes a number", "R10")                        \
-  X(R10, "give_back_domain: release read-modify-write that frees a number", "R9")                  \
-  /* Writers share membarriers. */                                                                 \
-  X(S1, "fence_all: release read-modify-write of `wanted`, a ticket",                              \
-    "the heavy fence of whoever reads it")                                                         \
-  X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")         \
-  /* A round takes an idle record out of the index. */                                             \
-  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H")                  \
-  X(T2, "unlist_if_idle: acquire load of a slot", "D")                                             \
-  X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                  \
-  X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                       \
-  X(T4, "unlist_if_idle: release store of the mode, after T3",                                     \
-    "L1, L3, T1, when they read this instead of the Q before it; the thread that enters the "      \
-    "index")                                                                                       \
-  /* A reader of RCU enters and leaves; a grace period waits for it. */                            \
-  X(G1,                                                                                            \
-    "publish_section: light fence, the section before the load of the own mode and of all "        \
-    "that is read inside",                                                                         \
-    "whatever makes it a full one: H, E1 and E2, F or F1")                                         \
-  X(G2, "leave_section: release store of the section", "G4, T5")                                   \
-  X(G3, "leave_section, report_if_left: light fence, G2 before the load of the version",           \
-    "O3, which makes it a full one")                                                               \
-  X(G4, "is_inside_since: acquire load of a section", "G2, G10, G6")                               \
-  X(G5, "is_inside_since: acquire load of `seen`, whether the section needs no look", "E2")        \
-  X(F1, "stay_visible: full fence, index and section before what is read inside", "K1")            \
-  X(Q1, "stay_visible: release compare-and-swap of the mode, the section before it", "T1")         \
-  X(G6, "count_in: full fence, the count before what is read inside and before the mark of it",    \
-    "K1, G4")                                                                                      \
-  X(G8, "uncount: release read-modify-write, one counted section less", "G9")                      \
-  X(G9, "is_counted_section_left: acquire load of a count", "G8")                                  \
-  X(G10, "abandon_sections: release store of a section left open at a thread's exit", "G4, T5")    \
-  /* Grace periods are shared. */                                                                  \
-  X(W1,                                                                                            \
-    "grace_period_from_now: full fence, what was unlinked before the look at the present "         \
-    "grace period",                                                                                \
-    "K1 of whoever leads the next one")                                                            \
-  X(W2, "try_lead: acquire compare-and-swap, one thread leads", "W3, W4")                          \
-  X(W3, "end_grace_period: release exchange, one grace period more", "W2, W5")                     \
-  X(W4, "stop_leading: release read-modify-write, before the end of a grace period", "W2")         \
-  X(W5, "is_over: acquire load of the grace periods", "W3")                                        \
-  /* Retired objects. */                                                                           \
-  X(Y1, "push: release compare-and-swap, the object in its queue", "Y2")                           \
-  X(Y2, "append_oldest_first: acquire exchange, the queue taken", "Y1")                            \
-  X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                               \
-  X(Y4, "stop_executing: release exchange", "Y3")                                                  \
-  X(Y5, "append_queues: acquire exchange of the marks of queues", "Y6")                            \
-  X(Y6, "schedule_as: release read-modify-write, the queue is marked", "Y5")                       \
-  X(Y7, "tell_reclaimed: full fence, the number before the look for throttled threads",            \
-    "the futex call in throttle")                                                                  \
-  X(Y8, "reclaim_all: acquire load of the barriers' number, before the queues", "Y9")              \
-  X(Y9, "take_barrier: release read-modify-write, a barrier's number", "Y8")                       \
-  X(Y10, "reclaim_all: release store, barriers that are done", "Y11")                              \
-  X(Y11, "await_barrier: acquire load of the barriers that are done", "Y10")                       \
-  X(Y12, "sleep_unless_needed: full fence, asleep before the look at queues and barriers",         \
-    "Y13, Y14")                                                                                    \
-  X(Y13, "schedule_as: full fence, the object in its queue before the look at the reclaimer",      \
-    "Y12")                                                                                         \
-  X(Y14, "take_barrier: full fence, the number before the look at the reclaimer", "Y12")           \
-  X(Y15, "tell_reclaimed: release read-modify-write, something is reclaimed", "Y16")               \
-  X(Y16, "throttle: acquire load of that, before the look at the account", "Y15")                  \
-  /* Hazard pointers. */                                                                           \
-  X(HP1, "publish: release store of what is protected into the hazard slot",                       \
-    "HP7, when it reads this instead of the HP4 before it")                                        \
-  X(HP2, "publish: light fence, the slot before the loads of the own mode and of the source",      \
-    "whatever makes it a full one: H, E or F")                                                     \
-  X(HP3,                                                                                           \
-    "confirm_protection: full fence of a thread that cannot come online, the slot before the "     \
-    "load of the source",                                                                          \
-    "K1")                                                                                          \
-  X(HP4, "unpublish: release store that clears the slot", "HP7")                                   \
-  X(HP5, "protect_and_load: acquire load of the source", "whoever put the object there")           \
-  X(HP6, "make_protected_visible: acquire load of `seen`", "E2")                                   \
-  X(HP7, "for_each_protected: acquire load of a slot", "HP4, HP1")                                 \
-  X(HP8, "for_each_protected: acquire load of which slots are taken", "HP10")                      \
-  X(HP9, "take_from: acquire compare-and-swap that takes a slot", "HP10")                          \
-  X(HP10, "free_slot: release read-modify-write, a slot is free", "HP8, HP9")                      \
-  X(HP11, "newest_block: acquire load of the block of slots added last", "HP12")                   \
-  X(HP12, "add_block: release compare-and-swap, one block of slots more", "HP11")                  \
-  X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")         \
-  X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                   \
-  /* Pointers and containers that readers of RCU share. */                                         \
-  X(RP1, "rcu_dereference: acquire load of the pointer", "RP2, RP3")                               \
-  X(RP2, "rcu_assign_pointer: release store of the pointer", "RP1")                                \
-  X(RP3, "exchange: acquiring and releasing exchange of the pointer",                              \
-    "RP1; RP3 of the next writer")                                                                 \
-  X(RL1, "follow: acquire load of a list's link", "RL2 to RL5")                                    \
-  X(RL2, "link: release store of the link to a new element", "RL1")                                \
-  X(RL3, "unlink: release store of the link that passes over an element", "RL1")                   \
-  X(RL4, "replace: release store of the link to the element that takes over", "RL1")               \
-  X(RL5, "splice: release store of the link to the first element moved", "RL1")                    \
-  X(RH1, "follow: acquire load of a hash chain's link", "RH2 to RH6")                              \
-  X(RH2, "link_in: release store of the heads that lead to a new element", "RH1")                  \
-  X(RH3, "unlink: release store of the links that pass over an element", "RH1")                    \
-  X(RH4, "replace: release store of the links to the element that takes over", "RH1")              \
-  X(RH5, "unzip_step: release store of the link that passes over another bucket's elements",       \
-    "RH1")                                                                                         \
-  X(RH6, "join: release store of the link from one bucket's chain to the other's", "RH1")          \
-  X(RH7, "present: acquire load of the table", "RH8")                                              \
-  X(RH8, "publish: release store of the table", "RH7")                                             \
-  /* Locks made of others (bravo.hpp), and their table of readers. */                              \
-  X(BR1, "publish, nest_elsewhere: acquire compare-and-swap that takes a slot",                    \
-    "BR7, BR4 of the slot's last reader")                                                          \
-  X(BR2, "publish: full fence, the slot before the look at the bias", "BR9")                       \
-  X(BR3, "may_stay: acquire load of the bias", "BR8, BR11, BR12")                                  \
-  X(BR4, "publish: release store that clears the slot of a reader that came too late",             \
-    "BR10, when it reads this instead of the BR7 before it, and BR1")                              \
-  X(BR5, "publish, nest: release store, one hold more in the slot",                                \
-    "BR10, when it reads this instead of the BR7 before it")                                       \
-  X(BR6, "unnest: release store, one hold less in the slot", "as BR5")                             \
-  X(BR7, "unnest: release store that clears the slot", "BR10, BR1")                                \
-  X(BR8, "consider_bias: release store or compare-and-swap, bias set by a reader", "BR3")          \
-  X(BR9, "await_departures: full fence, the bias gone before the look at the slots", "BR2")        \
-  X(BR10, "find_hold, are_free: acquire load of a slot", "BR7, BR4, BR5, BR6, BR15")               \
-  X(BR11, "revoke, enter_alone: release store, bias set again by a writer that gives up", "BR3")   \
-  X(BR12, "unlock: release store, bias set by a writer that leaves", "BR3")                        \
-  X(BR13, "newest: acquire load of the newest array of slots", "BR14")                             \
-  X(BR14, "grow_to: release compare-and-swap, one array of slots more", "BR13")                    \
-  X(BR15, "publish: release store into a slot of the reader's own",                                \
-    "BR10, when it reads this instead of the BR7 before it")                                       \
-  X(BR16, "publish: light fence, BR15 before the loads of the bias and the own mode",              \
-    "whatever makes it a full one: H, E or F")                                                     \
-  X(BR17, "make_own_slots_visible: acquire load of `seen`", "E2")                                  \
-  X(BR18, "visit_own_slots: acquire load of which records belong to threads", "R7")                \
-  X(BR19, "mutex: acquire read-modify-write that takes it", "BR20")                                \
-  X(BR20, "mutex: release exchange that frees it", "BR19")                                         \
-  /* Upgrades. */                                                                                  \
-  X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                   \
-  /* A lock gets its bias; holds move to the count. */                                             \
-  X(V3, "give_bias: acquire load of the state, before the look at the traits", "M4")               \
-  X(V4, "is_unknown_to_slots: acquire load of the traits", "V5")                                   \
-  X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")               \
-  X(V6, "candidate::acquire: acquire load of the state, before the look at the own slots", "M4")   \
-  X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")             \
-  X(MV2, "after_passive_release: full fence, the slot before the look for an announcement", "MV1") \
-  X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",            \
-    "D, A, D2, Z1")                                                                                \
-  X(MV4, "after_passive_release: release compare-and-swap, an announcement withdrawn", "MV5")      \
+#define READMOST_LETTERS(X)                                                                      \
+  /* A passive reader enters and leaves. */                                                      \
+  X(A, "publish_and_look: release store of the hold into the slot",                              \
+    "K, by way of B; L, when it reads this instead of the D before it")                          \
+  X(Z1, "count_holds: release compare-and-swap that clears the slot of an exiting thread", "L")  \
+  X(B, "publish_and_look: light fence, A before C", "whatever makes it a full one: H, E or F")   \
+  X(C, "publish_and_look: acquire load of the state, then load of the own mode",                 \
+    "M, M1, by way of M3 where a reader gave the bias")                                          \
+  X(D, "release_passive_hold: release store that clears the slot", "L, T2")                      \
+  X(D1, "release_passive_hold: light fence, D before the load of the version",                   \
+    "O3, which makes it a full one")                                                             \
+  X(D2, "take_back: release store that clears the slot of a reader that came too late",          \
+    "L, when it reads this instead of the D before it")                                          \
+  X(D3, "lower_nested: release store of the height of the stack", "L2")                          \
+  /* A thread reports, comes online, goes offline. */                                            \
+  X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
+  X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17")                               \
+  X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
+  X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
+  /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
+  X(K, "claim: acquire compare-and-swap, bias gone and `claiming` set",                          \
+    "M, M1, M2; with K1, A by way of B, and F")                                                  \
+  X(K1,                                                                                          \
+    "begin_round: full fence, K before the version is raised and before the loads of index "     \
+    "and modes",                                                                                 \
+    "E1, F, F1, G6, HP3")                                                                        \
+  X(K2,                                                                                          \
+    "decide: acquire load of the state and compare-and-swap, readers in the count after slots",  \
+    "P, P1")                                                                                     \
+  X(K3, "move_holds_to_count: acquire compare-and-swap, as K", "M2")                             \
+  X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
+    "B of every thread")                                                                         \
+  X(L, "passive_holds: acquire load of a slot", "D, A, D2, Z1")                                  \
+  X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                          \
+  X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
+  X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                \
+  X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
+  /* Others enter. */                                                                            \
+  X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
+  X(J2, "reader::enter: acquire compare-and-swap, one reader more", "M, M1")                     \
+  X(J3, "try_lock_exclusive_fast: acquire compare-and-swap of a lock that is free",              \
+    "M, M1, P, P1")                                                                              \
+  X(J4, "candidate::acquire: acquire compare-and-swap of a writer that need not claim",          \
+    "M, M1, P, P1")                                                                              \
+  /* Others leave, or open the door. */                                                          \
+  X(M, "stop_writing: release compare-and-swap, `writing` gone",                                 \
+    "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                           \
+  X(M1, "try_unlock_exclusive_fast: the same where nobody waits and nothing is given",           \
+    "K, J1 to J4; C by way of M3")                                                               \
+  X(M2, "back_out: release compare-and-swap, a claim taken back",                                \
+    "K of the next claim, which relies on this writer's consensus")                              \
+  X(M3, "give_bias: release compare-and-swap that sets the bias", "C")                           \
+  X(M4, "move_holds_to_count: release compare-and-swap, the claim ends", "V3")                   \
+  X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4, U1")      \
+  X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",            \
+    "K2, J3, J4, U1")                                                                            \
+  /* A writer sleeps until a passive reader leaves. */                                           \
+  X(N, "wake_drain_sleepers: release read-modify-write of the epoch", "O5")                      \
+  X(O1, "ask_who_releases: release read-modify-write of the version", "E1")                      \
+  X(O3, "ask_who_releases: heavy fence, announcement and version before the look at the slots",  \
+    "D1 of every thread")                                                                        \
+  X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")                   \
+  /* The registry: chunks of records, their owners, the index, domains. */                       \
+  X(R3, "for_each_entry, take_record: acquire load of a chunk's link", "R4")                     \
+  X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                     \
+  X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
+  X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                  \
+  X(R8, "for_each_present: acquire load of the index", "T3; with K1, F, F1")                     \
+  X(R9, "take_domain: acquire compare-and-swap that takes a number", "R10")                      \
+  X(R10, "give_back_domain: release read-modify-write that frees a number", "R9")                \
+  /* Writers share membarriers. */                                                               \
+  X(S1, "fence_all: release read-modify-write of `wanted`, a ticket",                            \
+    "the heavy fence of whoever reads it")                                                       \
+  X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
+  /* A round takes an idle record out of the index. */                                           \
+  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H")                \
+  X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
+  X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
+  X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \
+  X(T4, "unlist_if_idle: release store of the mode, after T3",                                   \
+    "L1, L3, T1, when they read this instead of the Q before it; the thread that enters the "    \
+    "index")                                                                                     \
+  /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
+  X(G1,                                                                                          \
+    "publish_section: light fence, the section before the load of the own mode and of all "      \
+    "that is read inside",                                                                       \
+    "whatever makes it a full one: H, E1 and E2, F or F1")                                       \
+  X(G2, "leave_section: release store of the section", "G4, T5")                                 \
+  X(G3, "leave_section, report_if_left: light fence, G2 before the load of the version",         \
+    "O3, which makes it a full one")                                                             \
+  X(G4, "is_inside_since: acquire load of a section", "G2, G10, G6")                             \
+  X(G5, "is_inside_since: acquire load of `seen`, whether the section needs no look", "E2")      \
+  X(F1, "stay_visible: full fence, index and section before what is read inside", "K1")          \
+  X(Q1, "stay_visible: release compare-and-swap of the mode, the section before it", "T1")       \
+  X(G6, "count_in: full fence, the count before what is read inside and before the mark of it",  \
+    "K1, G4")                                                                                    \
+  X(G8, "uncount: release read-modify-write, one counted section less", "G9")                    \
+  X(G9, "is_counted_section_left: acquire load of a count", "G8")                                \
+  X(G10, "abandon_sections: release store of a section left open at a thread's exit", "G4, T5")  \
+  /* Grace periods are shared. */                                                                \
+  X(W1,                                                                                          \
+    "grace_period_from_now: full fence, what was unlinked before the look at the present "       \
+    "grace period",                                                                              \
+    "K1 of whoever leads the next one")                                                          \
+  X(W2, "try_lead: acquire compare-and-swap, one thread leads", "W3, W4")                        \
+  X(W3, "end_grace_period: release exchange, one grace period more", "W2, W5")                   \
+  X(W4, "stop_leading: release read-modify-write, before the end of a grace period", "W2")       \
+  X(W5, "is_over: acquire load of the grace periods", "W3")                                      \
+  /* Retired objects. */                                                                         \
+  X(Y1, "push: release compare-and-swap, the object in its queue", "Y2")                         \
+  X(Y2, "append_oldest_first: acquire exchange, the queue taken", "Y1")                          \
+  X(Y3, "try_execute: acquire compare-and-swap, one executor", "Y4")                             \
+  X(Y4, "stop_executing: release exchange", "Y3")                                                \
+  X(Y5, "append_queues: acquire exchange of the marks of queues", "Y6")                          \
+  X(Y6, "schedule_as: release read-modify-write, the queue is marked", "Y5")                     \
+  X(Y7, "tell_reclaimed: full fence, the number before the look for throttled threads",          \
+    "the futex call in throttle")                                                                \
+  X(Y8, "reclaim_all: acquire load of the barriers' number, before the queues", "Y9")            \
+  X(Y9, "take_barrier: release read-modify-write, a barrier's number", "Y8")                     \
+  X(Y10, "reclaim_all: release store, barriers that are done", "Y11")                            \
+  X(Y11, "await_barrier: acquire load of the barriers that are done", "Y10")                     \
+  X(Y12, "sleep_unless_needed: full fence, asleep before the look at queues and barriers",       \
+    "Y13, Y14")                                                                                  \
+  X(Y13, "schedule_as: full fence, the object in its queue before the look at the reclaimer",    \
+    "Y12")                                                                                       \
+  X(Y14, "take_barrier: full fence, the number before the look at the reclaimer", "Y12")         \
+  X(Y15, "tell_reclaimed: release read-modify-write, something is reclaimed", "Y16")             \
+  X(Y16, "throttle: acquire load of that, before the look at the account", "Y15")                \
+  /* Hazard pointers. */                                                                         \
+  X(HP1, "publish: release store of what is protected into the hazard slot",                     \
+    "HP7, when it reads this instead of the HP4 before it")                                      \
+  X(HP2, "publish: light fence, the slot before the loads of the own mode and of the source",    \
+    "whatever makes it a full one: H, E or F")                                                   \
+  X(HP3,                                                                                         \
+    "confirm_protection: full fence of a thread that cannot come online, the slot before the "   \
+    "load of the source",                                                                        \
+    "K1")                                                                                        \
+  X(HP4, "unpublish: release store that clears the slot", "HP7")                                 \
+  X(HP5, "protect_and_load: acquire load of the source", "whoever put the object there")         \
+  X(HP6, "make_protected_visible: acquire load of `seen`", "E2")                                 \
+  X(HP7, "for_each_protected: acquire load of a slot", "HP4, HP1")                               \
+  X(HP8, "for_each_protected: acquire load of which slots are taken", "HP10")                    \
+  X(HP9, "take_from: acquire compare-and-swap that takes a slot", "HP10")                        \
+  X(HP10, "free_slot: release read-modify-write, a slot is free", "HP8, HP9")                    \
+  X(HP11, "newest_block: acquire load of the block of slots added last", "HP12")                 \
+  X(HP12, "add_block: release compare-and-swap, one block of slots more", "HP11")                \
+  X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")       \
+  X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                 \
+  /* Pointers and containers that readers of RCU share. */                                       \
+  X(RP1, "rcu_dereference: acquire load of the pointer", "RP2, RP3")                             \
+  X(RP2, "rcu_assign_pointer: release store of the pointer", "RP1")                              \
+  X(RP3, "exchange: acquiring and releasing exchange of the pointer",                            \
+    "RP1; RP3 of the next writer")                                                               \
+  X(RL1, "follow: acquire load of a list's link", "RL2 to RL5")                                  \
+  X(RL2, "link: release store of the link to a new element", "RL1")                              \
+  X(RL3, "unlink: release store of the link that passes over an element", "RL1")                 \
+  X(RL4, "replace: release store of the link to the element that takes over", "RL1")             \
+  X(RL5, "splice: release store of the link to the first element moved", "RL1")                  \
+  X(RH1, "follow: acquire load of a hash chain's link", "RH2 to RH6")                            \
+  X(RH2, "link_in: release store of the heads that lead to a new element", "RH1")                \
+  X(RH3, "unlink: release store of the links that pass over an element", "RH1")                  \
+  X(RH4, "replace: release store of the links to the element that takes over", "RH1")            \
+  X(RH5, "unzip_step: release store of the link that passes over another bucket's elements",     \
+    "RH1")                                                                                       \
+  X(RH6, "join: release store of the link from one bucket's chain to the other's", "RH1")        \
+  X(RH7, "present: acquire load of the table", "RH8")                                            \
+  X(RH8, "publish: release store of the table", "RH7")                                           \
+  /* Locks made of others (bravo.hpp), and their table of readers. */                            \
+  X(BR1, "publish, nest_elsewhere: acquire compare-and-swap that takes a slot",                  \
+    "BR7, BR4 of the slot's last reader")                                                        \
+  X(BR2, "publish: full fence, the slot before the look at the bias", "BR9")                     \
+  X(BR3, "may_stay: acquire load of the bias", "BR8, BR11, BR12")                                \
+  X(BR4, "publish: release store that clears the slot of a reader that came too late",           \
+    "BR10, when it reads this instead of the BR7 before it, and BR1")                            \
+  X(BR5, "publish, nest: release store, one hold more in the slot",                              \
+    "BR10, when it reads this instead of the BR7 before it")                                     \
+  X(BR6, "unnest: release store, one hold less in the slot", "as BR5")                           \
+  X(BR7, "unnest: release store that clears the slot", "BR10, BR1")                              \
+  X(BR8, "consider_bias: release store or compare-and-swap, bias set by a reader", "BR3")        \
+  X(BR9, "await_departures: full fence, the bias gone before the look at the slots", "BR2")      \
+  X(BR10, "find_hold, are_free: acquire load of a slot", "BR7, BR4, BR5, BR6, BR15")             \
+  X(BR11, "revoke, enter_alone: release store, bias set again by a writer that gives up", "BR3") \
+  X(BR12, "unlock: release store, bias set by a writer that leaves", "BR3")                      \
+  X(BR13, "newest: acquire load of the newest array of slots", "BR14")                           \
+  X(BR14, "grow_to: release compare-and-swap, one array of slots more", "BR13")                  \
+  X(BR15, "publish: release store into a slot of the reader's own",                              \
+    "BR10, when it reads this instead of the BR7 before it")                                     \
+  X(BR16, "publish: light fence, BR15 before the loads of the bias and the own mode",            \
+    "whatever makes it a full one: H, E or F")                                                   \
+  X(BR17, "make_own_slots_visible: acquire load of `seen`", "E2")                                \
+  X(BR18, "visit_own_slots: acquire load of which records belong to threads", "R7")              \
+  X(BR19, "mutex: acquire read-modify-write that takes it", "BR20")                              \
+  X(BR20, "mutex: release exchange that frees it", "BR19")                                       \
+  /* Upgrades. */                                                                                \
+  X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
+  /* A lock gets its bias; holds move to the count. */                                           \
+  X(V3, "give_bias: acquire load of the state, before the look at the traits", "M4")             \
+  X(V4, "is_unknown_to_slots: acquire load of the traits", "V5")                                 \
+  X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")             \
+  X(V6, "candidate::acquire: acquire load of the state, before the look at the own slots", "M4") \
+  X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
+  X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1")        \
+  X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
+    "D, A, D2, Z1")                                                                              \
+  X(MV4, "after_passive_release: release compare-and-swap, an announcement withdrawn", "MV5")    \
   X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV4")
 
 namespace readmost::detail {
