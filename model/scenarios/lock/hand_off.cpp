@@ -1,4 +1,5 @@
-// Threads hand an ordinary lock over to waiting threads, which may be asleep.
+// Threads hand an ordinary lock over to waiting threads, which may be asleep; one that was woken
+// and has lost the lock again asks to be next.
 #include <initializer_list>
 
 #include "lock/parking.hpp"
@@ -107,8 +108,8 @@ SCENARIO(wake_readers_by_relay_of_another_cpu,
   wake_readers_by_relay_of(s, 2, {"first", "second", "third"});
 }
 
-SCENARIO(hand_over_with_bias_to_come,
-         "a waiting writer takes over a lock that has earned its bias", effort::small) {
+SCENARIO(hand_over_with_bias_to_come, "a waiting writer takes over a lock that has earned its bias",
+         effort::small) {
   const auto finish_slowly = [](lock_scene& on) {
     on.data.write();
     unlock_exclusive_slow(on.lock, {});
@@ -120,6 +121,118 @@ SCENARIO(hand_biased_to_reader,
          "a reader that enters passively sees what the writer wrote that gave the lock its bias",
          effort::small) {
   unbiased_scene(s).add_writer_inside().add_trying_reader();
+}
+
+// --- A writer that was woken and has lost asks to be next ----------------------------------------
+
+namespace {
+
+void write_under_readers_preference(lock_scene& on) {
+  on.write(readers_first);
+}
+
+// A writer that sleeps while another comes back again and again, and others that compete.
+lock_scene& scene_of_loser(scenario& s) {
+  auto& on = ordinary_scene(s).add_writer("loser", readers_first);
+  return on.thread("writer", hold_alone, [](lock_scene& on) {
+    on.finish_writing(readers_first);
+    write_under_readers_preference(on);
+  });
+}
+
+}  // namespace
+
+SCENARIO(asks_after_loss, "a writer that was woken too late gets the lock next", effort::small) {
+  scene_of_loser(s);
+}
+
+SCENARIO(asks_before_newcomer,
+         "a writer that comes when another has asked to be next waits, and gets the lock",
+         effort::large) {
+  scene_of_loser(s).add_writer("newcomer", readers_first);
+}
+
+SCENARIO(asks_before_reader,
+         "a reader that comes when a writer has asked to be next waits, and gets the lock",
+         effort::large) {
+  scene_of_loser(s).add_reader("reader", readers_first);
+}
+
+SCENARIO(two_ask, "two writers that have asked to be next both get the lock", effort::large) {
+  scene_of_loser(s).add_writer("other loser", readers_first);
+}
+
+SCENARIO(asker_gives_up, "a writer that has asked to be next and gives up lets in the others",
+         effort::large) {
+  s.timeouts(2);
+  auto& on = ordinary_scene(s);
+  s.thread("asker", be_known, [&] {
+    const test::hasty_rules how(readers_first, 1000);
+    if (test::lock(on.lock, how) == test::acquired) on.finish_writing(readers_first);
+  });
+  on.thread("writer", hold_alone, [](lock_scene& on) {
+    on.finish_writing(readers_first);
+    write_under_readers_preference(on);
+  });
+  on.add_reader("reader", readers_first);
+}
+
+SCENARIO(newcomer_stays_out,
+         "no writer that has not slept enters a free lock that another has asked for",
+         effort::small) {
+  auto& on = ordinary_scene(s);
+  on.lock.state.fetch_or(rwlock::handoff, platform::relaxed);
+  auto& asker_was_in = s.make<variable<bool>>("asker was in");
+  s.thread("newcomer", be_known, [&] {
+    test::lock(on.lock, readers_first);
+    expect(asker_was_in, "a newcomer has entered before a writer that was to be next");
+    test::unlock(on.lock, readers_first);
+  });
+  // The writer that has asked, as it enters.
+  s.thread("asker", be_known, [&] {
+    std::uint64_t state = on.lock.state.load(platform::relaxed);
+    while (!on.lock.state.compare_exchange_weak(state, (state & ~rwlock::handoff) | rwlock::writing,
+                                                platform::acquire)) {
+    }
+    asker_was_in = true;
+    test::unlock(on.lock, readers_first);
+  });
+}
+
+SCENARIO(
+    recursion_with_asker,
+    "a reader inside lets another one in, under reader preference, although a writer has asked",
+    effort::large) {
+  auto& on = ordinary_scene(s);
+  auto& here = s.make<signal>("here");
+  on.thread("inside", hold_actively, [&] {
+    here.await();
+    test::unlock_shared(on.lock);
+  });
+  s.thread("comes", be_known, [&] {
+    test::lock_shared(on.lock, readers_first);
+    here.give();
+    test::unlock_shared(on.lock);
+  });
+  s.thread("writer", be_known, [&] { test::write(on.lock, readers_first); });
+  on.thread(
+      "asker",
+      [](rwlock& lock) {
+        be_known();
+        lock.state.fetch_or(rwlock::writers_parked, platform::relaxed);
+      },
+      [](lock_scene& on) { write_under_readers_preference(on); });
+}
+
+SCENARIO(reader_that_lost_is_counted,
+         "a reader that was woken too late under reader preference gets a turn, and writers too",
+         effort::large) {
+  auto& on = ordinary_scene(s).add_reader("loser", readers_first);
+  on.thread("writer", hold_alone, [](lock_scene& on) {
+    on.finish_writing(readers_first);
+    write_under_readers_preference(on);
+    write_under_readers_preference(on);
+  });
 }
 
 }  // namespace readmost::model

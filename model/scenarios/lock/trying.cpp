@@ -136,6 +136,21 @@ SCENARIO(try_after_claim_backed_out,
   });
 }
 
+SCENARIO(try_reader_enters_during_claim,
+         "a reader that enters while a writer checks for holds and the writer are never inside at "
+         "once",
+         effort::small) {
+  biased_scene(s).add_trying_reader("reader", be_dormant).add_trying_writer();
+}
+
+SCENARIO(two_try_readers_during_claim,
+         "a writer finds two readers that enter while it checks for holds", effort::medium) {
+  biased_scene(s)
+      .add_trying_reader("reader", be_dormant)
+      .add_trying_reader("other reader", be_dormant)
+      .add_writer();
+}
+
 SCENARIO(try_again_too_late,
          "a writer sees the first section of a reader that comes too late for a second one",
          effort::small) {

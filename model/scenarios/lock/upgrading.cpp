@@ -56,9 +56,13 @@ void upgrader_and_writer(scenario& s, void (*hold)(rwlock&)) {
   });
 }
 
+// Refused only while a writer checks for holds.
 void upgrade_alone(rwlock& lock) {
-  expect(test::try_upgrade(lock) == test::acquired, "the only reader did not upgrade at once");
-  test::unlock(lock);
+  if (test::try_upgrade(lock) == test::acquired) {
+    test::unlock(lock);
+  } else {
+    expect(test::unlock_shared(lock), "a reader whose upgrade was refused has lost its hold");
+  }
 }
 
 }  // namespace
@@ -147,7 +151,8 @@ SCENARIO(upgrades_that_met_a_claim,
   });
 }
 
-SCENARIO(upgrade_tried_alone, "the only reader upgrades at its first try, although a writer waits",
+SCENARIO(upgrade_tried_alone,
+         "the only reader that tries to upgrade while a writer tries upgrades or keeps its hold",
          effort::small) {
   auto& on = ordinary_scene(s).thread("reader", hold_while_draining, upgrade_alone);
   s.thread("writer", be_known, [&] {
@@ -168,6 +173,64 @@ SCENARIO(upgrade_tried_among_others,
     expect(test::try_lock(lock) == test::busy, "a writer ignored a reader");
   });
   release_at_the_end(s, on.lock);
+}
+
+namespace {
+
+// The calling thread holds the lock twice, by two paths.
+void upgrade_of_two(rwlock& lock) {
+  expect(test::upgrade(lock) == test::busy, "a thread with two holds has become the writer");
+  expect(test::unlock_shared(lock) && test::unlock_shared(lock), "a hold is lost");
+}
+
+void two_own_holds(scenario& s, void (*hold)(rwlock&)) {
+  auto& on = ordinary_scene(s).thread("reader", hold, upgrade_of_two);
+  on.add_trying_writer();
+}
+
+}  // namespace
+
+SCENARIO(upgrade_with_two_passive_holds, "a thread with two passive holds is refused an upgrade",
+         effort::small) {
+  two_own_holds(s, [](rwlock& lock) {
+    hold_while_draining(lock);
+    hold_while_draining(lock);
+  });
+}
+
+SCENARIO(upgrade_with_passive_and_active_hold,
+         "a thread with a passive and an active hold is refused an upgrade", effort::small) {
+  two_own_holds(s, [](rwlock& lock) {
+    hold_while_draining(lock);
+    expect(test::lock_shared(lock) == test::acquired && rwlock::readers(lock.state.load()) == 1,
+           "the scenario does not begin with an active hold");
+  });
+}
+
+SCENARIO(upgrade_with_two_active_holds, "a thread with two active holds is refused an upgrade",
+         effort::small) {
+  two_own_holds(s, [](rwlock& lock) {
+    hold_actively(lock);
+    hold_actively(lock);
+  });
+}
+
+SCENARIO(upgrade_over_two_leaving_readers,
+         "an upgrade that sleeps is woken by the last other reader that leaves", effort::medium) {
+  add_upgrader(ordinary_scene(s), hold_actively)
+      .add_reader_inside("reader", hold_actively)
+      .add_reader_inside("other reader", hold_actively);
+}
+
+SCENARIO(upgrade_against_claim_of_biased_lock,
+         "an upgrade of a passive hold and a writer that claims the lock both get it",
+         effort::medium) {
+  add_upgrader(biased_scene(s), hold_passively).add_writer();
+}
+
+SCENARIO(upgrade_of_biased_lock_over_leaving_reader,
+         "an upgrade that revokes the bias waits for the other passive reader", effort::medium) {
+  add_upgrader(biased_scene(s), hold_passively).add_reader_inside("reader", hold_passively);
 }
 
 SCENARIO(upgrade_over_in_time,
