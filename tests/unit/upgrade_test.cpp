@@ -321,15 +321,17 @@ TEST(upgrade, whose_deadline_has_passed_succeeds_where_it_need_not_wait) {
 
 TEST(upgrade, is_refused_to_who_holds_the_lock_twice) {
   for_each_hold([](rwlock& lock, rules how, hold) {
-    ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-    ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-    EXPECT_EQ(test::upgrade(lock, how), test::busy);
-    EXPECT_EQ(test::try_upgrade(lock, how), test::busy);
+    helper_thread reader;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_EQ(reader.call([&] { return test::lock_shared(lock, how); }), test::acquired);
+    }
+    ASSERT_EQ(reader.call([&] { return test::upgrade(lock, how); }), test::busy);
+    EXPECT_EQ(reader.call([&] { return test::try_upgrade(lock, how); }), test::busy);
     expect_held_shared(lock, how);
-    EXPECT_TRUE(test::unlock_shared(lock));
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     expect_held_shared(lock, how);
-    EXPECT_EQ(test::upgrade(lock, how), test::acquired);
-    test::unlock(lock, how);
+    EXPECT_EQ(reader.call([&] { return test::upgrade(lock, how); }), test::acquired);
+    reader.call([&] { test::unlock(lock, how); });
     test::expect_free(lock, how);
   });
 }
