@@ -78,10 +78,15 @@ inline void write(rwlock& l, rules how = {}) {
   unlock(l, how);
 }
 
+// Biased, with or without statistics per lock.
+inline bool has_bias(const rwlock& lock) {
+  return (lock.state.load() & rwlock::any_bias) != 0;
+}
+
 // Reads until the lock is biased; false if it never is.
 inline bool earn_bias(rwlock& lock, rules how = {}) {
-  for (int i = 0; i < reads_that_earn_bias && !is_biased(lock); ++i) read(lock, 1, how);
-  return is_biased(lock);
+  for (int i = 0; i < reads_that_earn_bias && !has_bias(lock); ++i) read(lock, 1, how);
+  return has_bias(lock);
 }
 
 // Never biased: its read holds are active.

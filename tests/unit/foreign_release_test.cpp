@@ -39,8 +39,12 @@ class holder {
  public:
   explicit holder(rwlock& lock) : lock_(&lock) { take(); }
 
-  void take() { EXPECT_EQ(thread_.call([this] { return test::lock_shared(*lock_); }), 0); }
-  bool release() { return thread_.call([this] { return test::unlock_shared(*lock_); }) == 1; }
+  void take() {
+    EXPECT_EQ(thread_.call([this] { return test::lock_shared(*lock_); }), 0);
+  }
+  bool release() {
+    return thread_.call([this] { return test::unlock_shared(*lock_); }) == 1;
+  }
   helper_thread& thread() { return thread_; }
 
  private:

@@ -329,6 +329,26 @@ TEST(lock_statistics, know_how_long_threads_waited) {
   });
 }
 
+TEST(lock_statistics, leave_reads_of_a_biased_lock_passive) {
+  with_statistics([] {
+    rwlock lock;
+    ASSERT_TRUE(test::earn_bias(lock));
+    EXPECT_FALSE(test::is_biased(lock)) << "a path that does not count would be open";
+    const std::uint64_t reads = figures_of(lock).reads();
+    const std::uint64_t passive = test::passive_reads_of_this_thread();
+    ASSERT_EQ(test::lock_shared(lock), test::acquired);
+    EXPECT_TRUE(test::holds_passively(lock));
+    EXPECT_EQ(rwlock::readers(lock.state.load()), 0U);
+    EXPECT_EQ(test::try_lock(lock), test::busy);
+    EXPECT_TRUE(test::unlock_shared(lock));
+    EXPECT_EQ(figures_of(lock).reads(), reads + 1);
+    EXPECT_EQ(test::passive_reads_of_this_thread(), passive + 1);
+    EXPECT_EQ(test::lock(lock), test::acquired);
+    EXPECT_FALSE(test::has_bias(lock));
+    test::unlock(lock);
+  });
+}
+
 TEST(lock_statistics, know_what_revocations_cost_and_how_long_readers_were_inside) {
   with_statistics([] {
     rwlock lock;

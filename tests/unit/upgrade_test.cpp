@@ -183,6 +183,7 @@ TEST(upgrade, lets_the_other_reader_read_again_while_it_waits) {
 TEST(upgrade, tried_beside_another_reader_is_refused_and_leaves_the_hold_as_it_was) {
   for_each_pair([](two_readers& both) {
     const bool was_biased = test::is_biased(both.lock);
+    both.lock.balance.store(20'000);  // so that the bias is worth keeping
     const auto attempt = [&] { return test::try_upgrade(both.lock, both.how); };
     EXPECT_EQ(both.first.call(attempt), test::busy);
     EXPECT_EQ(test::is_biased(both.lock), was_biased);
@@ -320,15 +321,17 @@ TEST(upgrade, whose_deadline_has_passed_succeeds_where_it_need_not_wait) {
 
 TEST(upgrade, is_refused_to_who_holds_the_lock_twice) {
   for_each_hold([](rwlock& lock, rules how, hold) {
-    ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-    ASSERT_EQ(test::lock_shared(lock, how), test::acquired);
-    EXPECT_EQ(test::upgrade(lock, how), test::busy);
-    EXPECT_EQ(test::try_upgrade(lock, how), test::busy);
+    helper_thread reader;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_EQ(reader.call([&] { return test::lock_shared(lock, how); }), test::acquired);
+    }
+    ASSERT_EQ(reader.call([&] { return test::upgrade(lock, how); }), test::busy);
+    EXPECT_EQ(reader.call([&] { return test::try_upgrade(lock, how); }), test::busy);
     expect_held_shared(lock, how);
-    EXPECT_TRUE(test::unlock_shared(lock));
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
     expect_held_shared(lock, how);
-    EXPECT_EQ(test::upgrade(lock, how), test::acquired);
-    test::unlock(lock, how);
+    EXPECT_EQ(reader.call([&] { return test::upgrade(lock, how); }), test::acquired);
+    reader.call([&] { test::unlock(lock, how); });
     test::expect_free(lock, how);
   });
 }
@@ -449,6 +452,10 @@ TEST(downgrade, keeps_the_bias_that_is_worth_it_and_gives_what_was_earned) {
   test::expect_free(lock);
 
   rwlock other;
+  ASSERT_TRUE(test::earn_bias(other)) << "its first bias comes from a reader";
+  other.balance.store(-6'000);
+  test::write(other);
+  ASSERT_FALSE(test::is_biased(other));
   ASSERT_EQ(test::lock(other), test::acquired);
   other.balance.store(20'000);
   downgrade(other, {});
