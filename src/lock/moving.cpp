@@ -59,7 +59,7 @@ void move_hold(rwlock& lock, thread_record& owner, platform::atomic<std::uintptr
       slot.compare_exchange_strong(expected, incomplete, at(letter::MV3, platform::acquire));
   std::uintptr_t then = incomplete;
   const bool complete =
-      // (MV5) Pairs with (MV4): the section of an owner that has withdrawn the announcement
+      // (MV5) Pairs with (MV2): the section of an owner that has withdrawn the announcement
       // happens before the claim ends.
       announced.compare_exchange_strong(then, replaced ? address(lock) : 0,
                                         at(letter::MV5, platform::acquire));
@@ -124,9 +124,8 @@ void after_passive_release(const rwlock& lock, thread_record& me, std::size_t in
   auto& announced = me.moved[index];
   std::uintptr_t found = announced.load(platform::relaxed);
   if (found == (address(lock) | moved_hold) &&
-      // (MV4) Pairs with (MV5).
-      announced.compare_exchange_strong(found, 0, at(letter::MV4, platform::release),
-                                        platform::relaxed)) {
+      // (MV2) Pairs with (MV5), too.
+      announced.compare_exchange_strong(found, 0, platform::relaxed)) {
     return;
   }
   if (found != address(lock) || is_mutant(mutant::release_of_moved_hold_lost)) return;

@@ -12,7 +12,9 @@ void count_holds(thread_record& me) noexcept {
   for_each_slot(me, [&](auto& slot, std::size_t) {
     std::uintptr_t held = slot.load(platform::relaxed);
     // Those that were moved stay, for the next owner: see has_room().
-    if (is_passive_hold(held) && !is_mutant(mutant::exit_drops_holds)) {
+    if (is_passive_hold(held) && is_mutant(mutant::exit_drops_holds)) {
+      slot.store(0, platform::relaxed);
+    } else if (is_passive_hold(held)) {
       // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees the
       // hold in at least one place. The compare-and-swap fails if another thread has moved the hold
       // to the count meanwhile.

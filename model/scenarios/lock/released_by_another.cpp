@@ -113,6 +113,20 @@ SCENARIO(move_against_upgrade, "a hold that is moved while it is upgraded is rel
   });
 }
 
+SCENARIO(move_before_upgrade,
+         "an upgrade of a hold that has just been moved takes it off the count", effort::medium) {
+  scene_with_foreign_release(s).thread("owner", hold_passively, [](lock_scene& on) {
+    const std::uint64_t state = on.lock.state.load(platform::relaxed);
+    // Otherwise the other thread might take the upgrader's own hold off the count.
+    if ((state & (rwlock::any_bias | rwlock::claiming)) == 0 && rwlock::readers(state) == 1) {
+      expect(test::upgrade(on.lock) == test::acquired, "the only reader was refused an upgrade");
+      on.finish_writing();
+    } else {
+      on.finish_reading();
+    }
+  });
+}
+
 SCENARIO(move_against_late_publisher,
          "a reader that comes too late during a move takes back its own hold alone",
          effort::small) {
@@ -174,10 +188,11 @@ SCENARIO(move_against_claim, "a claim and a move of holds leave a working lock",
 SCENARIO(move_against_bias_given, "a lock whose holds have moved gets no bias", effort::medium) {
   auto& on = unbiased_scene(s);
   hold_while_draining(on.lock);
-  on.thread("giver", hold_actively, [](rwlock& lock) {
-    update_account(lock, {});
-    test::unlock_shared(lock);
-  });
+  const auto be_online_and_due = [] {
+    be_online();
+    be_about_to_settle();
+  };
+  on.thread("giver", be_online_and_due, [](lock_scene& on) { on.try_read(); });
   s.thread("releaser", be_known, [&] { release_another(on.lock); });
   s.finally([&] {
     const bool moved = (on.lock.traits.load(platform::relaxed) & rwlock::never_biased) != 0;

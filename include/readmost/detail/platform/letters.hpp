@@ -210,11 +210,10 @@
   X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")             \
   X(V6, "candidate::acquire: acquire load of the state, before a look at own slots", "M4")       \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
-  X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1")        \
+  X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1, MV5")   \
   X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
     "D, A, D2, Z1")                                                                              \
-  X(MV4, "after_passive_release: release compare-and-swap, an announcement withdrawn", "MV5")    \
-  X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV4")
+  X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV2")
 
 namespace readmost::detail {
 
