@@ -16,8 +16,9 @@
 //   in_child       the lock settles the holds, claims and waits of threads that no longer exist;
 //                  read sections and grace periods forget them; the registry frees their records;
 //                  statistics start from nothing; added parts
-#include "lock/holds.hpp"
 #include "threads/parts.hpp"
+
+#include "lock/holds.hpp"
 
 namespace readmost::detail {
 
@@ -27,7 +28,12 @@ extern part grace_periods_part;  // src/rcu/grace_period.cpp
 extern part registry_part;       // src/threads/registry.cpp
 extern part statistics_part;     // src/statistics/statistics.cpp
 
-part* const standing_parts[] = {&closed_at_fork<moving_gate>, &holds_part,    &read_sections_part, &grace_periods_part,
-                                &registry_part, &statistics_part,    nullptr};
+part* const standing_parts[] = {&closed_at_fork<moving_gate>,
+                                &holds_part,
+                                &read_sections_part,
+                                &grace_periods_part,
+                                &registry_part,
+                                &statistics_part,
+                                nullptr};
 
 }  // namespace readmost::detail

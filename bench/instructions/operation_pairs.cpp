@@ -206,7 +206,10 @@ int run(const char* operation, std::uint64_t times) {
 
   make_biased(lock);
   if (is("passive-read") || active)
-    return counted_loop(times, [&lock] { return read_pair(any(lock)); });
+    return counted_loop(times, [&lock] {
+      Lock& it = any(lock);
+      return it.read() | it.end_read();
+    });
   if (is("try-read")) {
     return counted_loop(times, [&lock] {
       Lock& it = any(lock);

@@ -11,7 +11,7 @@ namespace readmost {
 // data plane nor make them report. The membarrier of last resort remains common: it interrupts
 // every CPU that runs the process.
 //
-// Cost: a record of 1 KiB for each thread in each domain that it read-locks in, and a slightly
+// Cost: a record of 832 bytes for each thread in each domain that it read-locks in, and a slightly
 // longer passive read lock, which has to find its record by the lock (see bench/README.md). A
 // domain provides no order, priority or deadlock avoidance between locks.
 //

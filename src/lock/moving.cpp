@@ -86,9 +86,8 @@ bool move_holds_to_count(rwlock& lock) noexcept {
       continue;
     }
     if ((state & with_passive_holds) == 0) return false;
-    // (K3) As (K).
     if (lock.state.compare_exchange_weak(state, (state & ~with_passive_holds) | rwlock::claiming,
-                                         at(letter::K3, platform::acquire), platform::relaxed)) {
+                                         platform::relaxed, platform::relaxed)) {
       break;
     }
   }
@@ -107,10 +106,10 @@ bool move_holds_to_count(rwlock& lock) noexcept {
       return true;
     });
   }
-  // (M4) Pairs with (V3): a thread that would give the bias sees that the lock gets none.
-  open_door(
-      lock, preference::reader, at(letter::M4, platform::release),
-      [](std::uint64_t now) { return now & ~rwlock::claiming; }, true);
+  // Release as (M2), though the caller's release of a counted hold (P) follows. A thread that would
+  // give the bias sees that the lock gets none.
+  open_door(lock, preference::reader, platform::release,
+            [](std::uint64_t now) { return now & ~rwlock::claiming; });
   // None of the holds that writers wait for is passive now.
   wake_drain_sleepers(d, &lock);
   return true;

@@ -15,12 +15,12 @@ void count_holds(thread_record& me) noexcept {
     if (is_passive_hold(held) && is_mutant(mutant::exit_drops_holds)) {
       slot.store(0, platform::relaxed);
     } else if (is_passive_hold(held)) {
-      // First counted, then cleared (Z1): a writer that scans (L) and then counts (K2) sees the
+      // First counted, then cleared (D): a writer that scans (L) and then counts (K2) sees the
       // hold in at least one place. The compare-and-swap fails if another thread has moved the hold
       // to the count meanwhile.
       auto& lock = *reinterpret_cast<rwlock*>(held);
       lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
-      if (!slot.compare_exchange_strong(held, 0, at(letter::Z1, platform::release),
+      if (!slot.compare_exchange_strong(held, 0, at(letter::D, platform::release),
                                         platform::relaxed)) {
         if (!is_mutant(mutant::counts_moved_holds)) release_counted_hold(lock);
       }

@@ -35,14 +35,15 @@ static_assert(std::int32_t{1} << (64 - 60) == 16);
 // Makes sure that no slot names the lock by a hold of an earlier life of its memory. False if
 // another thread is at it.
 bool is_unknown_to_slots(rwlock& lock) noexcept {
-  // (V4) Pairs with (V5): another thread's erasure comes before the bias that the caller gives.
-  if ((lock.traits.load(at(letter::V4, platform::acquire)) & rwlock::clean) != 0) return true;
+  // The orders here and in give_bias() have no letters: they keep the processor from clearing a
+  // slot after the bias is there, which the checker cannot show, as it never delays a store.
+  if ((lock.traits.load(platform::acquire) & rwlock::clean) != 0) return true;
   if ((lock.traits.fetch_or(rwlock::cleaning, platform::relaxed) & rwlock::cleaning) != 0)
     return false;
   if (!is_mutant(mutant::bias_over_old_slots)) {
     erase_passive_holds(domains[lock.domain], &lock);
   }
-  lock.traits.fetch_or(rwlock::clean, at(letter::V5, platform::release));
+  lock.traits.fetch_or(rwlock::clean, platform::release);
   return true;
 }
 
@@ -52,9 +53,9 @@ void give_bias(rwlock& lock, rules how) noexcept {
                                        rwlock::waiting_writers | rwlock::upgrading |
                                        rwlock::handoff;
   for (;;) {
-    // (V3) Before the look at the traits: if another thread forbids the bias after that look, the
-    // compare-and-swap fails. Pairs with (M4).
-    std::uint64_t state = lock.state.load(at(letter::V3, platform::acquire));
+    // Before the look at the traits: if another thread forbids the bias after that look, the
+    // compare-and-swap fails.
+    std::uint64_t state = lock.state.load(platform::acquire);
     if (!bias::is_allowed(lock, how)) {
       lock.balance.store(bias::lowest, platform::relaxed);  // not to be asked at every read
       return;
@@ -62,9 +63,7 @@ void give_bias(rwlock& lock, rules how) noexcept {
     if ((state & in_the_way) != 0 || !is_unknown_to_slots(lock)) return;
     std::uint64_t next = (state | bias::bit_to_give()) & ~rwlock::draining;
     const wake_up wake(next, how.prefers);
-    // (M3) Release: a thread that enters by this bias sees what the last writer did.
-    if (lock.state.compare_exchange_strong(state, next, at(letter::M3, platform::release),
-                                           platform::relaxed)) {
+    if (lock.state.compare_exchange_strong(state, next, platform::release, platform::relaxed)) {
       wake.carry_out(sleep_word(lock));
       return;
     }

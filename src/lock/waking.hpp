@@ -39,12 +39,10 @@ struct wake_up {
   // All readers may have given up just now; then a writer has to be woken instead.
   bool writer_if_no_reader = false;
 
-  // With `all_readers`, also wakes readers behind a waiting writer: some of them may be inside
-  // already.
-  wake_up(std::uint64_t& next, preference prefers, bool all_readers = false) noexcept {
+  wake_up(std::uint64_t& next, preference prefers) noexcept {
     if ((next & rwlock::writing) != 0 || is_mutant(mutant::lost_wakeup)) return;
     const bool readers_first = admits_readers(next, prefers);
-    if ((readers_first || all_readers) && (next & rwlock::readers_parked) != 0) {
+    if (readers_first && (next & rwlock::readers_parked) != 0) {
       next &= ~rwlock::readers_parked;
       readers = true;
     }
@@ -80,13 +78,12 @@ struct wake_up {
 
 // Replaces the state by change(state) and wakes the waiters that may now enter.
 template <class Change>
-void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change,
-               bool all_readers = false) noexcept {
+void open_door(rwlock& lock, preference prefers, std::memory_order order, Change change) noexcept {
   const platform::futex_word word = sleep_word(lock);
   std::uint64_t state = lock.state.load(platform::relaxed);
   for (;;) {
     std::uint64_t next = change(state);
-    const wake_up wake(next, prefers, all_readers);
+    const wake_up wake(next, prefers);
     if (lock.state.compare_exchange_weak(state, next, order, platform::relaxed)) {
       wake.carry_out(word);
       return;

@@ -38,7 +38,7 @@ class candidate {
 
   outcome acquire() noexcept {
     for (;;) {
-      // (V6) Pairs with (M4): if another thread has moved the hold that this one upgrades, that is
+      // (V6) Pairs with (P): if another thread has moved the hold that this one upgrades, that is
       // seen below.
       std::uint64_t state = lock_.state.load(at(letter::V6, platform::acquire));
       look_for_moved_hold();
@@ -251,8 +251,7 @@ class candidate {
       return counted ? with_waiter(now, as_) : now;
     };
     // (M2) Pairs with (K) of the next claim, which finds the lock draining and needs no consensus.
-    open_door(lock_, how_.prefers, at(letter::M2, platform::release), undo,
-              !is_mutant(mutant::silent_back_out));
+    open_door(lock_, how_.prefers, at(letter::M2, platform::release), undo);
     if (!counted) return;
     waiting_ = true;
     note_waiting(me_, lock_, as_);
@@ -261,15 +260,9 @@ class candidate {
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
     if (notes_holds(lock_.state.load(platform::relaxed))) note_hold(*me_, lock_);
-    READMOST_VARIANT(clears_before_count, count_and_clear(), clear_and_count());
-    own_ = own_hold::active;
-  }
-
-  void count_and_clear() noexcept {
-    // First counted, then cleared (D): a thread that scans (L) and then counts (K2) sees the hold
-    // in at least one place.
     lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
     READMOST_VARIANT(silent_conversion, release_own_hold(), clear_own_slot());
+    own_ = own_hold::active;
   }
 
 #if defined(READMOST_FAULTS)

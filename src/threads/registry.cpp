@@ -183,14 +183,13 @@ READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
     &unregistered, &unregistered, &unregistered, &unregistered};
 READMOST_THREAD_LOCAL std::uint32_t memberships = 0;
 
-constinit thread_record unregistered{
-    .held = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
-             never_free},
-    .section = section_of_nobody,
-    .nested_held = {never_free},
-    .noted = {never_free, never_free, never_free, never_free, never_free, never_free, never_free,
-              never_free},
-    .writes = writes_of_nobody};
+constinit thread_record unregistered{.held = {never_free, never_free, never_free, never_free,
+                                              never_free, never_free, never_free, never_free},
+                                     .section = section_of_nobody,
+                                     .nested_held = {never_free},
+                                     .noted = {never_free, never_free, never_free, never_free,
+                                               never_free, never_free, never_free, never_free},
+                                     .writes = writes_of_nobody};
 
 constinit domain domains[max_domains] = {{.index = &first_block}};
 

@@ -14,12 +14,6 @@ bool decide_by_old_count(domain& d, std::uint64_t round, bool revoking) noexcept
   return false;
 }
 
-// clears_before_count
-void clear_and_count() noexcept {
-  release_own_hold();
-  lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
-}
-
 // silent_conversion
 void clear_own_slot() noexcept {
   for_each_slot(*me_, [&](auto& slot, std::size_t) {

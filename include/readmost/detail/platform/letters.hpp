@@ -13,11 +13,10 @@
   /* A passive reader enters and leaves. */                                                      \
   X(A, "publish_and_look: release store of the hold into the slot",                              \
     "K, by way of B; L, when it reads this instead of the D before it")                          \
-  X(Z1, "count_holds: release compare-and-swap that clears the slot of an exiting thread", "L")  \
   X(B, "publish_and_look: light fence, A before C", "whatever makes it a full one: H, E or F")   \
-  X(C, "publish_and_look: acquire load of the state, then load of the own mode",                 \
-    "M, M1, by way of M3 where a reader gave the bias")                                          \
-  X(D, "release_passive_hold: release store that clears the slot", "L, T2")                      \
+  X(C, "publish_and_look: acquire load of the state, then load of the own mode", "M, M1")        \
+  X(D, "release_slot, count_holds: release store or compare-and-swap that clears the slot",      \
+    "L, T2")                                                                                     \
   X(D1, "release_passive_hold: light fence, D before the load of the version",                   \
     "O3, which makes it a full one")                                                             \
   X(D2, "take_back: release store that clears the slot of a reader that came too late",          \
@@ -38,10 +37,9 @@
   X(K2,                                                                                          \
     "decide: acquire load of the state and compare-and-swap, readers in the count after slots",  \
     "P, P1")                                                                                     \
-  X(K3, "move_holds_to_count: acquire compare-and-swap, as K", "M2")                             \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
-  X(L, "passive_holds: acquire load of a slot", "D, A, D2, Z1")                                  \
+  X(L, "passive_holds: acquire load of a slot", "D, A, D2")                                      \
   X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                          \
   X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
   X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                \
@@ -57,11 +55,9 @@
   X(M, "stop_writing: release compare-and-swap, `writing` gone",                                 \
     "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                           \
   X(M1, "try_unlock_exclusive_fast: the same where nobody waits and nothing is given",           \
-    "K, J1 to J4; C by way of M3")                                                               \
+    "C, K, J1 to J4")                                                                            \
   X(M2, "back_out: release compare-and-swap, a claim taken back",                                \
     "K of the next claim, which relies on this writer's consensus")                              \
-  X(M3, "give_bias: release compare-and-swap that sets the bias", "C")                           \
-  X(M4, "move_holds_to_count: release compare-and-swap, the claim ends", "V3")                   \
   X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4, U1")      \
   X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",            \
     "K2, J3, J4, U1")                                                                            \
@@ -205,14 +201,11 @@
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   /* A lock gets its bias; holds move to the count. */                                           \
-  X(V3, "give_bias: acquire load of the state, before the look at the traits", "M4")             \
-  X(V4, "is_unknown_to_slots: acquire load of the traits", "V5")                                 \
-  X(V5, "is_unknown_to_slots: release read-modify-write, the slots are clean", "V4")             \
-  X(V6, "candidate::acquire: acquire load of the state, before a look at own slots", "M4")       \
+  X(V6, "candidate::acquire: acquire load of the state, before a look at own slots", "P")        \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
   X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1, MV5")   \
   X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
-    "D, A, D2, Z1")                                                                              \
+    "D, A, D2")                                                                                  \
   X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV2")
 
 namespace readmost::detail {

@@ -30,7 +30,6 @@
   X(downgrade_uncounted, "a downgrade unlocks and leaves no read hold")                           \
   X(phase_ignored, "a writer enters although it is the readers' phase")                           \
   X(counted_for_ever, "a reader that gives up stays counted as waiting")                          \
-  X(silent_back_out, "a reader inside that met a claim is not woken when the claim is undone")    \
   X(handoff_ignored, "a writer that has not slept enters before one that has asked to be next")   \
   X(upgrade_of_two_holds, "an upgrade ignores a second hold of the caller")                       \
   X(wrong_domain, "a writer asks the threads of the default domain, whatever the lock's domain")  \
@@ -74,7 +73,6 @@
   X(unlists_holders, "a round takes a record out of the index without checking its slots")        \
   X(online_before_index, "a thread comes online, then enters the index")                          \
   X(counts_before_slots, "a writer reads the active count, then scans the slots")                 \
-  X(clears_before_count, "a passive hold is cleared, then counted")                               \
   X(unreported_retract, "a reader that published too late wakes no writer that saw its hold")     \
   X(epoch_read_late, "a writer scans the slots, then reads the epoch to sleep on")                \
   X(scan_without_consensus, "a scan for hazard pointers runs without consensus")                  \

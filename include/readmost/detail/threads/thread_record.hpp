@@ -165,7 +165,7 @@ struct alignas(platform::cache_line) thread_record {
   // Active holds of locks that note them, and the number of those that found no place.
   alignas(platform::cache_line) platform::variable<std::uintptr_t> noted[noted_holds]{};
   platform::variable<std::uint32_t> unnoted{};
-  // The lock that this thread is claiming or giving bias to, whose `grant` is thus not valid.
+  // The lock that this thread claims: see src/lock/decision.hpp.
   platform::atomic<std::uintptr_t> deciding{};
   // The lock whose state counts this thread as waiting, and the kind of waiter (`waits_as`).
   platform::atomic<std::uintptr_t> waiting_in{};
