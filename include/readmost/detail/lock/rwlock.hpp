@@ -282,7 +282,7 @@ inline passive_attempt lock_shared_at_home(rwlock& lock, thread_record& me,
                         look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
     return passive_attempt::published;
   }
-  count_own(me.reads[home]);
+  count_own(me.reads[&slot - me.held]);
   return passive_attempt::acquired;
 }
 
