@@ -38,9 +38,9 @@ class candidate {
 
   outcome acquire() noexcept {
     for (;;) {
-      // (V6) Pairs with (P): if another thread has moved the hold that this one upgrades, that is
+      // (K) As in claim(). If another thread has moved the hold that this one upgrades, that is
       // seen below.
-      std::uint64_t state = lock_.state.load(at(letter::V6, platform::acquire));
+      std::uint64_t state = lock_.state.load(at(letter::K, platform::acquire));
       look_for_moved_hold();
       if (is_own_hold_released(state) && (state & (rwlock::any_bias | rwlock::draining)) != 0 &&
           move_holds_to_count(lock_)) {

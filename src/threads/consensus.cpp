@@ -86,13 +86,13 @@ bool fence_now(letter name) noexcept {
 bool fence_all(letter name) noexcept {
   if (is_mutant(mutant::no_membarrier)) return true;
   const std::uint32_t turns = platform::spins(256);
-  const std::uint64_t ticket = fences.wanted.fetch_add(1, at(letter::S1, platform::release)) + 1;
+  const std::uint64_t ticket = fences.wanted.fetch_add(1, platform::release) + 1;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
     // (S2) Pairs with the other's heavy fence: the writes that it made visible are visible to the
     // caller.
     if (fences.done.load(at(letter::S2, platform::acquire)) >= ticket) return true;
     if (fences.in_flight.exchange(1, platform::relaxed) == 0) {
-      // Tickets up to this one were taken, with all that precedes (S1), before the fence begins.
+      // Tickets up to this one were taken, with all that precedes them, before the fence begins.
       const std::uint64_t covered = fences.wanted.load(platform::relaxed);
       const bool fenced = fence_now(name);
       if (fenced) {

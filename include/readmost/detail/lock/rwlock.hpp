@@ -297,7 +297,7 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
   if (!publish_nested_and_look(lock, me, 0, rwlock::biased)) [[unlikely]] {
     return passive_attempt::published_nested;
   }
-  count_own(me.reads[home]);
+  count_own(me.reads[&me.held[home] - me.held]);
   return passive_attempt::acquired;
 }
 

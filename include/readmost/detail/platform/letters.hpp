@@ -28,7 +28,7 @@
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
-  X(K, "claim: acquire compare-and-swap, bias gone and `claiming` set",                          \
+  X(K, "candidate: acquire load of the state, and compare-and-swap that claims the lock",        \
     "M, M1, M2; with K1, A by way of B, and F")                                                  \
   X(K1,                                                                                          \
     "begin_round: full fence, K before the version is raised and before the loads of index "     \
@@ -76,8 +76,6 @@
   X(R9, "take_domain: acquire compare-and-swap that takes a number", "R10")                      \
   X(R10, "give_back_domain: release read-modify-write that frees a number", "R9")                \
   /* Writers share membarriers. */                                                               \
-  X(S1, "fence_all: release read-modify-write of `wanted`, a ticket",                            \
-    "the heavy fence of whoever reads it")                                                       \
   X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
   /* A round takes an idle record out of the index. */                                           \
   X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H")                \
@@ -201,7 +199,6 @@
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   /* A lock gets its bias; holds move to the count. */                                           \
-  X(V6, "candidate::acquire: acquire load of the state, before a look at own slots", "P")        \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
   X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1, MV5")   \
   X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
