@@ -257,6 +257,7 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
       of(lock).core, my_record(), []() -> const domain& { return default_domain; });
   if (how == passive_release::done) [[likely]]
     return 0;
+  if (how == passive_release::stacked) return read_unlock_slow(lock);
   if (how != passive_release::unavailable) return report_release(lock, how);
   return unlock_otherwise(lock);
 }

@@ -15,8 +15,13 @@ void meet(rwlock& lock, rules how) noexcept {
       platform::relaxed);
 }
 
-void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
+void take_back(rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
                std::size_t index) noexcept {
+  if (slot.load(platform::relaxed) == 0) {
+    // A signal handler has released this hold in place of its own, which is counted.
+    release_counted_hold(lock);
+    return;
+  }
   // (D2) Release: if a writer's (L) reads this store instead of the preceding (D), that section
   // still happens before the writer.
   slot.store(0, at(letter::D2, platform::release));
@@ -24,7 +29,7 @@ void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uint
   if (!is_mutant(mutant::unreported_retract)) after_passive_release(lock, me, index);
 }
 
-void retract_published(const rwlock& lock, passive_attempt attempt) noexcept {
+void retract_published(rwlock& lock, passive_attempt attempt) noexcept {
   thread_record& me = my_record(lock.domain);
   if (attempt == passive_attempt::published_nested) {
     take_back(lock, me, me.nested_held[0], home_slots);
@@ -36,7 +41,7 @@ void retract_published(const rwlock& lock, passive_attempt attempt) noexcept {
 
 void lower_nested(thread_record& me, std::size_t depth) noexcept {
   if (depth + 1 != me.nested.load(platform::relaxed)) return;
-  while (depth != 0 && !is_passive_hold(me.nested_held[depth - 1].load(platform::relaxed))) {
+  while (depth != 0 && !is_in_use(me.nested_held[depth - 1].load(platform::relaxed))) {
     --depth;
   }
   // (D3) As in rwlock.hpp.
@@ -50,7 +55,7 @@ namespace {
 bool has_room(thread_record& me, const platform::atomic<std::uintptr_t>& slot,
               std::size_t index) noexcept {
   const std::uintptr_t last = slot.load(platform::relaxed);
-  if (is_passive_hold(last)) return false;
+  if (is_in_use(last)) return false;
   if (last == 0) return true;
   auto& announced = me.moved[index];
   const bool is_complete = announced.load(platform::relaxed) != last;
@@ -84,6 +89,31 @@ bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
 }
 
 }  // namespace
+
+bool note_over_passive_hold(thread_record& me, const rwlock& lock) noexcept {
+  if (passive_holds_of(me, lock) == 0) return false;
+  for (std::uint32_t i = me.nested.load(platform::relaxed); i < nested_slots; ++i) {
+    if (!has_room(me, me.nested_held[i], home_slots + i)) continue;
+    me.nested_held[i].store(address(lock) | counted_hold, platform::relaxed);
+    platform::signal_fence();
+    me.nested.store(i + 1, platform::relaxed);
+    return true;
+  }
+  return false;
+}
+
+bool take_off_over_passive_hold(thread_record& me, const rwlock& lock) noexcept {
+  for (std::uint32_t i = me.nested.load(platform::relaxed); i-- > 0;) {
+    auto& slot = me.nested_held[i];
+    const std::uintptr_t held = slot.load(platform::relaxed);
+    if (held == address(lock)) return false;
+    if (held != (address(lock) | counted_hold)) continue;
+    slot.store(0, platform::relaxed);
+    lower_nested(me, i);
+    return true;
+  }
+  return false;
+}
 
 bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
   if (&me == &unregistered || !is_online(me) || !hold_in_free_slot(lock, me)) return false;
@@ -191,7 +221,9 @@ bool has_moved_hold(const thread_record& me, const rwlock& lock) noexcept {
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   const bool registered = &me != &unregistered;
-  if (registered && release_own_passive_hold(lock, me)) return true;
+  if (registered && !take_off_over_passive_hold(me, lock) && release_own_passive_hold(lock, me)) {
+    return true;
+  }
   const bool noted = registered && notes_holds(lock.state.load(platform::relaxed));
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;

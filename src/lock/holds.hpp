@@ -12,7 +12,7 @@ void meet(rwlock& lock, rules how) noexcept;
 
 // Takes back a hold that was published too late. A writer may have taken it for a hold and sleep
 // until it is released.
-void take_back(const rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
+void take_back(rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
                std::size_t index) noexcept;
 
 // Lowers the stack of nested holds, of which the one at `depth` has been released. Holds below it
@@ -24,6 +24,12 @@ void lower_nested(thread_record& me, std::size_t depth) noexcept;
 // writer that waits for the hold.
 void note_hold(thread_record& me, const rwlock& lock) noexcept;
 void take_off_note(thread_record& me, const rwlock& lock) noexcept;
+
+// The same on the stack of nested holds, if the caller holds the lock passively too; false if it
+// does not, or if there is no room. The second takes off the caller's latest hold of the lock,
+// unless that is a passive one.
+bool note_over_passive_hold(thread_record& me, const rwlock& lock) noexcept;
+bool take_off_over_passive_hold(thread_record& me, const rwlock& lock) noexcept;
 
 // How often the caller's record names `lock`.
 int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept;

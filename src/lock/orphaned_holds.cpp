@@ -32,6 +32,9 @@ void count_holds(thread_record& me) noexcept {
 // Lets the next owner of the record begin without holds.
 void forget_holds(thread_record& record) noexcept {
   record.nested.store(0, platform::relaxed);
+  for (auto& slot : record.nested_held) {
+    if ((slot.load(platform::relaxed) & counted_hold) != 0) slot.store(0, platform::relaxed);
+  }
   for (auto& note : record.noted) note = 0;
   record.unnoted = 0;
 }

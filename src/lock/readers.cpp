@@ -161,9 +161,11 @@ class reader {
     if (counted_) next = rwlock::without_waiter(next, waits_as::reader);
     const bool noted = me_ != nullptr && notes_holds(state);
     if (noted) note_hold(*me_, lock_);
+    const bool over_passive = me_ != nullptr && note_over_passive_hold(*me_, lock_);
     // (J2) Pairs with (M).
     if (!stop_waiting(lock_, me_, counted_, waits_as::reader, state, next,
                       at(letter::J2, platform::acquire))) {
+      if (over_passive) take_off_over_passive_hold(*me_, lock_);
       if (noted) take_off_note(*me_, lock_);
       return false;
     }

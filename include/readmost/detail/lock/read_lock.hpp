@@ -35,7 +35,8 @@ bool try_lock_shared_fast(rwlock& lock, thread_record& me, RulesOf rules_of) noe
 
 // Releases a read hold after try_unlock_shared_passive() has failed; false if the lock has none.
 inline bool unlock_shared_after(rwlock& lock, thread_record& me) noexcept {
-  return try_unlock_shared_active<true>(lock, me) || unlock_shared_slow(lock);
+  return (!has_nested_holds(me) && try_unlock_shared_active<true>(lock, me)) ||
+         unlock_shared_slow(lock);
 }
 
 }  // namespace readmost::detail

@@ -213,7 +213,7 @@ enum class passive_attempt {
 
 // Takes back the hold that lock_shared_passively() has published too late. A writer may have taken
 // it for a hold.
-[[gnu::noinline]] void retract_published(const rwlock& lock, passive_attempt attempt) noexcept;
+[[gnu::noinline]] void retract_published(rwlock& lock, passive_attempt attempt) noexcept;
 
 // Publishes a passive hold of `lock` in `slot`.
 inline void publish(const rwlock& lock, platform::atomic<std::uintptr_t>& slot) noexcept {
@@ -347,6 +347,7 @@ enum class passive_release {
   report,         // done, in the home slot or in the first nested one, and after_passive_release()
   report_nested,  // has to follow
   unavailable,
+  stacked,  // there are other nested holds: unlock_shared_slow() has to look at them
 };
 
 // Releases the caller's passive hold if it is in its home slot; `unregistered` has none.
@@ -370,7 +371,7 @@ inline passive_release unlock_shared_in_first_nested(const rwlock& lock, thread_
                                                      const domain& d) noexcept {
   auto& first = me.nested_held[0];
   if (me.nested.load(platform::relaxed) != 1 || first.load(platform::relaxed) != address(lock)) {
-    return passive_release::unavailable;
+    return passive_release::stacked;
   }
   const bool report = release_slot(me, d, first);
   // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
@@ -399,7 +400,7 @@ inline std::size_t index_of_release(const rwlock& lock, passive_release how) noe
       unlock_shared_passively(lock, me, [&]() -> const domain& { return d; });
   if (how == passive_release::done) [[likely]]
     return true;
-  if (how == passive_release::unavailable) return false;
+  if (how >= passive_release::unavailable) return false;
   after_passive_release(lock, me, index_of_release(lock, how));
   return true;
 }
@@ -424,16 +425,17 @@ enum class active_attempt {
 // lock for reading.
 [[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
-// Read-locks actively, by one compare-and-swap, if nothing is in the way. Unavailable also for
-// locks that have not been through a slow path yet, for those that note holds if not `Noted`, or
-// the reverse, and if another hold has the first note. `me`: the caller's record in the lock's
-// domain.
+// Read-locks actively, by one compare-and-swap, if nothing is in the way, and the caller has no
+// passive hold of the lock, except one that comes too late (take_back() deals with that).
+// Unavailable also for locks that have not been through a slow path yet, for those that note holds
+// if not `Noted`, or the reverse, and if another hold has the first note. `me`: the caller's record
+// in the lock's domain.
 template <bool Noted>
 [[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
                                                                   thread_record& me) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
   constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
-                                       rwlock::handoff | rwlock::waiting_writers;
+                                       rwlock::handoff | rwlock::waiting_writers | rwlock::draining;
   constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
   if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual || rwlock::is_full(state)) {
     return active_attempt::unavailable;

@@ -41,8 +41,16 @@ inline constexpr std::size_t passive_slots = home_slots + nested_slots;
 // bit of a lock's address, marks a hold that another thread has moved to the lock's count
 // (src/lock/moving.cpp).
 inline constexpr std::uintptr_t moved_hold = 1;
+// And this one, in a nested slot, marks an active hold that the owner has taken over a passive one
+// of the same lock, so that a signal handler releases its own hold, and not the one whose release
+// it has interrupted.
+inline constexpr std::uintptr_t counted_hold = 2;
 
 constexpr bool is_passive_hold(std::uintptr_t slot) noexcept {
+  return slot != 0 && (slot & (moved_hold | counted_hold)) == 0;
+}
+// Whether the slot is taken: a moved hold takes it no longer.
+constexpr bool is_in_use(std::uintptr_t slot) noexcept {
   return slot != 0 && (slot & moved_hold) == 0;
 }
 
