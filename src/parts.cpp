@@ -1,8 +1,8 @@
 // The parts that every build of the library has, in the order in which their hooks are called. The
 // only file that knows all rooms; parts that a program may do without add themselves (add_part).
 //
-// When a thread registers: the registry takes a record; read sections mark it if misuse is looked
-// for; the registry makes it the thread's.
+// When a thread registers: the registry takes a record; the lock clears marks of moved holds; read
+// sections mark it if misuse is looked for; the registry makes it the thread's.
 //
 // When a thread exits, for each of its records:
 //   on_exit        the lock counts passive holds in their locks and clears notes of active ones;

@@ -8,12 +8,11 @@
 #include <cerrno>
 #include <readmost/detail/lock/read_lock.hpp>
 
+#include "interpose/exported_names.hpp"
 #include "interpose/glibc_rwlock.hpp"
 #include "interpose/layout.hpp"
 #include "interpose/settings.hpp"
 #include "lock/posix_results.hpp"
-
-#define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace readmost::detail::interpose {
 
@@ -135,6 +134,11 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return 0;
 }
 
+[[gnu::always_inline]] inline int write_unlock(layout& l, std::uint64_t state) noexcept {
+  l.owner.store(0, platform::relaxed);
+  return try_unlock_exclusive_fast(l.core, state) ? 0 : write_unlock_slow(l);
+}
+
 [[gnu::noinline]] int read_unlock_slow(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
   if (is_shared(l)) return glibc().unlock(lock);
@@ -148,10 +152,17 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   if ((state & rwlock::writing) == 0) {
     if (try_unlock_shared_active<false>(l.core, my_record(), state)) return 0;
   } else if (is_mine(l)) {
-    l.owner.store(0, platform::relaxed);
-    return try_unlock_exclusive_fast(l.core, state) ? 0 : write_unlock_slow(l);
+    return write_unlock(l, state);
   }
   return read_unlock_slow(lock);
+}
+
+// For a thread with nested holds.
+[[gnu::noinline]] int unlock_slow(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  const std::uint64_t state = l.core.state.load(platform::relaxed);
+  const bool writes = (state & rwlock::writing) != 0 && is_mine(l);
+  return writes ? write_unlock(l, state) : read_unlock_slow(lock);
 }
 
 [[gnu::noinline]] int report_release(pthread_rwlock_t* lock, passive_release how) noexcept {
@@ -257,19 +268,9 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
       of(lock).core, my_record(), []() -> const domain& { return default_domain; });
   if (how == passive_release::done) [[likely]]
     return 0;
-  if (how == passive_release::stacked) return read_unlock_slow(lock);
+  if (how == passive_release::stacked) return unlock_slow(lock);
   if (how != passive_release::unavailable) return report_release(lock, how);
   return unlock_otherwise(lock);
 }
 
-// Names that libraries linked against an older glibc call.
-#define READMOST_ALIAS(name) \
-  READMOST_EXPORT __attribute__((alias(#name), nothrow, nonnull(1))) int __##name
-
-READMOST_ALIAS(pthread_rwlock_init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
-READMOST_ALIAS(pthread_rwlock_destroy)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_rdlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
+READMOST_OLDER_NAMES

@@ -50,17 +50,22 @@ void lower_nested(thread_record& me, std::size_t depth) noexcept {
 
 namespace {
 
-// Whether a passive hold may be published in the slot. A hold that was there may have been moved;
-// then the slot is free once the move is complete, and so is the place where it was announced.
-bool has_room(thread_record& me, const platform::atomic<std::uintptr_t>& slot,
-              std::size_t index) noexcept {
+// Clears a slot whose hold has been moved, and the announcement of that. False if there is none
+// such or the move is not complete.
+bool clear_moved(thread_record& me, platform::atomic<std::uintptr_t>& slot,
+                 std::size_t index) noexcept {
   const std::uintptr_t last = slot.load(platform::relaxed);
-  if (is_in_use(last)) return false;
-  if (last == 0) return true;
   auto& announced = me.moved[index];
-  const bool is_complete = announced.load(platform::relaxed) != last;
-  if (is_complete) announced.store(0, platform::relaxed);
-  return is_complete;
+  if ((last & moved_hold) == 0 || announced.load(platform::relaxed) == last) return false;
+  announced.store(0, platform::relaxed);
+  slot.store(0, platform::relaxed);
+  return true;
+}
+
+// Whether a passive hold may be published in the slot.
+bool has_room(thread_record& me, platform::atomic<std::uintptr_t>& slot,
+              std::size_t index) noexcept {
+  return slot.load(platform::relaxed) == 0 || clear_moved(me, slot, index);
 }
 
 // Publishes a passive hold in a free slot: the home slot if possible, else a nested one. False, and
@@ -89,6 +94,13 @@ bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
 }
 
 }  // namespace
+
+void clear_moved_holds(thread_record& me) noexcept {
+  for (std::size_t i = 0; i < home_slots; ++i) clear_moved(me, me.held[i], i);
+  for (std::size_t i = 0; i < nested_slots; ++i) {
+    clear_moved(me, me.nested_held[i], home_slots + i);
+  }
+}
 
 bool note_over_passive_hold(thread_record& me, const rwlock& lock) noexcept {
   if (passive_holds_of(me, lock) == 0) return false;
@@ -122,13 +134,13 @@ bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
   return true;
 }
 
-int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept {
-  int holds = 0;
+int slots_with(const thread_record& me, std::uintptr_t content) noexcept {
+  int found = 0;
   for_each_slot(me, [&](const auto& slot, std::size_t) {
-    if (slot.load(platform::relaxed) == address(lock)) ++holds;
+    if (slot.load(platform::relaxed) == content) ++found;
     return true;
   });
-  return holds;
+  return found;
 }
 
 int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept {
@@ -205,19 +217,6 @@ bool release_counted_hold(rwlock& lock) noexcept {
   }
 }
 
-namespace {
-
-bool has_moved_hold(const thread_record& me, const rwlock& lock) noexcept {
-  bool found = false;
-  for_each_slot(me, [&](const auto& slot, std::size_t) {
-    found = found || slot.load(platform::relaxed) == (address(lock) | moved_hold);
-    return !found;
-  });
-  return found;
-}
-
-}  // namespace
-
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   const bool registered = &me != &unregistered;
@@ -229,7 +228,7 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
     if (!move_holds_to_count(lock)) return false;
   }
   // A hold that another thread has moved is not noted.
-  if (noted && (noted_holds_of(me, lock) != 0 || !has_moved_hold(me, lock))) {
+  if (noted && (noted_holds_of(me, lock) != 0 || slots_with(me, address(lock) | moved_hold) == 0)) {
     take_off_note(me, lock);
   }
   return true;

@@ -31,8 +31,17 @@ void take_off_note(thread_record& me, const rwlock& lock) noexcept;
 bool note_over_passive_hold(thread_record& me, const rwlock& lock) noexcept;
 bool take_off_over_passive_hold(thread_record& me, const rwlock& lock) noexcept;
 
+// Clears the marks that moved holds have left in the caller's slots, with which all its reports say
+// that it is inside. Not for signal handlers: one may have interrupted the release of such a hold.
+void clear_moved_holds(thread_record& me) noexcept;
+
+// How many of the record's slots have this content.
+int slots_with(const thread_record& me, std::uintptr_t content) noexcept;
+
 // How often the caller's record names `lock`.
-int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept;
+inline int passive_holds_of(const thread_record& me, const rwlock& lock) noexcept {
+  return slots_with(me, address(lock));
+}
 int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept;
 
 // Whether the caller may hold the lock for reading: a thread with holds that are not noted may hold

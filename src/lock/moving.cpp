@@ -16,7 +16,7 @@
 //                mover takes the hold off the count again. It finds a complete one only if its
 //                store came last: then the hold is counted, and it releases it there.
 // An owner that finds the tag does nothing: the hold is counted. The slot and its announcement stay
-// as they are until the record's owner needs the slot and the announcement is complete.
+// as they are until the announcement is complete and the owner needs the slot, sleeps, or exits.
 #include "lock/decision.hpp"
 #include "lock/holds.hpp"
 #include "lock/waking.hpp"

@@ -11,7 +11,7 @@ namespace {
 void count_holds(thread_record& me) noexcept {
   for_each_slot(me, [&](auto& slot, std::size_t) {
     std::uintptr_t held = slot.load(platform::relaxed);
-    // Those that were moved stay, for the next owner: see has_room().
+    // Those that were moved stay, for the next owner: see clear_moved_holds().
     if (is_passive_hold(held) && is_mutant(mutant::exit_drops_holds)) {
       slot.store(0, platform::relaxed);
     } else if (is_passive_hold(held)) {
@@ -96,7 +96,10 @@ void undo_waiting(thread_record& record) noexcept {
 
 }  // namespace
 
-constinit part holds_part{.on_exit = count_holds, .on_departure = forget_holds, .in_child = [] {
+constinit part holds_part{.on_enlist = clear_moved_holds,
+                          .on_exit = count_holds,
+                          .on_departure = forget_holds,
+                          .in_child = [] {
                             for_each_orphan([](thread_record& record) {
                               undo_decision(record);
                               undo_waiting(record);

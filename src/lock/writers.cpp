@@ -306,11 +306,24 @@ class candidate {
     }
   }
 
+  // Whether nobody is inside, and only the writer is missing that was woken for all that sleep. It
+  // wakes this one when it leaves or gives up. With writers_parked set, the state might be again
+  // what that writer expects to sleep on.
+  static bool is_left_to_asker(std::uint64_t state) noexcept {
+    constexpr std::uint64_t others = rwlock::writing | rwlock::claiming | rwlock::any_bias |
+                                     rwlock::draining | rwlock::reader_phase;
+    return (state & rwlock::handoff) != 0 && (state & others) == 0 && rwlock::readers(state) == 0 &&
+           !is_mutant(mutant::parks_behind_asker);
+  }
+
   // Sleeps until another thread opens the door, unless the state has changed. A writer asks to be
   // next.
   void sleep(std::uint64_t state) noexcept {
-    std::uint64_t parked = state | (upgrades() ? rwlock::upgrader_parked : rwlock::writers_parked);
-    if (!upgrades()) {
+    std::uint64_t parked = state;
+    if (upgrades()) {
+      parked |= rwlock::upgrader_parked;
+    } else if (!is_left_to_asker(state)) {
+      parked |= rwlock::writers_parked;
       asks_ = true;
       // Before the state says so: in a fork's child that does no harm.
       if (!waiting_) note_waiting(me_, lock_, as_on_record());
@@ -320,6 +333,7 @@ class candidate {
       return;
     }
     go_offline();
+    if (me_ != nullptr) clear_moved_holds(*me_);
     has_slept_ = true;
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
                                     upgrades() ? parking::upgrader : parking::writers,
@@ -398,15 +412,6 @@ bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
 
 }  // namespace
 
-outcome lock_exclusive(rwlock& lock, rules how) noexcept {
-  if (try_lock_exclusive_fast(lock, my_record(lock.domain))) return outcome::acquired;
-  return lock_exclusive_slow(lock, how);
-}
-
-void unlock_exclusive(rwlock& lock, rules how) noexcept {
-  if (!try_unlock_exclusive_fast(lock)) stop_writing(lock, how, 0);
-}
-
 void record_write(const rwlock& lock) noexcept {
   if (thread_record* const me = enlist(lock.domain)) count_own(me->writes);
 }
@@ -434,7 +439,7 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
     }
   }
   return READMOST_VARIANT(upgrade_lets_go, candidate(lock, me, how, own).acquire(),
-                          (unlock_shared_slow(lock), lock_exclusive(lock, how)));
+                          (unlock_shared_slow(lock), lock_exclusive_slow(lock, how)));
 }
 
 void downgrade(rwlock& lock, rules how) noexcept {

@@ -25,18 +25,4 @@ bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me,
   return then != active_attempt::unavailable;
 }
 
-// Read-locks passively or actively, if that is possible at once.
-template <class RulesOf>
-bool try_lock_shared_fast(rwlock& lock, thread_record& me, RulesOf rules_of) noexcept {
-  const passive_attempt attempt =
-      is_biased(lock) ? lock_shared_passively(lock, me) : passive_attempt::unavailable;
-  return attempt == passive_attempt::acquired || lock_shared_after(attempt, lock, me, rules_of);
-}
-
-// Releases a read hold after try_unlock_shared_passive() has failed; false if the lock has none.
-inline bool unlock_shared_after(rwlock& lock, thread_record& me) noexcept {
-  return (!has_nested_holds(me) && try_unlock_shared_active<true>(lock, me)) ||
-         unlock_shared_slow(lock);
-}
-
 }  // namespace readmost::detail

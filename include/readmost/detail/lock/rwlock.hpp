@@ -184,9 +184,6 @@ inline std::uintptr_t address(const rwlock& lock) noexcept {
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept;
 // Releases one read hold of any kind; false if the lock has none.
 bool unlock_shared_slow(rwlock& lock) noexcept;
-// These two begin with the fast paths below.
-outcome lock_exclusive(rwlock& lock, rules how) noexcept;
-void unlock_exclusive(rwlock& lock, rules how) noexcept;
 outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept;
 void unlock_exclusive_slow(rwlock& lock, rules how) noexcept;
 
@@ -282,6 +279,7 @@ inline passive_attempt lock_shared_at_home(rwlock& lock, thread_record& me,
                         look_and_publish(lock, me, slot, rwlock::biased))) [[unlikely]] {
     return passive_attempt::published;
   }
+  // The index by way of the slot lets one register address both.
   count_own(me.reads[&slot - me.held]);
   return passive_attempt::acquired;
 }
@@ -308,14 +306,6 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
   const passive_attempt attempt = lock_shared_at_home(lock, me, home);
   return attempt != passive_attempt::unavailable ? attempt
                                                  : lock_shared_in_first_nested(lock, me, home);
-}
-
-// The same, and takes back a hold that was published too late.
-inline bool try_lock_shared_passive(rwlock& lock, thread_record& me) noexcept {
-  if (!is_biased(lock)) return false;
-  const passive_attempt attempt = lock_shared_passively(lock, me);
-  if (attempt > passive_attempt::unavailable) retract_published(lock, attempt);
-  return attempt == passive_attempt::acquired;
 }
 
 // Read-locks a biased lock passively in any free slot, also with statistics per lock; false if that
@@ -391,18 +381,6 @@ template <class DomainOfLock>
 
 inline std::size_t index_of_release(const rwlock& lock, passive_release how) noexcept {
   return how == passive_release::report ? home_slot(&lock) : home_slots;
-}
-
-// The same, and reports. False if unavailable.
-[[gnu::always_inline]] inline bool try_unlock_shared_passive(const rwlock& lock, thread_record& me,
-                                                             const domain& d) noexcept {
-  const passive_release how =
-      unlock_shared_passively(lock, me, [&]() -> const domain& { return d; });
-  if (how == passive_release::done) [[likely]]
-    return true;
-  if (how >= passive_release::unavailable) return false;
-  after_passive_release(lock, me, index_of_release(lock, how));
-  return true;
 }
 
 // --- Active fast paths ---------------------------------------------------------------------------
