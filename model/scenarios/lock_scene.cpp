@@ -23,7 +23,7 @@ bool lock_scene::try_read(rules how) {
 }
 
 bool lock_scene::try_read_passively() {
-  const bool inside = try_lock_shared_passive(lock, my_record(lock.domain));
+  const bool inside = test::try_lock_shared_passively(lock);
   if (inside) finish_reading();
   return inside;
 }
@@ -74,6 +74,20 @@ lock_scene& lock_scene::add_writer_inside(const char* name, rules how) {
 
 lock_scene& lock_scene::add_holder(const char* name, void (*hold)(rwlock&)) {
   return thread(name, hold, [] {});
+}
+
+lock_scene& lock_scene::add_reader_that_awaits_another(void (*hold)(rwlock&)) {
+  auto& here = in_.make<signal>("here");
+  thread("inside", hold, [&] {
+    here.await();
+    test::unlock_shared(lock);
+  });
+  thread("comes", be_known, [&] {
+    test::lock_shared(lock, readers_first);
+    here.give();
+    test::unlock_shared(lock);
+  });
+  return thread("writer", be_known, [this] { test::write(lock, readers_first); });
 }
 
 lock_scene& lock_scene::add_releaser(const char* name) {

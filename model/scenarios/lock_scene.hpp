@@ -45,6 +45,9 @@ class lock_scene {
   lock_scene& add_writer_inside(const char* name = "writer", rules how = {});
   // One that is inside when the scenario begins, and does not leave.
   lock_scene& add_holder(const char* name, void (*hold)(rwlock&));
+  // A reader that is inside by `hold` and stays until another has come; that other one; and a
+  // writer. All prefer readers.
+  lock_scene& add_reader_that_awaits_another(void (*hold)(rwlock&));
   // One that releases the hold of another.
   lock_scene& add_releaser(const char* name = "releaser");
   // The library's work at the exit of the latest thread is part of what is explored.

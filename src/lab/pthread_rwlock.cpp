@@ -3,12 +3,11 @@
 // Each function is one jump through a table, so that measurements of a lock include nothing else.
 #include <pthread.h>
 
+#include "interpose/exported_names.hpp"
 #include "interpose/settings.hpp"
 #include "lab/lock_memory.hpp"
 #include "lab/made_locks.hpp"
 #include "lab/other_locks.hpp"
-
-#define READMOST_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace readmost::detail::lab {
 
@@ -103,14 +102,4 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   return chosen.unlock(lock);
 }
 
-// Names that libraries linked against an older glibc call.
-#define READMOST_ALIAS(name) \
-  READMOST_EXPORT __attribute__((alias(#name), nothrow, nonnull(1))) int __##name
-
-READMOST_ALIAS(pthread_rwlock_init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
-READMOST_ALIAS(pthread_rwlock_destroy)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_rdlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_tryrdlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_wrlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_trywrlock)(pthread_rwlock_t*);
-READMOST_ALIAS(pthread_rwlock_unlock)(pthread_rwlock_t*);
+READMOST_OLDER_NAMES

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -88,6 +89,16 @@ class interrupted_thread {
   void handle_signal(int depth) {
     for (int i = 0; i < depth; ++i) result_ |= pthread_rwlock_rdlock(tested_);
     for (int i = 0; i < depth; ++i) result_ |= pthread_rwlock_unlock(tested_);
+  }
+
+  // In another thread: takes the lock away from passive readers, or finds one inside, which leaves
+  // it to active readers as well.
+  void write_elsewhere(helper_thread& other) {
+    other.call([this] {
+      const timespec soon = contract::in(CLOCK_REALTIME, std::chrono::milliseconds(2));
+      if (pthread_rwlock_timedwrlock(tested_, &soon) == 0) pthread_rwlock_unlock(tested_);
+      return 0;
+    });
   }
 
   // Expects that another thread finds the lock held or free, as it must be.
@@ -184,6 +195,54 @@ TEST(handlers, read_the_lock_whose_hold_found_no_place) {
 
 TEST(handlers, read_the_lock_while_the_record_is_full) {
   interrupt_everywhere({record + 1, {lock_others, lock, unlock, unlock_others}}, 1);
+}
+
+// The handler's own hold is then active, while the one that is being released is passive.
+TEST(handlers, read_the_lock_whose_passive_hold_a_writer_has_met) {
+  const test::machine_code library = test::code_around(pthread_rwlock_rdlock);
+  helper_thread other;
+  interrupted_thread thread(0, 0);
+  bool came_in_time = true;
+  for (std::size_t step = 0; came_in_time; ++step) {
+    SCOPED_TRACE(testing::Message() << "interrupted at step " << step);
+    thread.begin_round(true);
+    thread.perform(lock);
+    thread.write_elsewhere(other);
+    came_in_time = test::interrupt_at(
+        step, library, [&] { thread.perform(unlock); }, [&] { thread.handle_signal(1); });
+    thread.expect_correct_lock(other);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The reader has seen the lock biased, and publishes its hold too late.
+TEST(handlers, read_the_lock_whose_bias_is_gone_meanwhile) {
+  const test::machine_code library = test::code_around(pthread_rwlock_rdlock);
+  // The passive path has fewer instructions.
+  constexpr std::size_t last_of_reader = 24;
+  constexpr std::size_t last_of_handler = 12;
+  helper_thread other;
+  interrupted_thread thread(0, 0);
+  for (std::size_t of_writer = 0; of_writer <= last_of_reader; ++of_writer) {
+    for (std::size_t later = 0; later <= last_of_handler; ++later) {
+      SCOPED_TRACE(testing::Message() << "a writer comes at step " << of_writer << ", the handler "
+                                      << later << " steps later");
+      thread.begin_round(true);
+      test::step_through(
+          library, [&] { thread.perform(lock); },
+          [&](std::size_t n) {
+            if (n == of_writer) thread.write_elsewhere(other);
+            if (n < of_writer + later) return true;
+            thread.handle_signal(1);
+            return false;
+          });
+      thread.expect_correct_lock(other);
+      if (HasFatalFailure()) return;
+      thread.perform(unlock);
+      thread.expect_correct_lock(other);
+      if (HasFatalFailure()) return;
+    }
+  }
 }
 
 }  // namespace

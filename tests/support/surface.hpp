@@ -15,9 +15,21 @@ inline constexpr int acquired = static_cast<int>(outcome::acquired);
 inline constexpr int busy = static_cast<int>(outcome::busy);
 inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 
+inline bool try_lock_shared_passively(rwlock& lock) {
+  if (!is_biased(lock)) return false;
+  const passive_attempt attempt = lock_shared_passively(lock, my_record(lock.domain));
+  if (attempt > passive_attempt::unavailable) retract_published(lock, attempt);
+  return attempt == passive_attempt::acquired;
+}
+
 inline int lock_shared(rwlock& lock, rules how = {}) {
   thread_record& me = my_record(lock.domain);
-  if (try_lock_shared_fast(lock, me, [&] { return how; })) return acquired;
+  passive_attempt attempt = passive_attempt::unavailable;
+  if (is_biased(lock)) {
+    attempt = lock_shared_passively(lock, me);
+    if (attempt == passive_attempt::acquired) return acquired;
+  }
+  if (lock_shared_after(attempt, lock, me, [&] { return how; })) return acquired;
   return static_cast<int>(lock_shared_slow(lock, how));
 }
 
@@ -27,11 +39,26 @@ inline int try_lock_shared(rwlock& lock, rules how = {}) {
 
 inline bool unlock_shared(rwlock& lock) {
   thread_record& me = my_record(lock.domain);
-  return try_unlock_shared_passive(lock, me, domains[lock.domain]) || unlock_shared_after(lock, me);
+  const passive_release how =
+      unlock_shared_passively(lock, me, [&]() -> const domain& { return domains[lock.domain]; });
+  switch (how) {
+    case passive_release::done:
+      return true;
+    case passive_release::report:
+    case passive_release::report_nested:
+      after_passive_release(lock, me, index_of_release(lock, how));
+      return true;
+    case passive_release::unavailable:
+      return try_unlock_shared_active<true>(lock, me) || unlock_shared_slow(lock);
+    case passive_release::stacked:
+      break;
+  }
+  return unlock_shared_slow(lock);
 }
 
 inline int lock(rwlock& lock, rules how = {}) {
-  return static_cast<int>(lock_exclusive(lock, how));
+  if (try_lock_exclusive_fast(lock, my_record(lock.domain))) return acquired;
+  return static_cast<int>(lock_exclusive_slow(lock, how));
 }
 
 inline int try_lock(rwlock& l, rules how = {}) {
@@ -39,7 +66,7 @@ inline int try_lock(rwlock& l, rules how = {}) {
 }
 
 inline void unlock(rwlock& lock, rules how = {}) {
-  unlock_exclusive(lock, how);
+  if (!try_unlock_exclusive_fast(lock)) unlock_exclusive_slow(lock, how);
 }
 
 inline int upgrade(rwlock& lock, rules how = {}) {

@@ -1,11 +1,8 @@
 // The seam to Linux: mappings, futexes, deadlines, files, thread exit.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -22,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "support/forbidden_calls.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
 
@@ -162,24 +160,10 @@ TEST(platform, knows_what_memory_it_has_written_to) {
   });
 }
 
-// From now on these two system calls fail. False if the kernel has no filters.
-bool forbid(unsigned one, unsigned other) {
-  sock_filter lines[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{sizeof lines / sizeof lines[0], lines};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 // Without the list of mappings, which is long.
 TEST(platform, knows_what_memory_it_has_written_to_by_the_page_alone) {
   in_a_child([] {
-    if (!forbid(SYS_read, SYS_ioctl)) return;  // as under qemu-user
+    if (!test::forbid_calls({SYS_read, SYS_ioctl}, EIO)) return;  // as under qemu-user
     for_each_kind_of_memory([](const void* at, mapping_kind expected) {
       EXPECT_EQ(platform::kind_of_written_memory(at), expected);
     });

@@ -1,12 +1,10 @@
 // RCU at the ends of threads and processes: exits, forks, and where there is no membarrier.
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -18,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/forbidden_calls.hpp"
 #include "support/fork_stress.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
@@ -448,18 +447,6 @@ TEST_F(rcu_process_exit, is_followed_by_destructors_that_may_use_it) {
 
 // --- Without membarrier --------------------------------------------------------------------------
 
-bool forbid_membarrier() {
-  sock_filter rules[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{sizeof rules / sizeof rules[0], rules};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 // Readers that use what a writer unlinks, reclaims and poisons.
 int errors_under_load(rcu_domain& dom) {
   struct element : rcu_obj_base<element> {
@@ -502,7 +489,7 @@ int errors_under_load(rcu_domain& dom) {
 TEST(rcu_without_membarrier, readers_and_grace_periods_are_right) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   in_a_child([] {
-    if (!forbid_membarrier()) return;
+    if (!test::forbid_calls({SYS_membarrier}, ENOSYS)) return;
     ASSERT_FALSE(platform::enable_heavy_fence());
     EXPECT_EQ(errors_under_load(rcu_default_domain()), 0);
     helper_thread reader, writer;
@@ -522,7 +509,7 @@ TEST(rcu_without_membarrier, it_goes_on_where_that_stops_working) {
     helper_thread reader;
     reader.call([] { return rcu_default_domain().lock(), 0; });
     // For this thread and those that it starts.
-    if (!forbid_membarrier()) return;
+    if (!test::forbid_calls({SYS_membarrier}, ENOSYS)) return;
     {
       separate_rcu_domain dom;
       EXPECT_EQ(errors_under_load(dom), 0);

@@ -222,7 +222,7 @@ TEST(upgrade, all_that_waited_for_an_undecided_claim_hear_of_its_end) {
       });
     }
     for (helper_thread* upgrader : upgraders) ASSERT_TRUE(upgrader->falls_asleep());
-    unlock_exclusive(both.lock, both.how);
+    test::unlock(both.lock, both.how);
     int successes = 0;
     for (helper_thread* upgrader : upgraders) {
       const int result = upgrader->end();

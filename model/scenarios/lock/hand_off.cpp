@@ -203,25 +203,15 @@ SCENARIO(
     recursion_with_asker,
     "a reader inside lets another one in, under reader preference, although a writer has asked",
     effort::large) {
-  auto& on = ordinary_scene(s);
-  auto& here = s.make<signal>("here");
-  on.thread("inside", hold_actively, [&] {
-    here.await();
-    test::unlock_shared(on.lock);
-  });
-  s.thread("comes", be_known, [&] {
-    test::lock_shared(on.lock, readers_first);
-    here.give();
-    test::unlock_shared(on.lock);
-  });
-  s.thread("writer", be_known, [&] { test::write(on.lock, readers_first); });
-  on.thread(
-      "asker",
-      [](rwlock& lock) {
-        be_known();
-        lock.state.fetch_or(rwlock::writers_parked, platform::relaxed);
-      },
-      [](lock_scene& on) { write_under_readers_preference(on); });
+  ordinary_scene(s)
+      .add_reader_that_awaits_another(hold_actively)
+      .thread(
+          "asker",
+          [](rwlock& lock) {
+            be_known();
+            lock.state.fetch_or(rwlock::writers_parked, platform::relaxed);
+          },
+          [](lock_scene& on) { write_under_readers_preference(on); });
 }
 
 SCENARIO(reader_that_lost_is_counted,

@@ -124,7 +124,7 @@ SCENARIO(nested_slot_passes_to_other_lock,
       "reader", [&] { hold_both(locks.other, locks.on.lock); },
       [&](lock_scene& on) {
         on.finish_reading();
-        if (try_lock_shared_passive(third, my_record())) test::unlock_shared(third);
+        if (test::try_lock_shared_passively(third)) test::unlock_shared(third);
         test::unlock_shared(locks.other);
       });
   locks.on.add_trying_writer();

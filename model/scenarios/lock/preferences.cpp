@@ -36,35 +36,16 @@ SCENARIO(turn_of_reader_that_starves,
   });
 }
 
-namespace {
-
-// A reader inside stays until another has come, whether or not the writer waits by then.
-void readers_first_over_writer(scenario& s, lock_scene& on, void (*hold)(rwlock&)) {
-  auto& here = s.make<signal>("here");
-  on.thread("inside", hold, [&] {
-    here.await();
-    test::unlock_shared(on.lock);
-  });
-  s.thread("comes", be_known, [&] {
-    test::lock_shared(on.lock, readers_first);
-    here.give();
-    test::unlock_shared(on.lock);
-  });
-  s.thread("writer", be_known, [&] { test::write(on.lock, readers_first); });
-}
-
-}  // namespace
-
 SCENARIO(readers_first_over_waiting_writer,
          "under reader preference a waiting writer keeps no reader out, and is woken in the end",
          effort::small) {
-  readers_first_over_writer(s, ordinary_scene(s), hold_actively);
+  ordinary_scene(s).add_reader_that_awaits_another(hold_actively);
 }
 
 SCENARIO(readers_first_over_draining_writer,
          "under reader preference a writer that waits for a passive reader keeps no reader out",
          effort::large) {
-  readers_first_over_writer(s, once_biased_scene(s), hold_while_draining);
+  once_biased_scene(s).add_reader_that_awaits_another(hold_while_draining);
 }
 
 SCENARIO(readers_first_bias_given_over_sleeping_writer,

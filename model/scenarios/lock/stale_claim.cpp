@@ -21,7 +21,7 @@ SCENARIO(claim_of_lock_that_is_draining_again,
   });
   s.thread("reader", be_online, [&, await] {
     await(given);
-    const bool held = try_lock_shared_passive(on.lock, my_record());
+    const bool held = test::try_lock_shared_passively(on.lock);
     if (held) on.data.read();
     inside.store(1, platform::relaxed);
     await(tried);

@@ -121,7 +121,7 @@ SCENARIO(try_after_claim_backed_out,
     tried.give();
   });
   s.thread("reader", be_online, [&] {
-    if (!try_lock_shared_passive(on.lock, my_record())) return;
+    if (!test::try_lock_shared_passively(on.lock)) return;
     go_offline(my_record());
     on.data.read();
     tried.await();
@@ -157,7 +157,7 @@ SCENARIO(try_again_too_late,
   auto& on = once_biased_scene(s);
   on.thread("reader", hold_passively, [&] {
     on.finish_reading();
-    if (try_lock_shared_passive(on.lock, my_record())) test::unlock_shared(on.lock);
+    if (test::try_lock_shared_passively(on.lock)) test::unlock_shared(on.lock);
   });
   on.add_trying_writer();
 }

@@ -17,7 +17,7 @@ void be_online_after_long_idleness() {
 
 // Goes offline between the two halves of its section, if it gets the first.
 void try_read_offline(lock_scene& on) {
-  if (!try_lock_shared_passive(on.lock, my_record())) return;
+  if (!test::try_lock_shared_passively(on.lock)) return;
   go_offline();
   on.finish_reading();
 }
