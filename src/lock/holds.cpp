@@ -54,7 +54,8 @@ namespace {
 // such or the move is not complete.
 bool clear_moved(thread_record& me, platform::atomic<std::uintptr_t>& slot,
                  std::size_t index) noexcept {
-  const std::uintptr_t last = slot.load(platform::relaxed);
+  // (MV4) Pairs with (MV1): the announcement is not older than the mark.
+  const std::uintptr_t last = slot.load(at(letter::MV4, platform::acquire));
   auto& announced = me.moved[index];
   if ((last & moved_hold) == 0 || announced.load(platform::relaxed) == last) return false;
   announced.store(0, platform::relaxed);

@@ -51,7 +51,7 @@ void move_hold(rwlock& lock, thread_record& owner, platform::atomic<std::uintptr
   lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
   announced.store(incomplete, platform::relaxed);
   // (MV1) Pairs with (MV2): either the owner finds the announcement, or this thread finds the slot
-  // clear.
+  // clear. And with (MV4) in holds.cpp.
   platform::full_fence(letter::MV1);
   std::uintptr_t expected = address(lock);
   // (MV3) As below.

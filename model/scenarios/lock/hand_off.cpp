@@ -188,10 +188,11 @@ SCENARIO(newcomer_stays_out,
     expect(asker_was_in, "a newcomer has entered before a writer that was to be next");
     test::unlock(on.lock, readers_first);
   });
-  // The writer that has asked, as it enters.
+  // The writer that has asked, as it enters: it takes on the wake-up of those that sleep.
   s.thread("asker", be_known, [&] {
+    constexpr std::uint64_t inside = rwlock::writing | rwlock::writers_parked;
     std::uint64_t state = on.lock.state.load(platform::relaxed);
-    while (!on.lock.state.compare_exchange_weak(state, (state & ~rwlock::handoff) | rwlock::writing,
+    while (!on.lock.state.compare_exchange_weak(state, (state & ~rwlock::handoff) | inside,
                                                 platform::acquire)) {
     }
     asker_was_in = true;

@@ -199,10 +199,11 @@
   /* Upgrades. */                                                                                \
   X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
   /* A lock gets its bias; holds move to the count. */                                           \
-  X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2")           \
+  X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2, MV4")      \
   X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1, MV5")   \
   X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
     "D, A, D2")                                                                                  \
+  X(MV4, "clear_moved: acquire load of a slot whose hold has been moved", "MV1")                 \
   X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV2")
 
 namespace readmost::detail {
