@@ -45,9 +45,9 @@ constexpr named_mutant mutants[] = {
 #undef READMOST_NAMED
 };
 
-// Forks are not simulated.
+// Forks and signals are not simulated.
 bool is_simulated(mutant which) {
-  return which != mutant::fork_keeps_waiters;
+  return which != mutant::fork_keeps_waiters && which != mutant::handler_takes_off_first_note;
 }
 
 // One order, fence or check, and how a scenario failed without it.

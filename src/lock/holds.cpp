@@ -147,12 +147,16 @@ int slots_with(const thread_record& me, std::uintptr_t content) noexcept {
 int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept {
   int holds = 0;
   for (const std::uintptr_t note : me.noted) {
-    if (note == address(lock)) ++holds;
+    if ((note & ~held_again) == address(lock)) ++holds;
   }
   return holds;
 }
 
 void note_hold(thread_record& me, const rwlock& lock) noexcept {
+  auto& first = me.noted[0];
+  if (first == address(lock) && !is_mutant(mutant::handler_takes_off_first_note)) {
+    first = address(lock) | held_again;
+  }
   for (auto& note : me.noted) {
     if (note != 0) continue;
     note = address(lock);
@@ -162,12 +166,20 @@ void note_hold(thread_record& me, const rwlock& lock) noexcept {
 }
 
 void take_off_note(thread_record& me, const rwlock& lock) noexcept {
-  for (auto& note : me.noted) {
-    if (note != address(lock)) continue;
-    note = 0;
-    return;
+  int others = 0;
+  for (std::size_t i = noted_holds; i-- > 1;) {
+    if (me.noted[i] == address(lock) && ++others == 1) me.noted[i] = 0;
   }
-  if (me.unnoted != 0) --me.unnoted;
+  auto& first = me.noted[0];
+  const bool again = first == (address(lock) | held_again);
+  if (others == 0) {
+    if (first == address(lock) || (again && me.unnoted == 0)) {
+      first = 0;
+      return;
+    }
+    if (me.unnoted != 0) --me.unnoted;
+  }
+  if (again && others <= 1) first = address(lock);
 }
 
 bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {

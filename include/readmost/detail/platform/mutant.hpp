@@ -58,6 +58,8 @@
   X(release_of_moved_hold_lost, "an owner that clears a moved hold's slot leaves it counted")     \
   X(withdrawn_move_counted, "a hold that its owner released during the move stays counted")       \
   X(bias_over_old_slots, "a lock is biased although slots have holds of an earlier lock there")   \
+  X(handler_takes_off_first_note,                                                                 \
+    "a handler's release clears the note of the hold it interrupted")                             \
   X(parks_behind_asker, "a writer that finds only the next one missing says that writers sleep")  \
   X(mode_not_rechecked, "a passive reader does not check its own mode after publishing")          \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")               \

@@ -56,6 +56,10 @@ constexpr bool is_in_use(std::uintptr_t slot) noexcept {
 
 // Active holds that a record can note; `unnoted` counts further ones.
 inline constexpr std::size_t noted_holds = 8;
+// This tag, in the first note, says that another hold of the same lock is noted as well. Then no
+// release takes the fast path, which ends by clearing the first note: a signal handler that
+// interrupts it just before takes off the note of its own hold.
+inline constexpr std::uintptr_t held_again = 1;
 
 // In the low bits of `waiting_in`.
 enum class waits_as : std::uintptr_t {
