@@ -10,93 +10,13 @@
 
 #include <readmost/detail/platform/platform.hpp>
 #include <readmost/detail/threads/gate.hpp>
+#include <readmost/detail/threads/hold_slots.hpp>
+#include <readmost/detail/threads/participation.hpp>
+#include <readmost/detail/threads/section_word.hpp>
 
 namespace readmost::detail {
 
 using platform::at;
-
-// Whether the owner may lock passively: the low three bits of the mode. The others count how often
-// the owner came online, so that a compare-and-swap cannot mistake one period online for another.
-enum class participation : std::uint32_t {
-  offline = 0,    // not in the domain's index: rounds do not read it
-  online = 1,     // may lock passively at any time: a round needs its report or a membarrier
-  unlisting = 2,  // a round is taking it out of the index
-  leaving = 4,    // told to stop by a round whose membarrier has not run yet
-  dormant = 6,    // cannot lock passively; its remaining holds are visible to rounds
-};
-inline constexpr std::uint32_t participation_mask = 7;
-inline constexpr std::uint32_t participation_period = 8;
-
-constexpr participation participation_of(std::uint32_t mode) noexcept {
-  return static_cast<participation>(mode & participation_mask);
-}
-
-// Passive holds that a record has room for: one in the home slot of each lock, and a few whose home
-// slot is taken. A reader without a free slot holds actively.
-inline constexpr std::size_t home_slots = 8;
-inline constexpr std::size_t nested_slots = 4;
-inline constexpr std::size_t passive_slots = home_slots + nested_slots;
-
-// A slot has the address of a lock that the owner holds passively, or 0. This tag, in the lowest
-// bit of a lock's address, marks a hold that another thread has moved to the lock's count
-// (src/lock/moving.cpp).
-inline constexpr std::uintptr_t moved_hold = 1;
-// And this one, in a nested slot, marks an active hold that the owner has taken over a passive one
-// of the same lock, so that a signal handler releases its own hold, and not the one whose release
-// it has interrupted.
-inline constexpr std::uintptr_t counted_hold = 2;
-
-constexpr bool is_passive_hold(std::uintptr_t slot) noexcept {
-  return slot != 0 && (slot & (moved_hold | counted_hold)) == 0;
-}
-// Whether the slot is taken: a moved hold takes it no longer.
-constexpr bool is_in_use(std::uintptr_t slot) noexcept {
-  return slot != 0 && (slot & moved_hold) == 0;
-}
-
-// Active holds that a record can note; `unnoted` counts further ones.
-inline constexpr std::size_t noted_holds = 8;
-// This tag, in the first note, says that another hold of the same lock is noted as well. Then no
-// release takes the fast path, which ends by clearing the first note: a signal handler that
-// interrupts it just before takes off the note of its own hold.
-inline constexpr std::uintptr_t held_again = 1;
-
-// In the low bits of `waiting_in`.
-enum class waits_as : std::uintptr_t {
-  writer,
-  reader,
-  upgrader,
-  counted_upgrader,
-  next_writer,  // not counted, but it has asked to be next
-};
-
-// --- bits of thread_record::section ---
-inline constexpr std::uint64_t section_nesting = 0xFFFF'FFFF;
-// The section is counted in the domain too, in one of its two phases, until the nesting in the
-// highest bits is left.
-inline constexpr std::uint64_t section_counted = std::uint64_t{1} << 32;
-inline constexpr std::uint64_t section_counted_in_second = std::uint64_t{1} << 33;
-// Every entry and exit takes the slow path, which checks for misuse (src/rcu/misuse.hpp).
-inline constexpr std::uint64_t section_checked = std::uint64_t{1} << 34;
-// No thread's record: see `unregistered`.
-inline constexpr std::uint64_t section_of_nobody = std::uint64_t{1} << 35;
-inline constexpr unsigned section_count_shift = 36;
-
-constexpr bool is_open(std::uint64_t section) noexcept {
-  return (section & section_nesting) != 0;
-}
-
-// The nesting at which the section was counted; 0 if it was not.
-constexpr std::uint64_t counted_at(std::uint64_t section) noexcept {
-  return section >> section_count_shift;
-}
-
-// Whether a grace period has to wait for the section in this record. It need not if the outermost
-// section is counted; a count at a deeper nesting comes from a signal handler that interrupted an
-// entry.
-constexpr bool is_noted(std::uint64_t section) noexcept {
-  return is_open(section) && counted_at(section) != 1;
-}
 
 struct retired;
 struct section_notes;
@@ -205,9 +125,6 @@ struct alignas(platform::cache_line) thread_record {
   platform::atomic<section_notes*> notes{};
 };
 
-// Only `online` has this bit of the mode.
-inline constexpr std::uint32_t online_bit = 1;
-
 // The number of active reads of the record's threads.
 inline std::uint64_t active_reads_of(const thread_record& record) noexcept {
   const std::int32_t since =
@@ -249,23 +166,5 @@ void for_each_slot(Record& record, Visit visit) noexcept {
 inline void count_own(platform::atomic<std::uint64_t>& counter) noexcept {
   platform::add_one(counter);
 }
-
-// Fibonacci hashing; use the upper bits.
-inline std::uint64_t scattered(std::uintptr_t address) noexcept {
-  return std::uint64_t{address} * 0x9E37'79B9'7F4A'7C15U;
-}
-inline std::uint64_t scattered(const void* address) noexcept {
-  return scattered(reinterpret_cast<std::uintptr_t>(address));
-}
-
-// The slot that a hold of the lock gets if possible. Spreads locks by address, so that several
-// locks held at once mostly have slots of their own.
-inline std::size_t home_slot(std::uintptr_t lock) noexcept {
-  return static_cast<std::size_t>(scattered(lock) >> 61);
-}
-inline std::size_t home_slot(const void* lock) noexcept {
-  return home_slot(reinterpret_cast<std::uintptr_t>(lock));
-}
-static_assert(home_slots == 1U << (64 - 61));
 
 }  // namespace readmost::detail
