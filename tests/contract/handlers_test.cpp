@@ -132,7 +132,7 @@ void interrupt_everywhere(const program& p, std::size_t interrupted, std::size_t
   helper_thread other;
   interrupted_thread thread(p.others, tested);
   bool came_in_time = true;
-  for (std::size_t step = 0; came_in_time; ++step) {
+  for (std::size_t step = 0; came_in_time; step += test::stride) {
     SCOPED_TRACE(testing::Message()
                  << "operation " << interrupted << " (" << name_of(p.operations[interrupted])
                  << ") beside " << p.others << " other locks, interrupted at step " << step
@@ -203,7 +203,7 @@ TEST(handlers, read_the_lock_whose_passive_hold_a_writer_has_met) {
   helper_thread other;
   interrupted_thread thread(0, 0);
   bool came_in_time = true;
-  for (std::size_t step = 0; came_in_time; ++step) {
+  for (std::size_t step = 0; came_in_time; step += test::stride) {
     SCOPED_TRACE(testing::Message() << "interrupted at step " << step);
     thread.begin_round(true);
     thread.perform(lock);

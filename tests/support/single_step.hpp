@@ -17,6 +17,21 @@ inline constexpr bool steps_are_exact = true;
 inline constexpr bool steps_are_exact = false;
 #endif
 
+#if defined(__has_feature)
+#define READMOST_HAS_FEATURE(name) __has_feature(name)
+#else
+#define READMOST_HAS_FEATURE(name) 0
+#endif
+
+// Tests that interrupt a call at each step in turn advance by this much: under a sanitizer, a call
+// has so many more instructions that they try one in 13.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    READMOST_HAS_FEATURE(address_sanitizer) || READMOST_HAS_FEATURE(thread_sanitizer)
+inline constexpr std::size_t stride = 13;
+#else
+inline constexpr std::size_t stride = 1;
+#endif
+
 // The machine code of one loaded file, a program or a library.
 struct machine_code {
   std::uintptr_t begin;

@@ -241,7 +241,7 @@ const test::machine_code library = test::code_around(unlock_shared_slow);
 // Two holds and two releases, one of them by another thread than the holder.
 TEST(foreign_release, may_come_at_any_moment_of_the_owner_s_own_release) {
   helper_thread other, stranger;
-  for (std::size_t step = 0;; ++step) {
+  for (std::size_t step = 0;; step += test::stride) {
     SCOPED_TRACE(step);
     rwlock lock;
     bias(lock);
@@ -265,7 +265,7 @@ TEST(foreign_release, may_come_at_any_moment_of_the_owner_s_own_release) {
 
 TEST(foreign_release, may_be_overtaken_at_any_moment_by_the_owner_s_own) {
   helper_thread other, owner;
-  for (std::size_t step = 0;; ++step) {
+  for (std::size_t step = 0;; step += test::stride) {
     SCOPED_TRACE(step);
     rwlock lock;
     bias(lock);
@@ -288,7 +288,7 @@ TEST(foreign_release, may_be_overtaken_at_any_moment_by_the_owner_s_own) {
 
 TEST(foreign_release, may_come_at_any_moment_of_the_owner_s_exit) {
   helper_thread other, stranger;
-  for (std::size_t step = 0;; ++step) {
+  for (std::size_t step = 0;; step += test::stride) {
     SCOPED_TRACE(step);
     rwlock lock;
     bias(lock);

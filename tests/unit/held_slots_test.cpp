@@ -316,7 +316,7 @@ const test::machine_code program = test::code_around(unlock_shared_slow);
 
 // Reads `interrupted` in the thread, and `in_handler` between any two instructions.
 void read_amid_a_read(rwlock& interrupted, rwlock& in_handler) {
-  for (std::size_t step = 0;; ++step) {
+  for (std::size_t step = 0;; step += test::stride) {
     SCOPED_TRACE(step);
     bool released = false, released_in_handler = false;
     int locked = -1, locked_in_handler = -1;
@@ -372,7 +372,7 @@ TEST(held_slots, stand_a_handler_that_reads_another_lock_of_the_same_place) {
 TEST(held_slots, stand_a_handler_amid_nested_holds) {
   neighbours locks(4);
   ASSERT_EQ(test::lock_shared(locks[0]), test::acquired);
-  for (std::size_t step = 0;; ++step) {
+  for (std::size_t step = 0;; step += test::stride) {
     SCOPED_TRACE(step);
     const bool was_interrupted = test::interrupt_at(
         step, program,
