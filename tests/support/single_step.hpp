@@ -9,27 +9,21 @@
 #include <cstdint>
 #include <functional>
 
+#include "support/sanitizers.hpp"
+
+// Under ThreadSanitizer, whose code is stepped through as well, one call takes minutes: tests that
+// interrupt a call at each step in turn are left out there.
+#define CAN_STEP (!UNDER_THREAD_SANITIZER)
+
 namespace test {
+
+// From one step that such a test tries to the next. AddressSanitizer multiplies a call's steps.
+inline constexpr std::size_t stride = UNDER_ADDRESS_SANITIZER ? 13 : 1;
 
 #if defined(__x86_64__)
 inline constexpr bool steps_are_exact = true;
 #else
 inline constexpr bool steps_are_exact = false;
-#endif
-
-#if defined(__has_feature)
-#define READMOST_HAS_FEATURE(name) __has_feature(name)
-#else
-#define READMOST_HAS_FEATURE(name) 0
-#endif
-
-// Tests that interrupt a call at each step in turn advance by this much: under a sanitizer, a call
-// has so many more instructions that they try one in 13.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    READMOST_HAS_FEATURE(address_sanitizer) || READMOST_HAS_FEATURE(thread_sanitizer)
-inline constexpr std::size_t stride = 13;
-#else
-inline constexpr std::size_t stride = 1;
 #endif
 
 // The machine code of one loaded file, a program or a library.

@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#if CAN_STEP
+
 namespace {
 
 using test::machine_code;
@@ -144,3 +146,5 @@ TEST(single_step, steps_two_threads_at_a_time) {
 }
 
 }  // namespace
+
+#endif

@@ -215,6 +215,8 @@ TEST(foreign_release, does_not_concern_the_next_lock_at_the_address) {
 
 // --- At any moment -------------------------------------------------------------------------------
 
+#if CAN_STEP
+
 // The marks of moved holds that their owner does not release would fill its slots.
 int forget_moved_holds() {
   thread_record& me = *enlist();
@@ -308,5 +310,7 @@ TEST(foreign_release, may_come_at_any_moment_of_the_owner_s_exit) {
   }
   forget_moved_holds();
 }
+
+#endif
 
 }  // namespace

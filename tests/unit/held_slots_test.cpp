@@ -312,6 +312,8 @@ TEST(noted_holds, do_not_decide_how_often_a_lock_is_held) {
 
 // --- Signal handlers -----------------------------------------------------------------------------
 
+#if CAN_STEP
+
 const test::machine_code program = test::code_around(unlock_shared_slow);
 
 // Reads `interrupted` in the thread, and `in_handler` between any two instructions.
@@ -398,6 +400,8 @@ TEST(held_slots, stand_a_handler_amid_nested_holds) {
   EXPECT_TRUE(test::unlock_shared(locks[0]));
   expect_no_passive_holds();
 }
+
+#endif
 
 // --- The end of a lock or of a thread ------------------------------------------------------------
 

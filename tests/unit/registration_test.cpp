@@ -15,6 +15,8 @@
 #include "statistics/statistics.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/sanitizers.hpp"
+#include "support/single_step.hpp"
 #include "support/sorts.hpp"
 #include "threads/parts.hpp"
 
@@ -67,6 +69,8 @@ void call_hooks() {
   add_part(amid);
 }
 
+#if !UNDER_THREAD_SANITIZER  // which ends a child that starts a thread
+
 bool is_child = false;
 pid_t child = -1;
 
@@ -115,6 +119,8 @@ TEST(registration, ends_in_the_child_of_a_fork_amid_the_exit) {
   }).join();
   expect_success_of_child();
 }
+
+#endif
 
 // --- Signal handlers amid a thread's exit --------------------------------------------------------
 
@@ -178,7 +184,7 @@ TEST(thread_exit, leaves_locks_usable_where_the_thread_has_lost_its_record) {
   EXPECT_EQ(handler_failures, 0U);
 }
 
-#if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
+#if defined(__x86_64__) && CAN_STEP
 
 constexpr long trap_flag = 1 << 8;
 thread_local bool step_on = false;
