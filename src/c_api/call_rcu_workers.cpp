@@ -161,6 +161,7 @@ void set_state(worker& w, std::uint32_t state) noexcept {
 void run(void* argument) noexcept {
   auto& w = *static_cast<worker*>(argument);
   me = &w;
+  worker_of_thread = &w;
   if (w.cpu >= 0) {
     cpu_set_t only;
     CPU_ZERO(&only);
@@ -315,6 +316,8 @@ READMOST_EARLY void add_workers_early() noexcept {
 
 }  // namespace
 
+READMOST_THREAD_LOCAL call_rcu_data* worker_of_thread;
+
 call_rcu_data* make_worker(int cpu) noexcept {
   void* const memory = std::malloc(sizeof(worker));
   if (memory == nullptr) return nullptr;
@@ -389,6 +392,7 @@ void wait_for_workers() noexcept {
 }
 
 void dissolve_workers() noexcept {
+  worker_of_thread = me;
   const closed_gate list(list_gate);
   worker** place = &first_worker;
   while (worker* const w = *place) {

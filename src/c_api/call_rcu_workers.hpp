@@ -51,6 +51,10 @@ struct call_rcu_data {
 
 namespace readmost::detail::urcu {
 
+// In which the calling thread queues what it passes to call_rcu(), or null; a worker's thread in
+// itself.
+extern READMOST_THREAD_LOCAL call_rcu_data* worker_of_thread;
+
 // Null without memory. If no thread can be started, the domain's reclaimer does the work.
 call_rcu_data* make_worker(int cpu) noexcept;
 
@@ -72,7 +76,7 @@ bool are_there_workers() noexcept;
 void wait_for_workers() noexcept;
 
 // In the child of a fork: queues everything in the domain and frees the workers, but for the
-// calling one.
+// calling one. No thread queues in the others any more.
 void dissolve_workers() noexcept;
 
 }  // namespace readmost::detail::urcu

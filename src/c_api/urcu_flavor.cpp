@@ -23,8 +23,6 @@ static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
 // Stands for the domain's reclaimer.
 constinit call_rcu_data usual_worker;
 
-READMOST_THREAD_LOCAL call_rcu_data* worker_of_thread;
-
 constexpr int max_cpus = 4096;
 constinit platform::atomic<call_rcu_data*> workers_of_cpus[max_cpus] = {};
 constinit platform::atomic<bool> have_cpus_workers{};
@@ -349,7 +347,6 @@ void urcu_readmost_call_rcu_after_fork_parent() {
 void urcu_readmost_call_rcu_after_fork_child() {
   // As liburcu does, for programs that make workers anew.
   dissolve_workers();
-  worker_of_thread = nullptr;
   for (auto& of_cpu : workers_of_cpus) clear_where_set(of_cpu);
   if (hook != nullptr) hook->after_fork_child(hook->priv);
   pthread_mutex_unlock(&hook_lock);

@@ -85,6 +85,24 @@ static void have_threads_of_their_own(void) {
   call_rcu_data_free(get_default_call_rcu_data());
 }
 
+/* What a callback passes to call_rcu() stays with its worker. */
+static void call_again(struct rcu_head* head) {
+  call_rcu(head, count);
+}
+
+static void keep_what_their_callbacks_pass_on(void) {
+  struct call_rcu_data* worker = new_worker();
+  set_thread_call_rcu_data(worker);
+  queue(0);
+  call_rcu(&new_call(0)->head, call_again);
+  rcu_barrier();
+  rcu_barrier();
+  EXPECT(called, 1);
+  EXPECT(pthread_equal(called_by, get_call_rcu_thread(worker)) != 0, 1);
+  set_thread_call_rcu_data(NULL);
+  call_rcu_data_free(worker);
+}
+
 /* One that is busy delays nobody else's callbacks. */
 static void do_not_wait_for_each_other(void) {
   struct call_rcu_data* busy = new_worker();
@@ -191,9 +209,9 @@ static void come_and_go_beside_barriers(void) {
 static void survive_a_fork(void) {
   struct call_rcu_data* worker = new_worker();
   set_thread_call_rcu_data(worker);
+  call_rcu_before_fork(); /* before the section: liburcu's waits for the workers here */
   rcu_read_lock();
   queue(callbacks);
-  call_rcu_before_fork();
   const pid_t child = fork();
   EXPECT(child >= 0, 1);
   if (child == 0) {
@@ -225,6 +243,7 @@ int main(void) {
   rcu_init();
   rcu_register_thread();
   have_threads_of_their_own();
+  keep_what_their_callbacks_pass_on();
   do_not_wait_for_each_other();
   lose_no_callback_when_freed();
   serve_their_cpus();
