@@ -245,10 +245,18 @@ worker** place_behind(std::uint64_t number) noexcept {
   return place;
 }
 
-void unlink(worker& w) noexcept {
-  worker** const place = place_behind(w.number - 1);
-  *place = w.next;
-  worker_count.fetch_sub(1, platform::relaxed);
+// Precondition, other than above: the gate is open, and the worker ends and has no thread.
+void remove(worker& w) noexcept {
+  hand_over(w);  // what may take long
+  {
+    // The worker is in the list until its heads are in the domain, so that wait_for_workers() finds
+    // them in one place or the other.
+    const closed_gate list(list_gate);
+    hand_over(w);
+    *place_behind(w.number - 1) = w.next;
+    worker_count.fetch_sub(1, platform::relaxed);
+  }
+  std::free(&w);
 }
 
 // --- Forks. As in src/rcu/reclamation_part.cpp: a queue and its heads would be copied at different
@@ -344,14 +352,7 @@ void free_worker(call_rcu_data& w) noexcept {
     last.await();
     await_thread(w, worker::running);
   }
-  {
-    // The worker is in the list until its heads are in the domain, so that wait_for_workers() finds
-    // them in one place or the other.
-    const closed_gate list(list_gate);
-    hand_over(w);
-    unlink(w);
-  }
-  std::free(&w);
+  remove(w);
 }
 
 void queue(call_rcu_data& w, head& object) noexcept {
@@ -393,17 +394,17 @@ void wait_for_workers() noexcept {
 
 void dissolve_workers() noexcept {
   worker_of_thread = me;
-  const closed_gate list(list_gate);
-  worker** place = &first_worker;
-  while (worker* const w = *place) {
-    if (w == me) {
-      place = &w->next;
-      continue;
+  for (std::uint64_t number = 0;;) {
+    worker* w = nullptr;
+    {
+      const closed_gate list(list_gate);
+      w = *place_behind(number);
+      if (w == nullptr) return;
+      number = w->number;
+      if (w == me) continue;
+      w->ends = true;
     }
-    *place = w->next;
-    worker_count.fetch_sub(1, platform::relaxed);
-    hand_over(*w);
-    std::free(w);
+    remove(*w);
   }
 }
 
