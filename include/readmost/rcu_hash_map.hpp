@@ -36,7 +36,8 @@
 // writer must not hold a lock that is also taken inside sections of the domain, unless
 // automatic_resizing(false). A writer inside a section leaves resizing to the next writer. A resize
 // holds each writers' mutex for at most a 16th of the time that one walk over the table takes.
-// Without memory for another table the map keeps its size.
+// Without memory for another table the map keeps its size. In a program that is compiled without
+// exceptions, what would throw ends the program.
 //
 // Source: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
 // Relativistic Programming", USENIX ATC 2011.

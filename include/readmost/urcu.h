@@ -1,21 +1,34 @@
-/* The flavor "readmost" of liburcu, in place of <urcu.h> or <urcu-bp.h>: a program that includes
- * this header instead, and is linked with libreadmost instead of liburcu or liburcu-bp, has the
+/* The flavor "readmost" of liburcu, in place of memb, mb, signal and bp: a program that includes
+ * this header instead of theirs, and is linked with libreadmost instead of their libraries, has the
  * same functions by the same names, with grace periods of microseconds and callbacks that need not
- * wait for 10 ms. So does every file that is compiled with `-include readmost/urcu.h`, whichever of
- * the two it includes itself.
+ * wait for 10 ms. Where a source must not change, the compiler finds this header in place of
+ * liburcu's with
  *
- * liburcu's other headers, such as <urcu/rculfhash.h> and <urcu/rculist.h>, are included after this
- * one; they and liburcu-cds work as before. In C++20 read sections are inline, otherwise a call.
+ *   -I$(pkg-config --variable=liburcu_headers readmost)
+ *
+ * or with `-include readmost/urcu.h`, if no source defines feature test macros such as _GNU_SOURCE:
+ * an included header of the C library would make them come too late.
+ *
+ * After this header, those of the four flavors do nothing, and the flavors' own names, such as
+ * urcu_memb_read_lock, are Readmost's. A program that uses another flavor as well includes that
+ * one's header <urcu/urcu-...h> first, without defining URCU_API_MAP; it keeps its own names then.
+ * If a header has defined the common names before this one, the compiler says so.
  *
  * In the flavor qsbr, threads are inside sections unless they go offline. A program of that flavor
- * may change to this one if it reads only between rcu_read_lock() and rcu_read_unlock().
+ * may change to this one if it reads only between rcu_read_lock() and rcu_read_unlock(). It says so
+ * by defining READMOST_URCU_FOR_QSBR; otherwise the headers of qsbr are an error after this one.
+ *
+ * liburcu's other headers, such as <urcu/rculfhash.h> and <urcu/rculist.h>, are included after this
+ * one; they and liburcu-cds work as before. In C++20 read sections are inline, otherwise a call. In
+ * C++, rcu_barrier, rcu_dereference and rcu_assign_pointer are functions instead of macros, so that
+ * their namesakes in the namespace readmost can be used beside them.
  *
  * See <readmost/urcu_flavor.h> for the functions.
  */
 #pragma once
 
 #if defined(rcu_read_lock)
-#error "another flavor of liburcu is in use here already: include <readmost/urcu.h> before it"
+#error "another flavor of liburcu is in use here already: include <readmost/urcu.h> instead of it"
 #endif
 
 /* liburcu's own switches: the common names stay defined, for its other headers to use, and small
@@ -26,10 +39,6 @@
 #if !defined(URCU_INLINE_SMALL_FUNCTIONS)
 #define URCU_INLINE_SMALL_FUNCTIONS
 #endif
-
-/* The headers that this one replaces: they do nothing if they are included later. */
-#define _URCU_H
-#define _URCU_BP_H
 
 #include <readmost/urcu_flavor.h>
 #include <stdlib.h>
@@ -84,7 +93,9 @@ inline void urcu_readmost_inline_read_unlock() noexcept {
 #define poll_state_synchronize_rcu urcu_readmost_poll_state_synchronize_rcu
 
 #define call_rcu urcu_readmost_call_rcu
+#if !defined(__cplusplus)
 #define rcu_barrier urcu_readmost_barrier
+#endif
 #define create_call_rcu_data urcu_readmost_create_call_rcu_data
 #define call_rcu_data_free urcu_readmost_call_rcu_data_free
 #define get_default_call_rcu_data urcu_readmost_get_default_call_rcu_data
@@ -111,7 +122,46 @@ inline void urcu_readmost_inline_read_unlock() noexcept {
 #define urcu_register_rculfhash_atfork urcu_readmost_register_rculfhash_atfork
 #define urcu_unregister_rculfhash_atfork urcu_readmost_unregister_rculfhash_atfork
 
-/* Only the flavor bp has these. The library does without them. */
-#define urcu_bp_before_fork urcu_readmost_init
-#define urcu_bp_after_fork_parent urcu_readmost_init
-#define urcu_bp_after_fork_child urcu_readmost_init
+#if defined(__cplusplus)
+
+/* <urcu/call-rcu.h> declares it. Hidden, because a library of liburcu may define it too. */
+extern "C" __attribute__((visibility("hidden"))) inline void rcu_barrier(void) {
+  urcu_readmost_barrier();
+}
+
+#undef rcu_dereference
+#undef rcu_assign_pointer
+
+extern "C++" {
+
+/* The type of a parameter from which no template argument is deduced: NULL may be passed to it. */
+template <class Type>
+struct urcu_readmost_same {
+  typedef Type type;
+};
+
+/* As liburcu's, of a pointer that is no std::atomic. */
+template <class Pointer>
+inline Pointer rcu_dereference(const volatile Pointer& source) {
+  return __atomic_load_n(&source, __ATOMIC_CONSUME);
+}
+
+template <class Pointer>
+inline void rcu_assign_pointer(volatile Pointer& destination,
+                               typename urcu_readmost_same<Pointer>::type fresh) {
+  __atomic_store_n(&destination, fresh, __ATOMIC_RELEASE);
+}
+
+}  // extern "C++"
+
+#endif
+
+/* The headers that this one replaces do nothing if they are included later. */
+#define _URCU_H
+#include <readmost/urcu_names.h>
+
+#if !defined(_URCU_QSBR_H)
+/* Ends the compilation where <urcu/urcu-qsbr.h> declares it. */
+#define urcu_qsbr_synchronize_rcu \
+  _Pragma("GCC error \"see <readmost/urcu.h> about qsbr, and READMOST_URCU_FOR_QSBR\"")
+#endif

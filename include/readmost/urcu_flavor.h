@@ -70,15 +70,23 @@ READMOST_API bool urcu_readmost_poll_state_synchronize_rcu(struct urcu_gp_poll_s
 
 /* --- call_rcu --------------------------------------------------------------------------------- */
 
-/* Above the limit of the backlog, 65,536 heads, it waits, at most 0.1 s for every 64 heads and not
- * inside sections: see readmost_rcu_limit_backlog() in <readmost_rcu.h>. */
+/* The function is called by the worker of the calling thread, which may be one itself; else by that
+ * of its CPU, else by the library's own thread, which is the default worker. For that one it waits
+ * above the limit of the backlog, 65,536 heads, at most 0.1 s for every 64 heads and not inside
+ * sections: see readmost_rcu_limit_backlog() in <readmost_rcu.h>. The queues of other workers are
+ * unlimited, as in liburcu. Otherwise lock-free. */
 READMOST_API void urcu_readmost_call_rcu(struct rcu_head* head,
                                          void (*function)(struct rcu_head* head));
-/* Also waits for deferred calls. */
+/* Waits for all workers and for deferred calls. In a function that call_rcu() calls, it waits for
+ * all but that one; two such functions of different workers must not wait for each other. */
 READMOST_API void urcu_readmost_barrier(void);
 
-/* One thread reclaims, whatever is created: create returns a handle to it, free does nothing, and a
- * setting for a thread or a CPU is remembered but has no effect. */
+/* Workers. Each that is created has a thread and a queue; it shares grace periods with all others.
+ * URCU_CALL_RCU_RT changes nothing: a worker never polls, and waking it is one system call. If no
+ * thread can be started, the default worker does the work; without memory, create returns null and
+ * sets errno to ENOMEM. free, which must not be called inside sections nor by the worker itself,
+ * returns when the functions queued before have been called. What waits in a created worker when
+ * the process exits is not called: use the barrier. */
 READMOST_API struct call_rcu_data* urcu_readmost_create_call_rcu_data(unsigned long flags,
                                                                       int cpu_affinity);
 READMOST_API void urcu_readmost_call_rcu_data_free(struct call_rcu_data* data);
@@ -87,16 +95,19 @@ READMOST_API struct call_rcu_data* urcu_readmost_get_call_rcu_data(void);
 READMOST_API struct call_rcu_data* urcu_readmost_get_thread_call_rcu_data(void);
 READMOST_API void urcu_readmost_set_thread_call_rcu_data(struct call_rcu_data* data);
 READMOST_API struct call_rcu_data* urcu_readmost_get_cpu_call_rcu_data(int cpu);
+/* A worker that was set for a CPU is freed after a grace period from its removal. */
 READMOST_API int urcu_readmost_set_cpu_call_rcu_data(int cpu, struct call_rcu_data* data);
 READMOST_API int urcu_readmost_create_all_cpu_call_rcu_data(unsigned long flags);
 READMOST_API void urcu_readmost_free_all_cpu_call_rcu_data(void);
 
-/* Returns the thread that reclaims, after a barrier; 0 inside a section. If reclaiming happens in
- * place (READMOST_RCU_THREAD=0), returns the calling thread. */
+/* Returns the worker's thread. For the default worker after a barrier; 0 inside a section; the
+ * calling thread if reclaiming happens in place (READMOST_RCU_THREAD=0). */
 READMOST_API pthread_t urcu_readmost_get_call_rcu_thread(struct call_rcu_data* data);
 
-/* Needed only by programs that fork while they use liburcu's hash tables, which have a thread of
- * their own. Heads that wait for a grace period go on waiting in the child in any case. */
+/* Needed by programs that fork while they use liburcu's hash tables, which have a thread of their
+ * own. Heads that wait for a grace period go on waiting in the child in any case, but
+ * after_fork_child also frees all created workers, as liburcu's does, whose heads go to the default
+ * one; without it their threads are started again when they are needed. */
 READMOST_API void urcu_readmost_call_rcu_before_fork(void);
 READMOST_API void urcu_readmost_call_rcu_after_fork_parent(void);
 READMOST_API void urcu_readmost_call_rcu_after_fork_child(void);

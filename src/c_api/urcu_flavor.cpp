@@ -9,11 +9,9 @@
 #include <new>
 #include <readmost/detail/rcu/retired.hpp>
 
-// A handle to the domain's reclaimer. Programs of liburcu may create several, for threads and CPUs;
-// all are the same here.
-struct call_rcu_data {
-  char nothing;
-};
+#include "c_api/call_rcu_workers.hpp"
+#include "rcu/misuse.hpp"
+#include "threads/parts.hpp"
 
 namespace readmost::detail::urcu {
 
@@ -22,17 +20,12 @@ namespace {
 static_assert(sizeof(head) == sizeof(retired));
 static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
 
-constinit call_rcu_data the_worker{};
+// Stands for the domain's reclaimer.
+constinit call_rcu_data usual_worker;
 
-READMOST_THREAD_LOCAL call_rcu_data* workers_of_thread;
-
-// The CPUs for which a program has set a worker.
 constexpr int max_cpus = 4096;
-constinit platform::atomic<std::uint64_t> cpus_with_worker[max_cpus / 64] = {};
-
-std::uint64_t bit_of(int cpu) noexcept {
-  return std::uint64_t{1} << (cpu % 64);
-}
+constinit platform::atomic<call_rcu_data*> workers_of_cpus[max_cpus] = {};
+constinit platform::atomic<bool> have_cpus_workers{};
 
 bool is_cpu(int cpu) noexcept {
   return cpu >= 0 && cpu < max_cpus && cpu < sysconf(_SC_NPROCESSORS_CONF);
@@ -42,6 +35,47 @@ bool is_cpu(int cpu) noexcept {
 int failed(int error) noexcept {
   errno = error;
   return -error;
+}
+
+// Null without one. It may be freed as soon as the caller is in no section.
+call_rcu_data* worker_of_cpu(int cpu) noexcept {
+  // Acquire pairs with the release in set_worker_of_cpu(): the worker is complete.
+  return is_cpu(cpu) ? workers_of_cpus[cpu].load(platform::acquire) : nullptr;
+}
+
+call_rcu_data* worker_of_this_cpu() noexcept {
+  if (!have_cpus_workers.load(platform::relaxed)) return nullptr;
+  return worker_of_cpu(static_cast<int>(platform::current_cpu()));
+}
+
+bool set_worker_of_cpu(int cpu, call_rcu_data& worker) noexcept {
+  have_cpus_workers.store(true, platform::relaxed);
+  call_rcu_data* none = nullptr;
+  return workers_of_cpus[cpu].compare_exchange_strong(none, &worker, platform::release,
+                                                      platform::relaxed);
+}
+
+class read_section {
+ public:
+  read_section() noexcept { enter_section(my_record(), 0); }
+  ~read_section() { leave_section(my_record(), 0); }
+  read_section(const read_section&) = delete;
+  read_section& operator=(const read_section&) = delete;
+};
+
+// False if the calling thread and its CPU have no worker.
+bool queue_in_worker(head& object) noexcept {
+  if (worker_of_thread != nullptr) {
+    if (worker_of_thread == &usual_worker) return false;
+    queue(*worker_of_thread, object);
+    return true;
+  }
+  if (!have_cpus_workers.load(platform::relaxed)) return false;
+  const read_section kept;
+  call_rcu_data* const worker = worker_of_this_cpu();
+  if (worker == nullptr || worker == &usual_worker) return false;
+  queue(*worker, object);
+  return true;
 }
 
 // A call passed to defer_rcu().
@@ -148,66 +182,100 @@ bool urcu_readmost_poll_state_synchronize_rcu(poll_state state) {
 
 // --- call_rcu ------------------------------------------------------------------------------------
 
-void urcu_readmost_call_rcu(rcu_head* head, void (*function)(rcu_head*)) {
-  schedule_call(default_domain, *reinterpret_cast<retired*>(head),
+void urcu_readmost_call_rcu(rcu_head* given, void (*function)(rcu_head*)) {
+  auto& object = *reinterpret_cast<head*>(given);
+  object.func = function;
+  if (queue_in_worker(object)) return;
+  schedule_call(default_domain, reinterpret_cast<retired&>(object),
                 reinterpret_cast<retired_call>(function), 0);
 }
 
 void urcu_readmost_barrier() {
+  if (are_there_workers()) {
+    if (is_in_section(0)) {
+      diagnose_misuse(misuse::barrier_inside, 0, __builtin_return_address(0));
+    }
+    wait_for_workers();
+  }
   barrier(default_domain);
 }
 
-call_rcu_data* urcu_readmost_create_call_rcu_data(unsigned long, int) {
-  return &the_worker;
+call_rcu_data* urcu_readmost_create_call_rcu_data(unsigned long, int cpu_affinity) {
+  call_rcu_data* const made = make_worker(cpu_affinity);
+  if (made == nullptr) errno = ENOMEM;
+  return made;
 }
 
-void urcu_readmost_call_rcu_data_free(call_rcu_data*) {}
+void urcu_readmost_call_rcu_data_free(call_rcu_data* worker) {
+  if (worker != nullptr && worker != &usual_worker) free_worker(*worker);
+}
 
 call_rcu_data* urcu_readmost_get_default_call_rcu_data() {
-  return &the_worker;
+  return &usual_worker;
 }
 
 call_rcu_data* urcu_readmost_get_call_rcu_data() {
-  return &the_worker;
+  if (worker_of_thread != nullptr) return worker_of_thread;
+  call_rcu_data* const of_cpu = worker_of_this_cpu();
+  return of_cpu != nullptr ? of_cpu : &usual_worker;
 }
 
 call_rcu_data* urcu_readmost_get_thread_call_rcu_data() {
-  return workers_of_thread;
+  return worker_of_thread;
 }
 
 void urcu_readmost_set_thread_call_rcu_data(call_rcu_data* worker) {
-  workers_of_thread = worker;
+  worker_of_thread = worker;
 }
 
 call_rcu_data* urcu_readmost_get_cpu_call_rcu_data(int cpu) {
-  if (!is_cpu(cpu)) return nullptr;
-  const std::uint64_t cpus = cpus_with_worker[cpu / 64].load(platform::relaxed);
-  return (cpus & bit_of(cpu)) != 0 ? &the_worker : nullptr;
+  return worker_of_cpu(cpu);
 }
 
 int urcu_readmost_set_cpu_call_rcu_data(int cpu, call_rcu_data* worker) {
   if (!is_cpu(cpu)) return failed(EINVAL);
-  auto& cpus = cpus_with_worker[cpu / 64];
   if (worker == nullptr) {
-    cpus.fetch_and(~bit_of(cpu), platform::relaxed);
+    workers_of_cpus[cpu].store(nullptr, platform::relaxed);
     return 0;
   }
-  const bool given = (cpus.fetch_or(bit_of(cpu), platform::relaxed) & bit_of(cpu)) != 0;
-  return given ? failed(EEXIST) : 0;
+  return set_worker_of_cpu(cpu, *worker) ? 0 : failed(EEXIST);
 }
 
 int urcu_readmost_create_all_cpu_call_rcu_data(unsigned long) {
   for (int cpu = 0; is_cpu(cpu); ++cpu) {
-    cpus_with_worker[cpu / 64].fetch_or(bit_of(cpu), platform::relaxed);
+    if (worker_of_cpu(cpu) != nullptr) continue;
+    call_rcu_data* const made = make_worker(cpu);
+    if (made == nullptr) return failed(ENOMEM);
+    // Another thread may have been faster.
+    if (!set_worker_of_cpu(cpu, *made)) free_worker(*made);
   }
   return 0;
 }
 
 void urcu_readmost_free_all_cpu_call_rcu_data() {
-  for (auto& cpus : cpus_with_worker) cpus.store(0, platform::relaxed);
+  call_rcu_data* taken = nullptr;
+  for (auto& of_cpu : workers_of_cpus) {
+    if (of_cpu.load(platform::relaxed) == nullptr) continue;
+    // As in worker_of_cpu().
+    call_rcu_data* const worker = of_cpu.exchange(nullptr, platform::acquire);
+    if (worker == nullptr || worker == &usual_worker || worker->is_to_be_freed) continue;
+    worker->is_to_be_freed = true;
+    worker->next_to_free = taken;
+    taken = worker;
+  }
+  if (taken == nullptr) return;
+  synchronize(default_domain, urgency::normal);
+  while (call_rcu_data* const worker = taken) {
+    taken = worker->next_to_free;
+    free_worker(*worker);
+  }
 }
 
-pthread_t urcu_readmost_get_call_rcu_thread(call_rcu_data*) {
+pthread_t urcu_readmost_get_call_rcu_thread(call_rcu_data* worker) {
+  if (worker != nullptr && worker != &usual_worker) {
+    const pthread_t thread = thread_of(*worker);
+    if (!pthread_equal(thread, pthread_t{})) return thread;
+  }
   thread_question question;
   // Inside a section the barrier would wait for the caller itself.
   if (is_in_section(0)) return question.thread;
@@ -277,6 +345,9 @@ void urcu_readmost_call_rcu_after_fork_parent() {
 }
 
 void urcu_readmost_call_rcu_after_fork_child() {
+  // As liburcu does, for programs that make workers anew.
+  dissolve_workers();
+  for (auto& of_cpu : workers_of_cpus) clear_where_set(of_cpu);
   if (hook != nullptr) hook->after_fork_child(hook->priv);
   pthread_mutex_unlock(&hook_lock);
 }

@@ -187,6 +187,13 @@ void make_exit_key() {
   exit_key_made = pthread_key_create(&exit_key, count_rounds_then_exit) == 0;
 }
 
+// Before the program makes keys of its own: a thread has room for the values of the first 32 keys,
+// but glibc allocates memory for those of later ones, and a thread's first lock or section may be
+// in a signal handler that has interrupted malloc().
+__attribute__((constructor(101))) void make_exit_key_early() noexcept {
+  pthread_once(&exit_key_once, make_exit_key);
+}
+
 bool set_exit_key() noexcept {
   return exit_key_made &&
          pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1})) == 0;

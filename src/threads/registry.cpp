@@ -212,6 +212,11 @@ thread_record* enlist(unsigned domain) noexcept {
   if (departed || registering) return nullptr;
   registering = true;
   platform::signal_fence();
+  // A signal handler may have registered the thread since.
+  if (own_records[domain] != &unregistered) {
+    registering = false;
+    return own_records[domain];
+  }
   watch_forks();
   thread_record* record = take_record(domain);
   if (record != nullptr) {

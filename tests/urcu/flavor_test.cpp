@@ -11,6 +11,8 @@
 #include <memory>
 #include <readmost/detail/threads/domain.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "c_api/urcu_flavor.hpp"
 #include "inline_sections.hpp"
@@ -269,6 +271,99 @@ TEST(flavor, the_reclaiming_thread_is_told_but_in_a_section) {
   urcu_readmost_read_lock();
   EXPECT_EQ(told(), pthread_t{});
   urcu_readmost_read_unlock();
+}
+
+// --- Workers of a program's own
+// --------------------------------------------------------------------
+
+// The calling thread's, while in scope.
+class own_worker {
+ public:
+  own_worker() { urcu_readmost_set_thread_call_rcu_data(worker_); }
+  own_worker(const own_worker&) = delete;
+  own_worker& operator=(const own_worker&) = delete;
+  ~own_worker() {
+    urcu_readmost_set_thread_call_rcu_data(nullptr);
+    urcu_readmost_call_rcu_data_free(worker_);
+  }
+  call_rcu_data* worker() const { return worker_; }
+
+ private:
+  call_rcu_data* const worker_ = urcu_readmost_create_call_rcu_data(0, -1);
+};
+
+void queue_calls(int calls) {
+  for (int i = 0; i < calls; ++i) urcu_readmost_call_rcu(new_head(), count_call);
+}
+
+TEST(flavor, a_barrier_in_a_worker_waits_for_all_but_its_caller) {
+  called = 0;
+  static int at_end = -1;
+  {
+    const own_worker own;
+    {
+      const section_elsewhere reader;
+      urcu_readmost_call_rcu(new_head(), [](rcu_head* head) {
+        queue_calls(10);
+        urcu_readmost_barrier();
+        urcu_readmost_barrier();
+        at_end = called;
+        std::free(head);
+      });
+      queue_calls(10);
+    }
+    urcu_readmost_barrier();
+    EXPECT_EQ(at_end, 20);
+    queue_calls(10);
+    urcu_readmost_barrier();
+    EXPECT_EQ(called, 30) << "the worker goes on";
+  }
+}
+
+TEST(flavor, a_worker_serves_several_threads_and_sleeps_between) {
+  constexpr int threads = 3;
+  constexpr int rounds = 200;
+  called = 0;
+  const own_worker own;
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&] {
+      urcu_readmost_set_thread_call_rcu_data(own.worker());
+      for (int round = 0; round < rounds; ++round) {
+        queue_calls(1 + round % 3);
+        if (round % 16 == 0) urcu_readmost_barrier();
+      }
+    });
+  }
+  for (std::thread& one : all) one.join();
+  urcu_readmost_barrier();
+  EXPECT_EQ(called, threads * (rounds + rounds / 3 * 3 + 1));
+}
+
+TEST(flavor, a_worker_goes_on_in_the_child_of_a_fork_that_nobody_announced) {
+#if defined(READMOST_THREAD_SANITIZER)
+  GTEST_SKIP() << "ThreadSanitizer lets no thread start in the child";
+#endif
+  called = 0;
+  const own_worker own;
+  auto reader = std::make_unique<section_elsewhere>();
+  queue_calls(100);
+  // A barrier of another thread has its mark in the queue, on a stack that the child may use.
+  helper_thread waiting;
+  waiting.begin([] { urcu_readmost_barrier(); });
+  EXPECT_TRUE(waiting.falls_asleep());
+  in_a_child([] {
+    EXPECT_EQ(called, 0);
+    urcu_readmost_barrier();
+    EXPECT_EQ(called, 100);
+    queue_calls(1);
+    urcu_readmost_barrier();
+    EXPECT_EQ(called, 101);
+  });
+  EXPECT_EQ(called, 0);
+  reader.reset();
+  EXPECT_EQ(waiting.end(), 0);
+  EXPECT_EQ(called, 100);
 }
 
 TEST(flavor, is_one_with_the_domain_of_the_process) {

@@ -3,7 +3,9 @@
  * grace period that has ended since. A reader may see 0 and 1. If a reader sees more, a grace
  * period did not wait for it. Compiled for each flavor of liburcu by its header (FLAVOR_HEADER).
  *
- *   torture synchronize|call_rcu|defer_rcu|poll SECONDS
+ *   torture synchronize|call_rcu|worker|defer_rcu|poll SECONDS
+ *
+ * `worker`: call_rcu() into a worker of its own.
  */
 #define _GNU_SOURCE
 
@@ -119,7 +121,7 @@ static void wait_by_polling(void) {
 }
 
 static void carry_on_after_grace_period(const char* way, struct element* old) {
-  if (strcmp(way, "call_rcu") == 0) {
+  if (strcmp(way, "call_rcu") == 0 || strcmp(way, "worker") == 0) {
     retire(old);
   } else if (strcmp(way, "defer_rcu") == 0) {
     defer_rcu(defer, old);
@@ -177,6 +179,7 @@ int main(int argc, char** argv) {
     crowd[i].number = i;
     if (pthread_create(&crowd[i].thread, NULL, read_ages, &crowd[i]) != 0) return 2;
   }
+  if (strcmp(way, "worker") == 0) set_thread_call_rcu_data(create_call_rcu_data(0, -1));
   update_until(now() + atof(argv[2]), way);
   uatomic_set(&stop, 1);
   long seen[ages + 1] = {0};

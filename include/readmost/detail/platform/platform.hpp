@@ -218,7 +218,8 @@ unsigned current_cpu() noexcept;
 
 // Calls `on_exit` in every thread that called watch_thread_exit(), as late in its exit as possible:
 // after C++ thread_local destructors, in the last round of pthread keys. Where the program has
-// taken all keys: among those destructors.
+// taken all keys: among those destructors. Signal-safe, unless the program had taken 32 keys before
+// it loaded this library: then the C library allocates memory.
 void watch_thread_exit(void (*on_exit)()) noexcept;
 
 // Starts a detached thread in which no signal handler of the program runs. False if the system

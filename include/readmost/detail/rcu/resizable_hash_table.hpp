@@ -8,6 +8,7 @@
 #include <bit>
 #include <limits>
 #include <mutex>
+#include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/hash_chains.hpp>
 #include <stdexcept>
 #include <vector>
@@ -200,7 +201,9 @@ class resizable_hash_table {
   // --- How large
 
   static std::size_t rounded(std::size_t fewest) {
-    if (fewest > most_buckets) throw std::length_error("rcu_hash_map: too many buckets");
+    if (fewest > most_buckets) {
+      READMOST_THROW(std::length_error("rcu_hash_map: too many buckets"));
+    }
     return std::bit_ceil(std::max(fewest, stripe_count));
   }
   std::size_t fewest_buckets() const noexcept { return fewest_buckets_.load(platform::relaxed); }
@@ -274,10 +277,11 @@ class resizable_hash_table {
     const std::size_t count = small->mask + 1;
     owned_buckets large;
     numbers zipped;
-    try {
+    READMOST_TRY {
       large = buckets::make(2 * count);
       zipped.reserve(count);
-    } catch (const std::bad_alloc&) {
+    }
+    READMOST_CATCH(const std::bad_alloc&) {
       return false;
     }
     for_each_stripe([&](stripe& s, std::size_t number) {
@@ -334,9 +338,10 @@ class resizable_hash_table {
     buckets* const large = newest();
     const std::size_t count = (large->mask + 1) / 2;
     owned_buckets small;
-    try {
+    READMOST_TRY {
       small = buckets::make(count);
-    } catch (const std::bad_alloc&) {
+    }
+    READMOST_CATCH(const std::bad_alloc&) {
       return false;
     }
     for_each_stripe([&](stripe& s, std::size_t number) {

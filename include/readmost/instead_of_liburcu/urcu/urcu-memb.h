@@ -1,0 +1,2 @@
+/* Takes the place of liburcu's <urcu/urcu-memb.h>: see <readmost/urcu.h>. */
+#include <readmost/urcu.h>
