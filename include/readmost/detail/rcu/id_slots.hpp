@@ -21,7 +21,11 @@ namespace readmost::detail {
 // What the table keeps of an object.
 template <class Mutex>
 struct id_node : retired {
-  using mutex_type = Mutex;
+  id_node() = default;
+  // An access to all that threads which waited for the lock have read: they must be done with it.
+  ~id_node() { obsolete = true; }
+  id_node(const id_node&) = delete;
+  id_node& operator=(const id_node&) = delete;
 
   // Set before the object can be found.
   platform::variable<std::uint64_t> id{};
@@ -388,7 +392,9 @@ class id_slots {
   std::size_t take_slot(std::uint64_t& generation) noexcept {
     if (free_ == none) {
       generation = first_generation_;
-      return static_cast<std::size_t>(unused_++);
+      const std::uint64_t first = unused_;
+      ++unused_;
+      return static_cast<std::size_t>(first);
     }
     const auto index = static_cast<std::size_t>(free_);
     typename array::free_slot& taken = newest()->free_at(index);
