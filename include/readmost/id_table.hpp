@@ -105,6 +105,7 @@ class id_table {
   static_assert(index_bits >= 1 && generation_bits >= 1 && index_bits + generation_bits <= 64);
   using node = detail::object_node<T, Mutex, index_bits, generation_bits>;
   using slots = detail::id_slots<node>;
+  static constexpr bool shareable = requires(Mutex& of) { of.lock_shared(); };
 
  public:
   using id_type = object_id;
@@ -213,10 +214,14 @@ class id_table {
     return guard(slots_.template try_lock<detail::exclusive_hold>(id, busy));
   }
   // The same for reading, together with other readers.
-  shared_guard lock_shared(object_id id) const {
+  shared_guard lock_shared(object_id id) const
+    requires shareable
+  {
     return shared_guard(slots_.template lock<detail::shared_hold>(id));
   }
-  shared_guard try_lock_shared(object_id id) const {
+  shared_guard try_lock_shared(object_id id) const
+    requires shareable
+  {
     bool busy = false;
     return shared_guard(slots_.template try_lock<detail::shared_hold>(id, busy));
   }
