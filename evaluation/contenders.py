@@ -24,6 +24,7 @@ REPLACED = {
     "shared_mutex": "pthread_rwlock",
     "readmost::rcu": "liburcu-memb",
     "readmost::rcu_hash_map": "liburcu-cds_lfht",
+    "readmost::id_table": "liburcu-memb",
 }
 
 # Locks that can be preloaded; those of the BRAVO paper with its variants; the strongest of the others,
