@@ -103,6 +103,7 @@ STYLES = {
     "c-snzi": Style("purple", "v", ":"),
     "tlrw": Style("purple", "P", "-."),
     "stamped": Style("brown", "X", ":"),
+    "readmost::id_table": Style("ours", "D", thick=True),
     "liburcu-memb": Style("orange", "s", "--"),
     "liburcu-bp": Style("orange", "D", ":"),
     "liburcu-qsbr": Style("green", "^", "--"),

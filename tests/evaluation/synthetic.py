@@ -142,7 +142,8 @@ SHAPES = {
     ],
     "semaphore_array": [
         (tables_of("rcu-table7"), THREADS,
-         ("readmost::rcu", "liburcu-memb", "prwlock", "pthread", "global-lock"),
+         ("readmost::id_table", "readmost::rcu", "liburcu-memb", "prwlock", "pthread",
+          "global-lock"),
          "operations per second", "more"),
     ],
     "bravo_policies": [
