@@ -164,10 +164,10 @@ READMOST_API int readmost_rcu_domain_destroy(readmost_rcu_domain_t* domain) READ
  * count the objects that have had the same slot, and a slot whose counts are used up stays empty; 0
  * is never an id. Each object has a lock; whoever holds it is alone with the object, except for
  * readers inside a section, which take no lock. An object that is locked stays in the table until
- * it is unlocked, unless the holder erases it. A holder needs no section and delays no grace period,
- * so it may wait for one; a thread that waits for a lock does so outside of sections, unless the
- * caller is inside one. <readmost/id_table.hpp> for C++20 says what the functions cost. Source:
- * RCU 5.1. */
+ * it is unlocked, unless the holder erases it. A holder needs no section and delays no grace
+ * period, so it may wait for one; a thread that waits for a lock does so outside of sections,
+ * unless the caller is inside one. <readmost/id_table.hpp> for C++20 says what the functions cost.
+ * Source: RCU 5.1. */
 typedef struct readmost_id_table readmost_id_table_t;
 
 /* A member of objects that are put into a table. Needs no initialization. Its members are private
@@ -205,14 +205,12 @@ READMOST_API READMOST_CHECKED struct readmost_id_head* readmost_id_table_find(
 
 /* Waits for the object's lock. ENOENT: no object has that id any more, also if it was taken out
  * during the wait. Precondition: the caller does not hold the object's lock. */
-READMOST_API READMOST_CHECKED int readmost_id_table_lock(readmost_id_table_t* table, uint64_t id,
-                                                         struct readmost_id_head** head)
-    READMOST_NOTHROW;
+READMOST_API READMOST_CHECKED int readmost_id_table_lock(
+    readmost_id_table_t* table, uint64_t id, struct readmost_id_head** head) READMOST_NOTHROW;
 
 /* The same without waiting. EBUSY: another thread holds the lock. */
-READMOST_API READMOST_CHECKED int readmost_id_table_trylock(readmost_id_table_t* table, uint64_t id,
-                                                            struct readmost_id_head** head)
-    READMOST_NOTHROW;
+READMOST_API READMOST_CHECKED int readmost_id_table_trylock(
+    readmost_id_table_t* table, uint64_t id, struct readmost_id_head** head) READMOST_NOTHROW;
 
 /* Releases an object's lock. Any thread may do so for the holder. */
 READMOST_API void readmost_id_table_unlock(struct readmost_id_head* head) READMOST_NOTHROW;

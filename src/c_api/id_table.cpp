@@ -86,8 +86,8 @@ int readmost_id_table_create(readmost_id_table_t** table, readmost_rcu_domain_t*
     std::free(memory);
     return ENOMEM;
   }
-  *table =
-      new (memory) readmost_id_table(most != 0 ? most : id_objects::most_slots, *first, core_of(domain));
+  *table = new (memory)
+      readmost_id_table(most != 0 ? most : id_objects::most_slots, *first, core_of(domain));
   return 0;
 }
 

@@ -68,8 +68,8 @@ class locked {
   Lock lock_;
 };
 
-// Our table by id. Its ids change where semaphores come and go, so a number stands for the id of the
-// semaphore that has it.
+// Our table by id. Its ids change where semaphores come and go, so a number stands for the id of
+// the semaphore that has it.
 class in_id_table final : public semaphore_set {
  public:
   semaphore_result use(const std::atomic<bool>& stopped, std::uint64_t seed, std::size_t numbers,

@@ -83,7 +83,8 @@ class lock_free_set_of final : public lock_free_set {
       found.sum += key;
     });
     if (!fault.empty()) return fault;
-    if (found.inserted != changes.inserted - changes.removed) return "a set has lost or gained keys";
+    if (found.inserted != changes.inserted - changes.removed)
+      return "a set has lost or gained keys";
     if (found.sum != changes.sum) return "a set has other keys than were put in";
     return {};
   }
@@ -95,21 +96,21 @@ class lock_free_set_of final : public lock_free_set {
 
 template <class Policy>
 reclamation_policy policy_of() {
-  return {Policy::name,
-          {{"List", 512,
-            [](std::uint64_t) -> std::unique_ptr<lock_free_set> {
-              return std::make_unique<lock_free_set_of<Policy, lock_free_list<Policy>>>();
-            }},
-           {"Map", 65'536,
-            [](std::uint64_t range) -> std::unique_ptr<lock_free_set> {
-              return std::make_unique<lock_free_set_of<Policy, lock_free_hash_map<Policy>>>(range /
-                                                                                            2);
-            }},
-           {"Tree", 65'536,
-            [](std::uint64_t) -> std::unique_ptr<lock_free_set> {
-              return std::make_unique<lock_free_set_of<Policy, search_tree<Policy>>>();
-            }}},
-          Policy::template thread<list_node<Policy>>::protects_each};
+  return {
+      Policy::name,
+      {{"List", 512,
+        [](std::uint64_t) -> std::unique_ptr<lock_free_set> {
+          return std::make_unique<lock_free_set_of<Policy, lock_free_list<Policy>>>();
+        }},
+       {"Map", 65'536,
+        [](std::uint64_t range) -> std::unique_ptr<lock_free_set> {
+          return std::make_unique<lock_free_set_of<Policy, lock_free_hash_map<Policy>>>(range / 2);
+        }},
+       {"Tree", 65'536,
+        [](std::uint64_t) -> std::unique_ptr<lock_free_set> {
+          return std::make_unique<lock_free_set_of<Policy, search_tree<Policy>>>();
+        }}},
+      Policy::template thread<list_node<Policy>>::protects_each};
 }
 
 }  // namespace bench

@@ -268,7 +268,8 @@ struct by_epochs {
     class operation {
      public:
       explicit operation(thread& of) : of_(of) {
-        of_.mine_.seen.store(all_epochs.epoch.load(std::memory_order_acquire), std::memory_order_relaxed);
+        of_.mine_.seen.store(all_epochs.epoch.load(std::memory_order_acquire),
+                             std::memory_order_relaxed);
         // Before anything is read. Pairs with that of advanced().
         std::atomic_thread_fence(std::memory_order_seq_cst);
       }

@@ -151,8 +151,7 @@ class search_tree {
     // Both may be flagged; then the exchange below decides which goes first.
     const bool is_left = marks_of(parent->left.load(std::memory_order_acquire)) == flag;
     atomic_link& of_sibling = is_left ? parent->right : parent->left;
-    const link_word leaf =
-        (is_left ? parent->left : parent->right).load(std::memory_order_acquire);
+    const link_word leaf = (is_left ? parent->left : parent->right).load(std::memory_order_acquire);
     // A flag of the sibling stays with it.
     const link_word sibling = of_sibling.fetch_or(tag, std::memory_order_acq_rel) & ~tag;
     link_word expected = link_to(parent);

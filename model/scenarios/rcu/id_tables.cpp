@@ -136,10 +136,11 @@ SCENARIO(id_locked_by_two, "one thread at a time holds an object's lock", effort
   });
 }
 
-SCENARIO(id_erased_while_waited_for,
-         "an object that is erased by the holder of its lock is deleted after the thread that waits "
-         "for the lock is done with it",
-         effort::medium) {
+SCENARIO(
+    id_erased_while_waited_for,
+    "an object that is erased by the holder of its lock is deleted after the thread that waits "
+    "for the lock is done with it",
+    effort::medium) {
   auto& in = make_table(s, 1);
   auto& held = s.make<table::guard>("held");
   held = in.lock(id_of(1));

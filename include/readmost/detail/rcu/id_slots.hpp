@@ -139,7 +139,8 @@ enum class id_refusal : std::uint8_t {
 //   index_bits: the lower bits of an id, which are the number of its slot; generation_bits: the
 //   bits above them, from 1, one higher for each object in the slot;
 //   allocate(bytes), null without memory, and deallocate(memory, bytes): for arrays;
-//   retire(domain), which has the object deleted after a grace period; destroy(), which does so now.
+//   retire(domain), which has the object deleted after a grace period; destroy(), which does so
+//   now.
 template <class Node>
 class id_slots {
  public:
@@ -149,8 +150,8 @@ class id_slots {
   static_assert(index_bits >= 1 && Node::generation_bits >= 1);
   static_assert(index_bits + Node::generation_bits <= 64);
   static constexpr std::uint64_t most_slots = std::uint64_t{1} << index_bits;
-  static constexpr std::uint64_t last_generation =
-      ~std::uint64_t{0} >> (64 - Node::generation_bits);
+  static constexpr std::uint64_t last_generation = ~std::uint64_t{0} >>
+                                                   (64 - Node::generation_bits);
 
   // `most`: objects at a time. `first`: an array from array::make(fewest_slots).
   static constexpr std::size_t fewest_slots = std::min<std::uint64_t>(4, most_slots);
@@ -221,7 +222,8 @@ class id_slots {
     return found != nullptr ? std::uint64_t{found->id} : 0;
   }
 
-  // --- Locks of objects. Way: exclusive_hold or shared_hold.-------------------------------------------
+  // --- Locks of objects. Way: exclusive_hold or
+  // shared_hold.-------------------------------------------
 
   // Locks the object; null: no object has that id any more. A thread that has to wait keeps the
   // object by a reference instead of its section, so that the owner of the lock may wait for grace
