@@ -33,7 +33,7 @@
 // Writers: emplace(), insert(), erase() and the others. Any number of threads at once; each takes
 // a mutex of the table for some stores, after the object's lock. erase() waits for the holder of
 // the object's lock. When all slots are taken, the writer that needs another one doubles the array
-// of slots: it copies 32 bytes for each, holding that mutex, while all readers and lock holders go
+// of slots: it copies 24 bytes for each, holding that mutex, while all readers and lock holders go
 // on. Objects and arrays taken out are retired; retire() in rcu.hpp says when they are deleted, and
 // how long a writer may wait for that. Constructors run before the mutex is taken. If they throw,
 // or memory runs out, the table is unchanged. Not signal-safe. The child of a fork must not write
