@@ -121,7 +121,7 @@ DECLARED = (
     rcu("rcu_hash_table", all=10, turns=3, seconds=0.08, threads=THREADS, quick_threads=FEW,
         points=6, overhead=0.03, quick_turn=0.6),
     rcu("rcu_breakeven", all=4, turns=1, start=3.0, quick_turn=0.5),
-    rcu("semaphore_array", all=6, turns=3, seconds=0.1, threads=THREADS, quick_threads=FEW,
+    rcu("semaphore_array", all=7, turns=3, seconds=0.1, threads=THREADS, quick_threads=FEW,
         points=2),
     # Our own
     lock("bravo_policies", all=20, turns=3, seconds=0.05, threads=FEW, quick_threads=FEW, points=5,
@@ -133,6 +133,8 @@ DECLARED = (
          preloads=(PRELOADED,), turns=3, start=0.6, quick_turn=0.2),
     lock("longest_wait", all=37, preloads=tuple(PRELOADED_AS), turns=3, seconds=0.4, points=3,
          quick_turn=0.2),
+    rcu("reclamation_stress", all=6, turns=3, seconds=0.1, threads=(1, 2, 4), quick_threads=(2,),
+        points=12, overhead=0.03, quick_turn=0.8),
     rcu("rcu_read_pair", all=12, turns=3, seconds=0.1, points=2, quick_turn=0.15),
     rcu("grace_period", contenders=RCU, turns=3, start=3.0, quick_turn=0.4),
     rcu("retire_latency", contenders=RCU, turns=3, start=6.0, quick_turn=0.4),

@@ -24,6 +24,7 @@ REPLACED = {
     "shared_mutex": "pthread_rwlock",
     "readmost::rcu": "liburcu-memb",
     "readmost::rcu_hash_map": "liburcu-cds_lfht",
+    "readmost::id_table": "liburcu-memb",
 }
 
 # Locks that can be preloaded; those of the BRAVO paper with its variants; the strongest of the others,
@@ -102,6 +103,7 @@ STYLES = {
     "c-snzi": Style("purple", "v", ":"),
     "tlrw": Style("purple", "P", "-."),
     "stamped": Style("brown", "X", ":"),
+    "readmost::id_table": Style("ours", "D", thick=True),
     "liburcu-memb": Style("orange", "s", "--"),
     "liburcu-bp": Style("orange", "D", ":"),
     "liburcu-qsbr": Style("green", "^", "--"),
@@ -109,6 +111,10 @@ STYLES = {
     "liburcu-cds_lfht": Style("orange", "s", "--"),
     "map-in-readmost::shared_mutex": Style("sky", "o"),
     "map-in-std::shared_mutex": Style("grey", "D", ":"),
+    "readmost::hazard_pointer": Style("ours", "s", thick=True),
+    "hazard-fenced": Style("purple", "v", ":"),
+    "epochs": Style("green", "^", "--"),
+    "none": Style("grey", "", "--"),
     "ideal": Style("grey", "", "--"),
     "broadcast": Style("orange", "s"),
     "condvar": Style("orange", "^", ":"),

@@ -158,6 +158,89 @@ READMOST_API READMOST_CHECKED int readmost_rcu_domain_create(readmost_rcu_domain
  * EINVAL: null, the process's domain. EDEADLK: the caller is in a section of the domain. */
 READMOST_API int readmost_rcu_domain_destroy(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
+/* --- Tables by id ----------------------------------------------------------------------------- */
+
+/* A table of objects that are found by id. No id is given out twice by a table: the upper 32 bits
+ * count the objects that have had the same slot, and a slot whose counts are used up stays empty; 0
+ * is never an id. Each object has a lock; whoever holds it is alone with the object, except for
+ * readers inside a section, which take no lock. An object that is locked stays in the table until
+ * it is unlocked, unless the holder erases it. A holder needs no section and delays no grace
+ * period, so it may wait for one; a thread that waits for a lock does so outside of sections,
+ * unless the caller is inside one. <readmost/id_table.hpp> for C++20 says what the functions cost.
+ * Source: RCU 5.1. */
+typedef struct readmost_id_table readmost_id_table_t;
+
+/* A member of objects that are put into a table. Needs no initialization. Its members are private
+ * to the library. */
+struct readmost_id_head {
+  uint64_t readmost_private[7];
+};
+
+typedef void readmost_id_function_t(struct readmost_id_head* head);
+typedef void readmost_id_visit_t(struct readmost_id_head* head, uint64_t id, void* argument);
+
+/* Creates a table whose readers use sections of the domain, which must outlive it. `most`: objects
+ * at a time, up to 2 to the power of 32, which 0 stands for. EINVAL: more. ENOMEM. */
+READMOST_API READMOST_CHECKED int readmost_id_table_create(readmost_id_table_t** table,
+                                                           readmost_rcu_domain_t* domain,
+                                                           uint64_t most) READMOST_NOTHROW;
+
+/* Calls the functions of the objects that are left, then ends the table. Precondition: no thread
+ * uses the table, holds a lock of an object or reads one. */
+READMOST_API void readmost_id_table_destroy(readmost_id_table_t* table) READMOST_NOTHROW;
+
+/* Puts an object in and stores its id. `function(head)` is called once after the object has been
+ * taken out, as by readmost_rcu_call(); for `bytes` see there. Waits for other writers; doubles the
+ * table if it has no free slot. Not while the object is in a table or waits for its function.
+ * EINVAL: null function. ENOSPC: the table has as many objects as it may, or all ids are used up.
+ * ENOMEM. */
+READMOST_API int readmost_id_table_insert(readmost_id_table_t* table, struct readmost_id_head* head,
+                                          readmost_id_function_t* function, size_t bytes,
+                                          uint64_t* id) READMOST_NOTHROW;
+
+/* Returns the object, or null if none has that id any more. Precondition: the caller is inside a
+ * section, which must last until it is done with the object. Wait-free, signal-safe. */
+READMOST_API READMOST_CHECKED struct readmost_id_head* readmost_id_table_find(
+    readmost_id_table_t* table, uint64_t id) READMOST_NOTHROW;
+
+/* Waits for the object's lock. ENOENT: no object has that id any more, also if it was taken out
+ * during the wait. Precondition: the caller does not hold the object's lock. */
+READMOST_API READMOST_CHECKED int readmost_id_table_lock(
+    readmost_id_table_t* table, uint64_t id, struct readmost_id_head** head) READMOST_NOTHROW;
+
+/* The same without waiting. EBUSY: another thread holds the lock. */
+READMOST_API READMOST_CHECKED int readmost_id_table_trylock(
+    readmost_id_table_t* table, uint64_t id, struct readmost_id_head** head) READMOST_NOTHROW;
+
+/* Releases an object's lock. Any thread may do so for the holder. */
+READMOST_API void readmost_id_table_unlock(struct readmost_id_head* head) READMOST_NOTHROW;
+
+/* Takes an object out, after waiting for its lock. ENOENT: no object has that id any more.
+ * Precondition: the caller does not hold the object's lock. */
+READMOST_API int readmost_id_table_erase(readmost_id_table_t* table, uint64_t id) READMOST_NOTHROW;
+
+/* Takes out an object whose lock the caller holds, and releases the lock. */
+READMOST_API void readmost_id_table_erase_locked(readmost_id_table_t* table,
+                                                 struct readmost_id_head* head) READMOST_NOTHROW;
+
+/* The id of an object that the caller has found or locked. */
+READMOST_API uint64_t readmost_id_table_id(const struct readmost_id_head* head) READMOST_NOTHROW;
+
+/* Calls `visit` for each object, inside a section: once for each that is in the table throughout.
+ * `visit` takes no lock of an object unless no holder of one waits for a grace period. */
+READMOST_API void readmost_id_table_for_each(readmost_id_table_t* table, readmost_id_visit_t* visit,
+                                             void* argument) READMOST_NOTHROW;
+
+/* The number of objects; exact while there is no writer. */
+READMOST_API uint64_t readmost_id_table_size(const readmost_id_table_t* table) READMOST_NOTHROW;
+
+/* Gives the table slots for so many objects. ENOMEM. */
+READMOST_API int readmost_id_table_reserve(readmost_id_table_t* table,
+                                           uint64_t objects) READMOST_NOTHROW;
+
+/* Gives back the slots behind the last object. ENOMEM. */
+READMOST_API int readmost_id_table_shrink(readmost_id_table_t* table) READMOST_NOTHROW;
+
 /* --- Statistics ------------------------------------------------------------------------------- */
 
 /* Counts since the process began; exact while no thread makes calls. */

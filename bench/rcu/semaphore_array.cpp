@@ -18,8 +18,10 @@ constexpr const char* description =
     "up the number in an array, lock the semaphore, count it up, unlock (the paper's semopbench, "
     "RCU Table 7, in a program instead of a kernel). By number of threads; at rest, and while one "
     "more thread creates and removes 64 others without a pause, for which the array is replaced by "
-    "a longer one and back. `global-lock` is one spinlock around everything, as in Linux 2.4; all "
-    "others have a spinlock in each semaphore, and RCU or a reader-writer lock for the array. "
+    "a longer one and back. `readmost::id_table` is the library's table, whose ids are never given "
+    "out twice. `global-lock` is one spinlock around everything, as in Linux 2.4; all others have "
+    "a "
+    "spinlock in each semaphore, and RCU or a reader-writer lock for an array written out here. "
     "Semaphores whose counts differ from the number of operations are an error.";
 
 constexpr std::size_t lasting = 64;

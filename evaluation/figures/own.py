@@ -6,6 +6,7 @@ from .judging import Check, at_least, decide, named, never_below
 
 RCU = "readmost::rcu"
 MEMB = "liburcu-memb"
+HAZARD = "readmost::hazard_pointer"
 LOCKS = Contest(PRWLOCK, rivals_of_lock)
 
 PROGRAMS = (
@@ -44,6 +45,15 @@ RETIRE_LATENCIES = tuple(
     for readers in ("no reader", "a reader without a pause")
 )
 FLOOD = "A flood of retired objects"
+STRUCTURES = {
+    f"{structure}, {mix}{beside}": f"{keys}, {share}{beside}"
+    for structure, keys in (
+        ("List", "List, 512 keys"), ("Map", "Hash map, 65,536 keys"), ("Tree", "Tree, 65,536 keys"),
+    )
+    for mix, share in (("reads", "10% changes"), ("changes", "changes alone"))
+    for beside in ("", ", a reader stands still")
+}
+STALLED = [table for table in STRUCTURES if table.endswith("stands still")]
 PROBABILITIES = (0.5, 0.1, 0.01, 0.001, 0.0001)
 POLICIES = ("default", "pthread", "paper", "consensus", "scalar scan", "one probe", "private table")
 
@@ -124,6 +134,35 @@ def judge_retire(found):
         for row in ("peak of memory", "each")
     ]
     return decide(checks)
+
+
+def judge_reclamation(found):
+    def place(table):
+        return found.places_on_cpus(table)[-1]
+
+    def worst(ours, other):
+        def times(table):
+            return found.times(table, place(table), ours, other).median
+
+        table = min((table for table in STRUCTURES if table not in STALLED), key=times)
+        return named(STRUCTURES[table], at_least(found, table, place(table), ours, other, 0.95))
+
+    def waiting(policy):
+        return max(found.median(f"{table}: waiting", place(table), policy) for table in STALLED)
+
+    kept = {policy: waiting(policy) for policy in (HAZARD, "epochs", RCU)}
+    return decide(
+        [
+            worst(RCU, MEMB),
+            worst(HAZARD, "hazard-fenced"),
+            Check(
+                kept[HAZARD] <= 0.1 * kept["epochs"],
+                f"beside a reader that stands still up to {kept[HAZARD] / 2**20:.3g} MiB wait under"
+                f" hazard pointers, {kept['epochs'] / 2**20:.3g} under epochs and"
+                f" {kept[RCU] / 2**20:.3g} under RCU, whose limit is 65,536 objects",
+            ),
+        ]
+    )
 
 
 def judge_policies(found):
@@ -284,5 +323,22 @@ FIGURES = (
         ("grace_period",),
         judge_grace_period,
         (Contest(RCU, rivals_of_rcu),),
+    ),
+    Figure(
+        "own-reclamation", "Readmost", "", "Lock-free structures by policy of reclamation",
+        "RCU is as fast as liburcu, hazard pointers as those with a fence, and a reader that stands"
+        " still keeps few objects under hazard pointers.",
+        "The structures of smr-benchmark and pop_setbench, written anew: operations per second, and"
+        " the most bytes of removed nodes that waited at a time.",
+        (
+            *curves(STRUCTURES, Axis("operations per second"), Axis("threads")),
+            *curves(
+                {f"{table}: waiting": f"{STRUCTURES[table]}: what waits" for table in STALLED},
+                Axis("bytes", log=True), Axis("threads"),
+            ),
+        ),
+        ("reclamation_stress",),
+        judge_reclamation,
+        (Contest(RCU, rivals_of_rcu), Contest(HAZARD, lambda name: name == "hazard-fenced")),
     ),
 )

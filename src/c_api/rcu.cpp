@@ -6,6 +6,7 @@
 #include <new>
 #include <readmost/rcu.hpp>
 
+#include "c_api/rcu_domain.hpp"
 #include "rcu/misuse.hpp"
 
 // Memory for a domain. Programs know only its address.
@@ -37,10 +38,6 @@ unsigned number_of(const readmost_rcu_domain* domain) noexcept {
   return domain != nullptr ? domain->number : 0;
 }
 
-domain& core_of(const readmost_rcu_domain* domain) noexcept {
-  return domains[number_of(domain)];
-}
-
 // Whether the caller would wait for itself. The program gets the result as an error; if misuse is
 // checked, the library also writes a report.
 bool would_deadlock(const readmost_rcu_domain* domain, misuse what, const void* caller) noexcept {
@@ -57,6 +54,10 @@ int synchronize_unless_inside(const readmost_rcu_domain* domain, urgency how,
 }
 
 }  // namespace
+
+domain& core_of(const readmost_rcu_domain* domain) noexcept {
+  return domains[number_of(domain)];
+}
 
 }  // namespace readmost::detail
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <readmost_rcu.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,144 @@ static void together(readmost_rcu_domain_t* domain) {
   free(world.current);
 }
 
+/* --- Tables by id ----------------------------------------------------------------------------- */
+
+struct account {
+  int number;
+  struct readmost_id_head head;
+  long balance; /* of the holder of its lock */
+};
+
+static struct account* account_of(struct readmost_id_head* head) {
+  return (struct account*)((char*)head - offsetof(struct account, head));
+}
+
+static int closed;
+
+static void close_account(struct readmost_id_head* head) {
+  __atomic_fetch_add(&closed, 1, __ATOMIC_RELAXED);
+  free(account_of(head));
+}
+
+static struct account* make_account(int number) {
+  struct account* made = malloc(sizeof *made);
+  EXPECT(made != NULL, 1);
+  memset(made, 0xAA, sizeof *made);
+  made->number = number;
+  made->balance = 0;
+  return made;
+}
+
+static uint64_t open_account(readmost_id_table_t* table, int number) {
+  struct account* made = make_account(number);
+  uint64_t id = 0;
+  EXPECT(readmost_id_table_insert(table, &made->head, close_account, sizeof *made, &id), 0);
+  EXPECT(id != 0, 1);
+  EXPECT(readmost_id_table_id(&made->head) == id, 1);
+  return id;
+}
+
+static void add_up(struct readmost_id_head* head, uint64_t id, void* argument) {
+  EXPECT(readmost_id_table_id(head) == id, 1);
+  *(int*)argument += account_of(head)->number;
+}
+
+static void accounts(readmost_rcu_domain_t* domain) {
+  enum { most = 50 };
+  readmost_id_table_t* table;
+  struct readmost_id_head* head = NULL;
+  uint64_t ids[most];
+  int numbers = 0;
+  closed = 0;
+  EXPECT(readmost_id_table_create(&table, domain, (UINT64_C(1) << 32) + 1), EINVAL);
+  EXPECT(readmost_id_table_create(&table, domain, most), 0);
+  EXPECT(readmost_id_table_reserve(table, 10), 0);
+  for (int i = 0; i < most; ++i) ids[i] = open_account(table, i);
+  EXPECT(readmost_id_table_size(table), most);
+  struct account* refused = make_account(0);
+  EXPECT(readmost_id_table_insert(table, &refused->head, NULL, 0, ids), EINVAL);
+  EXPECT(readmost_id_table_insert(table, &refused->head, close_account, 0, ids), ENOSPC);
+  free(refused);
+  readmost_id_table_for_each(table, add_up, &numbers);
+  EXPECT(numbers, most * (most - 1) / 2);
+
+  readmost_rcu_read_lock(domain);
+  EXPECT(account_of(readmost_id_table_find(table, ids[7]))->number, 7);
+  EXPECT(readmost_id_table_find(table, 0) == NULL, 1);
+  EXPECT(readmost_id_table_find(table, ids[7] + (UINT64_C(1) << 32)) == NULL, 1);
+  readmost_rcu_read_unlock(domain);
+
+  EXPECT(readmost_id_table_lock(table, ids[7], &head), 0);
+  EXPECT(readmost_id_table_trylock(table, ids[7], &head), EBUSY);
+  EXPECT(readmost_rcu_synchronize(domain), 0);
+  readmost_id_table_unlock(head);
+  EXPECT(readmost_id_table_trylock(table, ids[7], &head), 0);
+  readmost_id_table_erase_locked(table, head);
+  EXPECT(readmost_id_table_lock(table, ids[7], &head), ENOENT);
+  EXPECT(readmost_id_table_trylock(table, ids[7], &head), ENOENT);
+  EXPECT(readmost_id_table_erase(table, ids[7]), ENOENT);
+  EXPECT(readmost_id_table_erase(table, ids[8]), 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(closed, 2);
+  const uint64_t fresh = open_account(table, 7);
+  for (int i = 0; i < most; ++i) EXPECT(fresh != ids[i], 1);
+  for (int i = 9; i < most; ++i) EXPECT(readmost_id_table_erase(table, ids[i]), 0);
+  EXPECT(readmost_id_table_shrink(table), 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(closed, most - 7);
+  readmost_id_table_destroy(table);
+  EXPECT(closed, most + 1);
+  EXPECT(readmost_id_table_create(&table, domain, 0), 0);
+  readmost_id_table_destroy(table);
+}
+
+static struct shared_table {
+  readmost_id_table_t* table;
+  uint64_t id;
+  int stop;
+  long paid;
+} shared_table;
+
+static void* pay(void* argument) {
+  (void)argument;
+  while (!__atomic_load_n(&shared_table.stop, __ATOMIC_RELAXED)) {
+    struct readmost_id_head* head;
+    const uint64_t id = __atomic_load_n(&shared_table.id, __ATOMIC_RELAXED);
+    if (readmost_id_table_lock(shared_table.table, id, &head) != 0) continue;
+    ++account_of(head)->balance;
+    __atomic_fetch_add(&shared_table.paid, 1, __ATOMIC_RELAXED);
+    readmost_id_table_unlock(head);
+  }
+  return NULL;
+}
+
+static void accounts_together(readmost_rcu_domain_t* domain) {
+  pthread_t payers[reader_count];
+  long balances = 0;
+  shared_table = (struct shared_table){.stop = 0};
+  EXPECT(readmost_id_table_create(&shared_table.table, domain, 0), 0);
+  shared_table.id = open_account(shared_table.table, 0);
+  for (int i = 0; i < reader_count; ++i) {
+    EXPECT(pthread_create(&payers[i], NULL, pay, NULL), 0);
+  }
+  for (int i = 0; i < updates; ++i) {
+    struct readmost_id_head* head = NULL;
+    EXPECT(readmost_id_table_lock(shared_table.table, shared_table.id, &head), 0);
+    balances += account_of(head)->balance;
+    readmost_id_table_erase_locked(shared_table.table, head);
+    __atomic_store_n(&shared_table.id, open_account(shared_table.table, i), __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&shared_table.stop, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < reader_count; ++i) EXPECT(pthread_join(payers[i], NULL), 0);
+  struct readmost_id_head* last = NULL;
+  EXPECT(readmost_id_table_lock(shared_table.table, shared_table.id, &last), 0);
+  balances += account_of(last)->balance;
+  readmost_id_table_unlock(last);
+  EXPECT(balances, shared_table.paid);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  readmost_id_table_destroy(shared_table.table);
+}
+
 /* --- Domains ---------------------------------------------------------------------------------- */
 
 static void use(readmost_rcu_domain_t* domain) {
@@ -216,6 +355,8 @@ static void use(readmost_rcu_domain_t* domain) {
   calls(domain);
   limit(domain);
   together(domain);
+  accounts(domain);
+  accounts_together(domain);
 }
 
 static void apart(readmost_rcu_domain_t* domain, readmost_rcu_domain_t* other) {

@@ -27,6 +27,9 @@ MAPS = (
     "readmost::rcu_hash_map", "liburcu-cds_lfht", "map-in-readmost::shared_mutex",
     "map-in-std::shared_mutex",
 )
+RECLAMATION = (
+    "readmost::rcu", "readmost::hazard_pointer", "liburcu-memb", "epochs", "hazard-fenced", "none",
+)
 WAKERS = ("broadcast", "condvar", "by-cpu-words", "shared_mutex", "pthread_rwlock")
 WRITERS = ("readmost::rcu", "liburcu-memb", "liburcu-qsbr", "readmost::shared_mutex", "brlock")
 POLICIES = ("default", "pthread", "paper", "consensus", "one probe")
@@ -142,7 +145,8 @@ SHAPES = {
     ],
     "semaphore_array": [
         (tables_of("rcu-table7"), THREADS,
-         ("readmost::rcu", "liburcu-memb", "prwlock", "pthread", "global-lock"),
+         ("readmost::id_table", "readmost::rcu", "liburcu-memb", "prwlock", "pthread",
+          "global-lock"),
          "operations per second", "more"),
     ],
     "bravo_policies": [
@@ -154,6 +158,11 @@ SHAPES = {
     ],
     "real_programs": [
         (tables_of("own-programs"), FEW, contenders.PRELOADABLE, "operations per second", "more"),
+    ],
+    "reclamation_stress": [
+        (tuple(own.STRUCTURES), (1, 2, 4), RECLAMATION, "operations per second", "more"),
+        (tuple(f"{table}: waiting" for table in own.STRUCTURES), (1, 2, 4), RECLAMATION, "bytes",
+         "neither"),
     ],
     "rcu_read_pair": [
         (("Read section",), (1, 2), ("readmost::rcu", "liburcu-memb", "std::shared_mutex"), "ns",

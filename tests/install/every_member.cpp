@@ -6,6 +6,7 @@
 #include <mutex>
 #include <readmost/bravo.hpp>
 #include <readmost/hazard_pointer.hpp>
+#include <readmost/id_table.hpp>
 #include <readmost/lock_domain.hpp>
 #include <readmost/rcu.hpp>
 #include <readmost/rcu_hash_map.hpp>
@@ -18,6 +19,8 @@ template class readmost::bravo<std::mutex>;
 template class readmost::bravo<std::mutex, readmost::bravo_consensus_policy>;
 template class readmost::detail::basic_shared_timed_mutex<readmost::detail::in_default_domain>;
 template class readmost::detail::basic_shared_timed_mutex<readmost::detail::in_own_domain>;
+template class readmost::id_table<int>;
+template class readmost::id_table<int, readmost::shared_mutex>;
 template class readmost::rcu_hash_map<int, int>;
 template class readmost::rcu_list<readmost::rcu_list_hook>;
 template class readmost::rcu_pointer<int>;

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <readmost/detail/platform/platform.hpp>
 #include <stdexcept>
@@ -23,10 +24,10 @@ namespace bench {
 enum class hazard_fence { fenced, asymmetric };
 
 // The hazard pointers of one thread, during the lifetime of the object.
-template <class T, hazard_fence kind>
+template <class T, hazard_fence kind, std::size_t slots = 2, class Deleter = std::default_delete<T>>
 class hazard_slots {
  public:
-  static constexpr std::size_t per_thread = 2;
+  static constexpr std::size_t per_thread = slots;
 
   hazard_slots() : mine_(take()) {}
   ~hazard_slots() {
@@ -46,16 +47,20 @@ class hazard_slots {
   T* protect(std::size_t i, const std::atomic<T*>& source) {
     T* seen = source.load(std::memory_order_relaxed);
     for (;;) {
-      mine_.pointers[i].store(seen, std::memory_order_release);
-      // Pairs with the fence in scan().
-      if constexpr (kind == hazard_fence::fenced) {
-        readmost::detail::platform::full_fence();
-      } else {
-        readmost::detail::platform::light_fence();
-      }
+      publish(i, seen);
       T* const again = source.load(std::memory_order_acquire);
       if (again == seen) return seen;
       seen = again;
+    }
+  }
+  // Protects an object that the caller finds to be not retired afterwards.
+  void publish(std::size_t i, T* object) {
+    mine_.pointers[i].store(object, std::memory_order_release);
+    // Pairs with the fence in scan().
+    if constexpr (kind == hazard_fence::fenced) {
+      readmost::detail::platform::full_fence();
+    } else {
+      readmost::detail::platform::light_fence();
     }
   }
   void clear(std::size_t i) { mine_.pointers[i].store(nullptr, std::memory_order_release); }
@@ -69,7 +74,7 @@ class hazard_slots {
   // Deletes the objects of threads that have ended. None of them may be protected.
   static void settle() {
     const std::lock_guard guard(all.mutex);
-    for (T* one : all.orphans) delete one;
+    for (T* one : all.orphans) Deleter()(one);
     all.orphans.clear();
   }
 
@@ -112,7 +117,7 @@ class hazard_slots {
     const auto free = std::partition(retired_.begin(), retired_.end(), [&](T* one) {
       return std::binary_search(kept.begin(), kept.end(), one);
     });
-    for (auto it = free; it != retired_.end(); ++it) delete *it;
+    for (auto it = free; it != retired_.end(); ++it) Deleter()(*it);
     retired_.erase(free, retired_.end());
   }
 

@@ -16,6 +16,27 @@
 
 namespace bench {
 
+// The loop of semaphore_set::use(): count_up(number) returns whether there is such a semaphore.
+template <class CountUp>
+semaphore_result use_semaphores(const std::atomic<bool>& stopped, std::uint64_t seed,
+                                std::size_t numbers, std::atomic<std::uint64_t>& operations,
+                                CountUp count_up) {
+  constexpr unsigned batch = 64;
+  random_numbers random(seed);
+  semaphore_result result;
+  for (std::uint64_t done = 0; !stopped.load(std::memory_order_relaxed);) {
+    for (unsigned i = 0; i < batch; ++i) {
+      if (count_up(static_cast<std::size_t>(random() * numbers >> 32))) {
+        ++result.operations;
+      } else {
+        ++result.missing;
+      }
+    }
+    operations.store(done += batch, std::memory_order_relaxed);
+  }
+  return result;
+}
+
 template <class Protection>
 class semaphore_set_of final : public semaphore_set {
  public:
@@ -29,21 +50,9 @@ class semaphore_set_of final : public semaphore_set {
 
   semaphore_result use(const std::atomic<bool>& stopped, std::uint64_t seed, std::size_t numbers,
                        std::atomic<std::uint64_t>& operations) override {
-    constexpr unsigned batch = 64;
     typename Protection::user me(protection_);
-    random_numbers random(seed);
-    semaphore_result result;
-    for (std::uint64_t done = 0; !stopped.load(std::memory_order_relaxed);) {
-      for (unsigned i = 0; i < batch; ++i) {
-        if (count_up(me, static_cast<std::size_t>(random() * numbers >> 32))) {
-          ++result.operations;
-        } else {
-          ++result.missing;
-        }
-      }
-      operations.store(done += batch, std::memory_order_relaxed);
-    }
-    return result;
+    return use_semaphores(stopped, seed, numbers, operations,
+                          [&](std::size_t number) { return count_up(me, number); });
   }
 
   std::size_t create() override {

@@ -13,12 +13,12 @@ TEST(semaphores, have_the_lowest_free_number) {
   for (const auto& maker : bench::all_semaphore_sets()) {
     const auto set = maker.make();
     for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(set->create(), i) << maker.name;
-    EXPECT_EQ(set->remove(7), 0U) << maker.name;
     EXPECT_EQ(set->remove(39), 0U) << maker.name;
+    EXPECT_EQ(set->remove(7), 0U) << maker.name;
     EXPECT_EQ(set->create(), 7U) << maker.name;
     EXPECT_EQ(set->create(), 39U) << maker.name;
     for (std::size_t i = 10; i < 40; ++i) set->remove(i);
-    EXPECT_EQ(set->capacity(), 48U) << maker.name;
+    EXPECT_GE(set->capacity(), 40U) << maker.name;
     set->trim();
     EXPECT_EQ(set->capacity(), 16U) << maker.name;
     EXPECT_EQ(set->create(), 10U) << maker.name;

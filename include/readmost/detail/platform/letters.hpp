@@ -170,6 +170,12 @@
   X(RH6, "join: release store of the link from one bucket's chain to the other's", "RH1")        \
   X(RH7, "present: acquire load of the table", "RH8")                                            \
   X(RH8, "publish: release store of the table", "RH7")                                           \
+  X(RT1, "present: acquire load of an id table's array of slots", "RT2")                         \
+  X(RT2, "replace_by: release store of the array", "RT1")                                        \
+  X(RT3, "follow: acquire load of a slot", "RT4")                                                \
+  X(RT4, "insert: release store of the slot", "RT3")                                             \
+  X(RT5, "drop: acquiring and releasing read-modify-write, one reference less",                  \
+    "RT5 of whoever drops the last one")                                                         \
   /* Locks made of others (bravo.hpp), and their table of readers. */                            \
   X(BR1, "publish, nest_elsewhere: acquire compare-and-swap that takes a slot",                  \
     "BR7, BR4 of the slot's last reader")                                                        \

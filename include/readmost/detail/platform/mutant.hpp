@@ -41,6 +41,8 @@
   X(forgets_nesting, "an inner unlock ends the outer section")                                    \
   X(unzips_at_once, "a growing hash map does not wait for readers between two steps")             \
   X(hazards_forgotten, "a scan reclaims objects that hazard pointers protect")                    \
+  X(erases_unmarked, "an object taken out of an id table is not marked obsolete")                 \
+  X(ids_come_back, "the next object in a slot of an id table has the id of the last one")         \
   X(bravo_without_scan, "a revocation scans no slots")                                            \
   X(bravo_scans_newest_alone, "a revocation scans the newest array of slots only")                \
   X(bravo_forgets_nesting, "an inner unlock of a slot ends the outer section")                    \
@@ -87,6 +89,8 @@
   X(splices_at_once, "a list splice does not wait for the readers of the other list")             \
   X(changes_newer_table_alone, "writers forget the older table of a hash map that is resized")    \
   X(forgets_sibling_chain, "an erased element stays on the chain that shares its end")            \
+  X(waits_without_reference,                                                                      \
+    "a thread that waits for the lock of an object in an id table does not keep the object")      \
   X(foreign_fence_trusted, "a membarrier serves writers that asked while it ran")
 
 namespace readmost::detail {
