@@ -24,6 +24,7 @@ REPLACED = {
     "shared_mutex": "pthread_rwlock",
     "readmost::rcu": "liburcu-memb",
     "readmost::rcu_hash_map": "liburcu-cds_lfht",
+    "after": "before",  # a pattern of RCU
 }
 
 # Locks that can be preloaded; those of the BRAVO paper with its variants; the strongest of the others,
@@ -119,6 +120,8 @@ STYLES = {
     "RCU over spinlock": Style("orange", "^", "--"),
     "RCU over brlock": Style("green", "v", "--"),
     "brlock over spinlock": Style("grey", "s", ":"),
+    "after": OURS_OF_RCU,
+    "before": Style("grey", "s", "--"),
     "default": OURS,
     "paper": Style("orange", "^"),
     "consensus": Style("sky", "^"),

@@ -13,7 +13,7 @@
 //   void use(int id) {
 //     if (auto found = find(id)) ++found->requests;  // nobody else has it, and it is in the map
 //   }
-//   void close(int id) {
+//   void end_session(int id) {
 //     if (auto found = find(id)) {
 //       sessions.erase(id);
 //       found.make_obsolete()->retire();
@@ -34,6 +34,7 @@
 // Source: RCU 4.1.9 (RCU Existence Locks), 4.2.1 (Mark Obsolete Objects), 5.1 (System V IPC).
 #pragma once
 
+#include <mutex>
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/mutex.hpp>
 #include <readmost/rcu.hpp>

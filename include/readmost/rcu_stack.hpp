@@ -1,16 +1,16 @@
 // An intrusive stack whose writers are lock-free and whose readers run beside them: the pattern RCU
 // Readers With NBS Writers (docs/patterns/).
 //
-//   struct alarm : readmost::rcu_stack_hook, readmost::rcu_obj_base<alarm> { ... };
-//   readmost::rcu_stack<alarm> alarms;
+//   struct problem : readmost::rcu_stack_hook, readmost::rcu_obj_base<problem> { ... };
+//   readmost::rcu_stack<problem> problems;
 //
-//   void raise(std::unique_ptr<alarm> fresh) { alarms.push(*fresh.release()); }
+//   void report(std::unique_ptr<problem> fresh) { problems.push(*fresh.release()); }
 //   void show() {
 //     readmost::rcu_reader section;
-//     for (const alarm& each : alarms) use(each);  // newest first
+//     for (const problem& each : problems) use(each);  // newest first
 //   }
-//   void settle() {
-//     if (alarm* newest = alarms.pop()) newest->retire();
+//   void settle_newest() {
+//     if (problem* settled = problems.pop()) settled->retire();
 //   }
 //
 // A reader finds exactly the elements that were in the stack when it called begin(), also those

@@ -36,7 +36,7 @@
 #pragma once
 
 #include <limits>
-#include <optional>
+#include <mutex>
 #include <readmost/detail/rcu/version.hpp>
 #include <readmost/rcu.hpp>
 #include <type_traits>

@@ -29,7 +29,7 @@ class version {
       if (now % 2 == 0) [[likely]] {
         return now;
       }
-      await_update();
+      await_end_of(now);
     }
   }
 
@@ -43,7 +43,7 @@ class version {
   // From the return of hold_off() to let_on() no update is under way.
   [[gnu::noinline, gnu::cold]] void hold_off() noexcept {
     stalls_.fetch_add(1, platform::relaxed);
-    await_update();
+    await_writer();
   }
   [[gnu::noinline, gnu::cold]] void let_on() noexcept {
     // Relaxed: a writer that starts too early is noticed by its number.
@@ -82,9 +82,13 @@ class version {
     return is_mutant(mutant::stalls_ignored) ? 0 : stalls_.load(platform::relaxed);
   }
 
-  [[gnu::noinline, gnu::cold]] void await_update() noexcept {
-    const std::scoped_lock over(writing_);
+  // Returns when the update is over that the odd number belongs to.
+  [[gnu::noinline, gnu::cold]] void await_end_of(std::uint64_t update) noexcept {
+    // Most updates are so short that a reader which takes the mutex would delay the next one more.
+    if (spin_up_to(spins, [&] { return number_.load(platform::relaxed) != update; })) return;
+    await_writer();
   }
+  void await_writer() noexcept { const std::scoped_lock over(writing_); }
 
   // Returns when their number has changed.
   [[gnu::noinline, gnu::cold]] void await_stalls(std::uint32_t stalls) noexcept {
