@@ -72,7 +72,7 @@ TEST(rcu_existence_lock, is_refused_once_the_object_is_obsolete) {
   ASSERT_TRUE(one.lock_existing());
   one.mark_obsolete();
   one.unlock();
-  EXPECT_FALSE(one.lock_existing());
+  ASSERT_FALSE(one.lock_existing());
   EXPECT_FALSE(one.try_lock_existing());
   // Nobody holds it after a refusal.
   EXPECT_FALSE(one.lock_existing());

@@ -140,7 +140,7 @@ TEST(rcu_versioned, a_reader_without_patience_holds_updates_off) {
         // The first two calls meet an update each; the third is the last.
         if (++calls <= 2) {
           writer.call(update);
-        } else {
+        } else if (calls == 3) {
           writer.begin(update);
           EXPECT_TRUE(writer.falls_asleep());
         }
