@@ -27,10 +27,10 @@ class bank {
   }
 
   void write(xorshift& random) {
-    const std::uint32_t from = any_of(count, random);
+    const std::uint32_t from = any_of(busy, random);
     accounts_.update([from](accounts& all) {
       add(all[from], ~std::uint64_t{0});
-      add(all[from ^ (count / 2)], 1);
+      add(all[from + count / 2], 1);
     });
   }
 
@@ -40,7 +40,8 @@ class bank {
   }
 
  private:
-  static constexpr std::uint32_t count = 1024;
+  static constexpr std::uint32_t count = 4096;
+  static constexpr std::uint32_t busy = 16;  // at the beginning, and in the middle
   using accounts = std::array<std::atomic<std::uint64_t>, count>;
 
   // Not an atomic addition: there is one writer at a time.

@@ -150,12 +150,13 @@ class rcu_stack {
 
  private:
   T* pop_inside_section() noexcept {
-    // (RS3) Pairs with (RS2).
-    rcu_stack_hook* top = top_.load(detail::at(detail::letter::RS3, detail::platform::acquire));
-    // Relaxed where it succeeds: it publishes nothing that a push before has not published.
+    constexpr auto which = detail::letter::RS3;
+    // (RS3) Pairs with (RS2). Not release where it succeeds: it publishes nothing that a push
+    // before has not published.
+    rcu_stack_hook* top = top_.load(detail::at(which, detail::platform::acquire));
     while (top != nullptr && !top_.compare_exchange_weak(
-                                 top, top->next_, detail::platform::relaxed,
-                                 detail::at(detail::letter::RS3, detail::platform::acquire))) {
+                                 top, top->next_, detail::at(which, detail::platform::acquire),
+                                 detail::at(which, detail::platform::acquire))) {
     }
     return static_cast<T*>(top);
   }

@@ -172,7 +172,7 @@
   X(RH8, "publish: release store of the table", "RH7")                                           \
   X(RS1, "begin: acquire load of a stack's top", "RS2")                                          \
   X(RS2, "push: release compare-and-swap of the top, a new element", "RS1, RS3, RS4")            \
-  X(RS3, "pop: acquire load of the top, also by a compare-and-swap that fails", "RS2")           \
+  X(RS3, "pop: acquire load of the top, also by the compare-and-swap", "RS2")                    \
   X(RS4, "clear: acquire exchange, all elements taken", "RS2")                                   \
   X(RV1, "number_at_rest: acquire load of the version number, before the data is read", "RV4")   \
   X(RV2, "is_still: acquire fence, the data before the second load of the number", "RV3")        \
