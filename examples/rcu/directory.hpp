@@ -17,7 +17,7 @@ namespace examples::directory {
 
 struct file {
   std::uint32_t size = 1;
-  std::uint32_t revision = 0;
+  std::uint32_t number = 0;  // of its revision
 };
 
 inline constexpr std::uint32_t slots = 16;
@@ -58,7 +58,7 @@ class before {
     auto& from = slots_[place];
     from.swap(slots_[opposite(place)]);
     if (from != nullptr) {
-      fresh->revision = from->revision + 1;
+      fresh->number = from->number + 1;
       from.swap(fresh);
     }
   }
@@ -78,7 +78,7 @@ class after {
  public:
   after() {
     directory_.update([](directory& now) {
-      for (std::size_t i = 0; i < slots; i += 2) now[i].assign(std::make_unique<file>());
+      for (std::size_t i = 0; i < slots; i += 2) now[i].assign(std::make_unique<revision>());
     });
   }
 
@@ -86,24 +86,25 @@ class after {
 
   void write(xorshift& random) {
     const std::uint32_t place = any_of(slots, random);
-    auto fresh = std::make_unique<file>();
-    const file* const old = directory_.update([&](directory& now) -> const file* {
+    auto fresh = std::make_unique<revision>();
+    revision* const old = directory_.update([&](directory& now) -> revision* {
       auto& from = now[place];
       owner moved(from.exchange(nullptr));
       owner back(now[opposite(place)].exchange(std::move(moved)));
       if (back == nullptr) return nullptr;
-      fresh->revision = back->revision + 1;
+      fresh->number = back->number + 1;
       static_cast<void>(from.exchange(std::move(fresh)));  // there is none
       return back.release();
     });
-    if (old != nullptr) readmost::rcu_retire(old);
+    if (old != nullptr) old->retire();
   }
 
   void check(std::uint64_t, std::uint64_t) { check_size(size()); }
 
  private:
-  using owner = std::unique_ptr<file>;
-  using directory = std::array<readmost::rcu_pointer<file>, slots>;
+  struct revision : file, readmost::rcu_obj_base<revision> {};
+  using owner = std::unique_ptr<revision>;
+  using directory = std::array<readmost::rcu_pointer<revision>, slots>;
 
   std::uint32_t size() const {
     return directory_.read([](const directory& now) {

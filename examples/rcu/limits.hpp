@@ -58,7 +58,7 @@ class after {
   void write(xorshift& random) {
     const std::uint64_t soft = any_of(1024, random);
     const std::uint64_t burst = any_of(1024, random);
-    limits_.assign(std::make_unique<limits>(limits{soft, soft + burst, burst}));
+    limits_.assign(std::make_unique<limits>(soft, burst));
   }
 
   void check(std::uint64_t, std::uint64_t) {
@@ -67,13 +67,15 @@ class after {
   }
 
  private:
-  struct limits {
-    std::uint64_t soft = 0;
-    std::uint64_t hard = 0;
-    std::uint64_t burst = 0;
+  struct limits : readmost::rcu_obj_base<limits> {
+    limits(std::uint64_t soft, std::uint64_t burst)
+        : soft(soft), hard(soft + burst), burst(burst) {}
+    std::uint64_t soft;
+    std::uint64_t hard;
+    std::uint64_t burst;
   };
 
-  readmost::rcu_pointer<const limits> limits_{std::make_unique<limits>()};
+  readmost::rcu_pointer<const limits> limits_{std::make_unique<limits>(0, 0)};
   std::array<std::uint64_t, 1024> requests_{};
   std::array<std::uint64_t, 1024> answers_{};
 };

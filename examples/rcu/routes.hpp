@@ -69,10 +69,10 @@ class after {
 
   void write(xorshift&) {
     const std::lock_guard guard{writers_};
-    std::unique_ptr<table> copy;
+    std::unique_ptr<version> copy;
     {
       const readmost::rcu_reader section;
-      copy = std::make_unique<table>(*table_.load());
+      copy = std::make_unique<version>(*table_.load());
     }
     copy->fail_over();
     table_.assign(std::move(copy));
@@ -84,8 +84,10 @@ class after {
   }
 
  private:
+  struct version : table, readmost::rcu_obj_base<version> {};
+
   std::mutex writers_;
-  readmost::rcu_pointer<const table> table_{std::make_unique<table>()};
+  readmost::rcu_pointer<const version> table_{std::make_unique<version>()};
 };
 
 }  // namespace examples::routes
