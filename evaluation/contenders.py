@@ -25,6 +25,7 @@ REPLACED = {
     "readmost::rcu": "liburcu-memb",
     "readmost::rcu_hash_map": "liburcu-cds_lfht",
     "readmost::id_table": "liburcu-memb",
+    "after": "before",  # a pattern of RCU
 }
 
 # Locks that can be preloaded; those of the BRAVO paper with its variants; the strongest of the others,
@@ -125,6 +126,8 @@ STYLES = {
     "RCU over spinlock": Style("orange", "^", "--"),
     "RCU over brlock": Style("green", "v", "--"),
     "brlock over spinlock": Style("grey", "s", ":"),
+    "after": OURS_OF_RCU,
+    "before": Style("grey", "s", "--"),
     "default": OURS,
     "paper": Style("orange", "^"),
     "consensus": Style("sky", "^"),

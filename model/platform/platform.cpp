@@ -89,6 +89,14 @@ void full_fence(letter which, place in) noexcept {
   if (is_left(which, in)) run()->fence(seq_cst, in);
 }
 
+void acquire_fence(letter which, place in) noexcept {
+  if (is_left(which, in)) run()->fence(acquire, in);
+}
+
+void release_fence(letter which, place in) noexcept {
+  if (is_left(which, in)) run()->fence(release, in);
+}
+
 void full_fence_after_rmw(letter which, place in) noexcept {
   // A read-modify-write of x86 has drained the store buffer; elsewhere it is no fence.
   if (is_left(which, in) && run()->model() == model::memory_model::release_acquire) {

@@ -168,6 +168,9 @@ SHAPES = {
         (("Read section",), (1, 2), ("readmost::rcu", "liburcu-memb", "std::shared_mutex"), "ns",
          "less"),
     ],
+    "rcu_patterns": [
+        (tables_of("own-patterns"), (1, 2), ("after", "before"), "operations per second", "more"),
+    ],
     "grace_period": [
         (tables_of("own-grace-period"), ("median", "p99"), contenders.RCU, "ns", "less"),
     ],

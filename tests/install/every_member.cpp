@@ -9,9 +9,12 @@
 #include <readmost/id_table.hpp>
 #include <readmost/lock_domain.hpp>
 #include <readmost/rcu.hpp>
+#include <readmost/rcu_existence.hpp>
 #include <readmost/rcu_hash_map.hpp>
 #include <readmost/rcu_list.hpp>
 #include <readmost/rcu_pointer.hpp>
+#include <readmost/rcu_stack.hpp>
+#include <readmost/rcu_version.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 
@@ -23,7 +26,10 @@ template class readmost::id_table<int>;
 template class readmost::id_table<int, readmost::shared_mutex>;
 template class readmost::rcu_hash_map<int, int>;
 template class readmost::rcu_list<readmost::rcu_list_hook>;
+template class readmost::rcu_existing<readmost::rcu_existence_lock>;
 template class readmost::rcu_pointer<int>;
+template class readmost::rcu_stack<readmost::rcu_stack_hook>;
+template class readmost::rcu_versioned<int>;
 
 namespace {
 
@@ -82,6 +88,12 @@ void all_of_rcu(readmost::rcu_domain& domain) {
   const std::scoped_lock section(domain);
 }
 
+void all_of_versions(readmost::rcu_versioned<std::atomic<int>>& data,
+                     readmost::rcu_domain& domain) {
+  data.update([](std::atomic<int>& now) { ++now; });
+  data.read([](const std::atomic<int>& now) { return now.load(); }, 0, domain);
+}
+
 }  // namespace
 
 void every_template_of_hazard_pointers() {
@@ -93,4 +105,8 @@ void every_template_of_rcu() {
   all_of_rcu(readmost::rcu_default_domain());
   readmost::separate_rcu_domain domain;
   all_of_rcu(domain);
+  readmost::rcu_versioned<std::atomic<int>> data;
+  all_of_versions(data, domain);
+  readmost::rcu_existence_lock lock;
+  static_cast<void>(readmost::rcu_lock_existing([&lock] { return &lock; }, domain).make_obsolete());
 }

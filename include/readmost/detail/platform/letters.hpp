@@ -176,6 +176,14 @@
   X(RT4, "insert: release store of the slot", "RT3")                                             \
   X(RT5, "drop: acquiring and releasing read-modify-write, one reference less",                  \
     "RT5 of whoever drops the last one")                                                         \
+  X(RS1, "begin: acquire load of a stack's top", "RS2")                                          \
+  X(RS2, "push: release compare-and-swap of the top, a new element", "RS1, RS3, RS4")            \
+  X(RS3, "pop: acquire load of the top, also by the compare-and-swap", "RS2")                    \
+  X(RS4, "clear: acquire exchange, all elements taken", "RS2")                                   \
+  X(RV1, "number_at_rest: acquire load of the version number, before the data is read", "RV4")   \
+  X(RV2, "is_still: acquire fence, the data before the second load of the number", "RV3")        \
+  X(RV3, "begin_update: release fence, the odd number before the data is written", "RV2")        \
+  X(RV4, "end_update: release store of the even number", "RV1")                                  \
   /* Locks made of others (bravo.hpp), and their table of readers. */                            \
   X(BR1, "publish, nest_elsewhere: acquire compare-and-swap that takes a slot",                  \
     "BR7, BR4 of the slot's last reader")                                                        \

@@ -46,6 +46,8 @@
   X(bravo_without_scan, "a revocation scans no slots")                                            \
   X(bravo_scans_newest_alone, "a revocation scans the newest array of slots only")                \
   X(bravo_forgets_nesting, "an inner unlock of a slot ends the outer section")                    \
+  X(locks_obsolete, "an existence lock is given although its object is obsolete")                 \
+  X(stalls_ignored, "an update begins although a reader holds updates off")                       \
   /* The rest is for the checker alone: no test could hit it by chance. */                        \
   X(bravo_without_recheck, "a visible reader does not check the bias after publishing")           \
   X(bravo_blocks_recursion,                                                                       \
@@ -87,6 +89,7 @@
     "a thread that cannot come online publishes a hazard pointer without a fence")                \
   X(consensus_before_lists, "a scan reaches consensus, then takes the retired objects")           \
   X(splices_at_once, "a list splice does not wait for the readers of the other list")             \
+  X(pops_without_section, "a stack's pop protects neither the top nor itself from reuse")         \
   X(changes_newer_table_alone, "writers forget the older table of a hash map that is resized")    \
   X(forgets_sibling_chain, "an erased element stays on the chain that shares its end")            \
   X(waits_without_reference,                                                                      \

@@ -121,6 +121,23 @@ inline void acquire_fence() noexcept {
   std::atomic_thread_fence(acquire);
 }
 
+// Half fences: earlier loads stay before all later accesses; all earlier accesses stay before later
+// stores. On x86 they keep only the compiler from reordering.
+inline void acquire_fence(letter) noexcept {
+#if defined(READMOST_THREAD_SANITIZER)
+  full_fence();
+#else
+  std::atomic_thread_fence(acquire);
+#endif
+}
+inline void release_fence(letter) noexcept {
+#if defined(READMOST_THREAD_SANITIZER)
+  full_fence();
+#else
+  std::atomic_thread_fence(release);
+#endif
+}
+
 // A full fence right after a read-modify-write, which on x86 is one already.
 inline void full_fence_after_rmw(letter) noexcept {
 #if defined(__x86_64__)

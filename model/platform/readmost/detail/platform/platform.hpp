@@ -202,6 +202,8 @@ std::memory_order at(letter which, std::memory_order order, place in = place::cu
 inline void signal_fence() noexcept {}
 void light_fence(letter which, place in = place::current()) noexcept;
 void full_fence(letter which, place in = place::current()) noexcept;
+void acquire_fence(letter which, place in = place::current()) noexcept;
+void release_fence(letter which, place in = place::current()) noexcept;
 // No fence under sc and tso, where the read-modify-write is one; a full fence under ra.
 void full_fence_after_rmw(letter which, place in = place::current()) noexcept;
 bool enable_heavy_fence() noexcept;
