@@ -136,7 +136,7 @@ READMOST_API int readmost_rcu_barrier(readmost_rcu_domain_t* domain) READMOST_NO
 READMOST_API void readmost_rcu_hurry(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
 /* Sets the longest time that retired objects wait for others to share a grace period (at first
- * 5,000 us); 0: a grace period begins at once for each. The first object after a pause never waits,
+ * 10,000 us); 0: a grace period begins at once for each. The first object after a pause never waits,
  * nor do objects for which readmost_rcu_barrier() or readmost_rcu_hurry() is called. */
 READMOST_API void readmost_rcu_limit_laziness(readmost_rcu_domain_t* domain,
                                               uint64_t microseconds) READMOST_NOTHROW;

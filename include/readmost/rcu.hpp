@@ -33,7 +33,7 @@
 // wait until one can, or for rcu_barrier(), which then runs the deleters itself.
 //
 // Laziness. The first object after a pause is reclaimed at once. Objects that are retired within
-// 5 ms (rcu_limit_laziness()) of the last collection share the next grace period, unless somebody
+// 10 ms (rcu_limit_laziness()) of the last collection share the next grace period, unless somebody
 // waits for them (rcu_barrier(), rcu_hurry()) or an eighth of the limit of the backlog has
 // gathered.
 //
@@ -104,7 +104,7 @@ class rcu_domain {
   void unlock() noexcept { detail::leave_section(detail::my_record(number_), number_); }
 
   // Extension: for the library's own use.
-  detail::domain& core() const noexcept { return detail::domains[number_]; }
+  constexpr detail::domain& core() const noexcept { return detail::domains[number_]; }
 
  protected:
   constexpr explicit rcu_domain(unsigned number) noexcept : number_(number) {}
@@ -318,7 +318,7 @@ inline void rcu_hurry(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::hurry(dom.core());
 }
 
-// Sets the longest time that retired objects wait for others to share a grace period; 5 ms at
+// Sets the longest time that retired objects wait for others to share a grace period; 10 ms at
 // first. A domain of laziness 0 is always in a hurry: about 2 us from retire() to the deleter, and
 // up to a membarrier for each object.
 inline void rcu_limit_laziness(std::chrono::nanoseconds longest,

@@ -28,6 +28,11 @@ static_assert(READMOST_RCU_PACE == static_cast<int>(backlog_policy::pace));
 static_assert(READMOST_RCU_BLOCK == static_cast<int>(backlog_policy::block));
 static_assert(READMOST_RCU_WARN == static_cast<int>(backlog_policy::warn));
 
+// The library has a copy of the default domain too. Compilers that cannot mark an object as unique
+// in a process rely on it: because a library exports the name, linkers also export a program's
+// copy.
+[[gnu::used]] constexpr const rcu_domain* exported_domain = &the_process_domain;
+
 // The place of a domain is its number.
 constinit readmost_rcu_domain places[max_domains] = {};
 

@@ -1,5 +1,7 @@
 #include "rcu/stall.hpp"
 
+#include <algorithm>
+
 #include "platform/address_space.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/reclamation.hpp"
@@ -37,7 +39,7 @@ bool is_due(const domain& d, kind_of_warning kind) noexcept {
 // --- The text ------------------------------------------------------------------------------------
 
 void add_domain(text_buffer& t, const domain& d) noexcept {
-  t.add(" of process %d, domain %u", platform::process_id(), number_of(d));
+  t.add("process %d, domain %u", platform::process_id(), number_of(d));
 }
 
 void add_backlog(text_buffer& t, domain& d) noexcept {
@@ -53,7 +55,15 @@ void add_function_of(text_buffer& t, const retired_kind* kind) noexcept {
   const address_space space("/proc/self", symbol_names::mangled);
   char name[600];
   describe(space.place_of(function), name, sizeof name);
-  t.add("%s", name);
+  t.add("  in %s\n", name);
+}
+
+void add_number(text_buffer& t, unsigned deleters) noexcept {
+  if (deleters == 1) {
+    t.add("a deleter");
+  } else {
+    t.add("%u deleters", deleters);
+  }
 }
 
 }  // namespace
@@ -86,6 +96,7 @@ void warn_of_stall(domain& d, const thread_record* reader, std::uint64_t nanosec
   } else {
     t.add("a thread without a record");
   }
+  t.add(" of ");
   add_domain(t, d);
   t.add(", is in a read section\n");
   add_backlog(t, d);
@@ -93,18 +104,21 @@ void warn_of_stall(domain& d, const thread_record* reader, std::uint64_t nanosec
   write_report(t);
 }
 
-void warn_of_slow_deleter(const domain& d, const retired_kind* kind, std::uint64_t nanoseconds,
-                          deleter_is now) noexcept {
-  if (!is_due(d, by_deleter)) return;
+void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, unsigned count,
+                           std::uint64_t nanoseconds) noexcept {
+  if (count == 0 || !is_due(d, by_deleter)) return;
   text_buffer t;
-  t.add("readmost: warning: a deleter %s ",
-        now == deleter_is::running ? "has been running for" : "took");
+  t.add("readmost: warning: ");
+  add_number(t, count);
+  t.add(" took ");
   add_seconds(t, nanoseconds);
-  t.add(", and all others%s wait%s\n  ", now == deleter_is::running ? "" : " had to",
-        now == deleter_is::running ? "" : " for it");
-  add_function_of(t, kind);
+  t.add(", and all others had to wait");
+  t.add("\n  ");
   add_domain(t, d);
   t.add("\n");
+  for (unsigned i = 0; i < count; ++i) {
+    if (std::find(kinds, kinds + i, kinds[i]) == kinds + i) add_function_of(t, kinds[i]);
+  }
   write_report(t);
 }
 
@@ -114,15 +128,22 @@ void warn_of_running_deleter(const domain& d) noexcept {
   if (kind == nullptr) return;
   const std::uint64_t now = platform::coarse_now();
   const std::uint64_t since = r.running_since.load(platform::relaxed);
-  if (now > since && now - since >= slow_deleter) {
-    warn_of_slow_deleter(d, kind, now - since, deleter_is::running);
-  }
+  if (now < since || now - since < slow_deleter || !is_due(d, by_deleter)) return;
+  text_buffer t;
+  t.add("readmost: warning: a deleter has been running for ");
+  add_seconds(t, now - since);
+  t.add(", and all others wait\n  ");
+  add_domain(t, d);
+  t.add("\n");
+  add_function_of(t, kind);
+  write_report(t);
 }
 
 void warn_of_backlog(domain& d) noexcept {
   if (!is_due(d, by_backlog)) return;
   text_buffer t;
-  t.add("readmost: warning: the backlog is above its limit\n  thread %d", platform::thread_id());
+  t.add("readmost: warning: the backlog is above its limit\n  thread %d of ",
+        platform::thread_id());
   add_domain(t, d);
   t.add("\n");
   add_backlog(t, d);

@@ -17,9 +17,9 @@ void warn_of_stall(domain& d, const thread_record* reader, std::uint64_t nanosec
 
 // A deleter that takes longer is reported, in nanoseconds.
 inline constexpr std::uint64_t slow_deleter = 1'000'000'000;
-enum class deleter_is : std::uint8_t { running, over };
-void warn_of_slow_deleter(const domain& d, const retired_kind* kind, std::uint64_t nanoseconds,
-                          deleter_is now) noexcept;
+// These have taken so long together.
+void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, unsigned count,
+                           std::uint64_t nanoseconds) noexcept;
 // For a thread that waits for the executor: if a deleter has been running for that long.
 void warn_of_running_deleter(const domain& d) noexcept;
 

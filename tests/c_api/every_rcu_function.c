@@ -190,7 +190,7 @@ static void lazy(readmost_rcu_domain_t* domain) {
   EXPECT(readmost_rcu_barrier(domain), 0);
   readmost_rcu_statistics(domain, &after);
   EXPECT(after.grace_periods - before.grace_periods, 1);
-  readmost_rcu_limit_laziness(domain, 5000);
+  readmost_rcu_limit_laziness(domain, 10000);
 }
 
 /* --- Readers and a writer --------------------------------------------------------------------- */

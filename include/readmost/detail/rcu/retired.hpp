@@ -39,7 +39,7 @@ struct backlog_limit {
 
 // The longest time, in nanoseconds, that the reclaimer waits for more objects before it begins the
 // next grace period, unless told otherwise.
-inline constexpr std::uint64_t default_laziness = 5'000'000;
+inline constexpr std::uint64_t default_laziness = 10'000'000;
 
 // The thread that reclaims.
 enum class reclaiming : std::uint8_t {
