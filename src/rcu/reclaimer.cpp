@@ -82,7 +82,7 @@ void run_reclaimer(void* of_domain) noexcept {
     const std::uint32_t state = r.reclaimer.load(platform::relaxed);
     if (state == reclamation::awake) {
       rest_after_collection(d, r, any);
-    } else if (!any && state != reclamation::over) {
+    } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
       return end_from(r, state);
     }
   }

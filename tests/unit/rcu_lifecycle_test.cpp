@@ -412,6 +412,7 @@ TEST_F(rcu_process_exit, of_a_thread_that_is_inside_a_section_does_not_wait) {
 // One after the other: each deleter retires the next.
 void retire_chain(counter& count, int left) {
   retire_with(rcu_default_domain(), [&count, left] {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
     ++*count.operator->();
     if (left > 1) retire_chain(count, left - 1);
   });
