@@ -107,31 +107,68 @@ READMOST_API int readmost_rcu_cond_synchronize(readmost_rcu_domain_t* domain,
 
 /* --- Reclaiming ------------------------------------------------------------------------------- */
 
-/* Calls `function(head)` once after a grace period, in a thread of the library's own, with all
- * signals blocked. Functions passed by one thread are called in that order. The function may free
- * the memory of the head, call any function of this header, lock and sleep. `bytes`, the memory
- * that it gives back, counts towards the limit of the backlog, rounded up to a power of two.
- * Allocates nothing. May be called inside sections. Wait-free below the limit of the backlog: see
- * readmost_rcu_limit_backlog(). When the process ends by exit(3), objects that wait are reclaimed,
- * except those that a reader still uses after a second. EINVAL: null function. */
+/* Calls `function(head)` once after a grace period, in a thread of the library's own, in which
+ * asynchronous signals are blocked. Functions passed by one thread are called in that order. The
+ * function may free the memory of the head, call any function of this header, lock and sleep.
+ * `bytes`, the memory that it gives back, counts towards the limit of the backlog, rounded up to a
+ * power of two. Allocates nothing. May be called inside sections. Wait-free below the limit of the
+ * backlog: see readmost_rcu_limit_backlog(). When the process ends by exit(3), objects that wait
+ * are reclaimed, before the functions of atexit(3) are called, unless none has been for a second;
+ * afterwards only readmost_rcu_barrier() calls functions. EINVAL: null function. */
 READMOST_API int readmost_rcu_call(readmost_rcu_domain_t* domain, struct readmost_rcu_head* head,
                                    readmost_rcu_function_t* function,
                                    size_t bytes) READMOST_NOTHROW;
+
+/* The same, but never waits, also inside sections. EAGAIN: the backlog is above its limit; nothing
+ * is queued. EINVAL: null function. */
+READMOST_API READMOST_CHECKED int readmost_rcu_try_call(readmost_rcu_domain_t* domain,
+                                                        struct readmost_rcu_head* head,
+                                                        readmost_rcu_function_t* function,
+                                                        size_t bytes) READMOST_NOTHROW;
 
 /* Waits until the functions of all earlier calls have returned; inside such a function, all but
  * that one. Implies no grace period if nothing waits. EDEADLK: the caller is in a section of the
  * domain. */
 READMOST_API int readmost_rcu_barrier(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
-/* Starts to reclaim, with an expedited grace period. Does not wait. */
+/* Starts to reclaim at once, whatever the laziness, with an expedited grace period. Does not wait.
+ */
 READMOST_API void readmost_rcu_hurry(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
+
+/* Sets the longest time that retired objects wait for others to share a grace period (at first
+ * 10,000 us); 0: a grace period begins at once for each. The first object after a pause never waits,
+ * nor do objects for which readmost_rcu_barrier() or readmost_rcu_hurry() is called. */
+READMOST_API void readmost_rcu_limit_laziness(readmost_rcu_domain_t* domain,
+                                              uint64_t microseconds) READMOST_NOTHROW;
 
 /* Sets the limit of the backlog, in objects and in bytes (at first 65,536 and 32 MiB); 64 objects
  * or 64 KiB for each thread come in addition. Above the limit, a thread that calls
- * readmost_rcu_call() waits until the backlog is a quarter below it: at most 0.1 s for every 64
- * objects, and not inside sections of the domain and functions that reclaim. */
+ * readmost_rcu_call() outside of sections of the domain and of functions that reclaim does what the
+ * domain's policy says. */
 READMOST_API void readmost_rcu_limit_backlog(readmost_rcu_domain_t* domain, uint64_t objects,
                                              uint64_t bytes) READMOST_NOTHROW;
+
+/* What a thread does above the limit. */
+enum {
+  /* The default: waits, up to 1 s for every 64 objects, until the backlog is a quarter below the
+   * limit. But while nothing is reclaimed, because a reader stays or a function does not return, no
+   * thread waits for longer than 0.1 s, and the backlog grows. */
+  READMOST_RCU_PACE = 0,
+  /* Waits until the backlog is a quarter below the limit, however long that takes. The caller must
+   * not hold a lock that a reader or a function takes. */
+  READMOST_RCU_BLOCK = 1,
+  /* Goes on; the library warns on stderr. */
+  READMOST_RCU_WARN = 2
+};
+
+/* EINVAL: `policy` is none of these. */
+READMOST_API int readmost_rcu_backlog_policy(readmost_rcu_domain_t* domain,
+                                             int policy) READMOST_NOTHROW;
+
+/* The library warns on stderr, once for each grace period and domain, of a grace period that has
+ * been waiting for a reader for so long, and of functions that take more than a second. At first
+ * 10,000 ms, or what READMOST_RCU_STALL_LIMIT says; 0: never. For all domains. */
+READMOST_API void readmost_rcu_warn_of_stalls_after(uint64_t milliseconds) READMOST_NOTHROW;
 
 /* The thread that calls the functions. */
 enum {
@@ -139,7 +176,7 @@ enum {
   READMOST_RCU_IN_BACKGROUND = 0,
   /* Threads that call readmost_rcu_call(), after every 64 objects, and threads that wait in
    * readmost_rcu_barrier(), outside of sections. Also chosen by READMOST_RCU_THREAD=0 in the
-   * environment, and if no thread can be started. */
+   * environment. */
   READMOST_RCU_IN_PLACE = 1
 };
 
@@ -153,8 +190,9 @@ READMOST_API int readmost_rcu_reclaim_by(readmost_rcu_domain_t* domain, int who)
 READMOST_API READMOST_CHECKED int readmost_rcu_domain_create(readmost_rcu_domain_t** domain)
     READMOST_NOTHROW;
 
-/* Reclaims all that waits in the domain, then ends it. Precondition: no section of the domain is
- * open, no other thread uses it any more, and the caller is not a function that reclaims in it.
+/* Reclaims all that waits in the domain, and what is retired in it meanwhile, then ends it.
+ * Precondition: no section of the domain is open, and no other thread uses it any more. A function
+ * that reclaims in the domain may destroy it, and must not use it afterwards.
  * EINVAL: null, the process's domain. EDEADLK: the caller is in a section of the domain. */
 READMOST_API int readmost_rcu_domain_destroy(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 constexpr const char* description =
     "From retire (call_rcu) to the deleter (callback), one object at a time, and how long "
     "rcu_barrier takes: nanoseconds, median, 99th percentile and maximum, one call of the clock "
-    "(clock_ns) included. With no reader and with one that reads without a pause.";
+    "(clock_ns) included. With no reader and with one that reads without a pause. Readmost without "
+    "laziness (rcu_limit_laziness).";
 
 class measurement {
  public:
@@ -80,6 +81,7 @@ class measurement {
 };
 
 void measure(bench::rcu_flavor& rcu, bench::effort chosen, bench::figures& found) {
+  rcu.hurry();
   measurement of(rcu, chosen, found);
   of.measure_all("no reader");
   of.with_hot_reader();

@@ -24,20 +24,39 @@
 // Cost: 1 to 2 ns for lock and unlock together. Progress: wait-free.
 // If the process must not use membarrier(2), a section costs a fence in addition; all else holds.
 //
-// Deleters run in a thread of the library's own, one at a time for each domain, oldest first, with
-// all signals blocked. They may retire, lock, open sections, and wait for grace periods; a deleter
-// that throws ends the program. They do not run inside rcu_retire, retire and unlock, unless
-// reclaiming happens in place (rcu_reclaim_by()); so a deleter may take a lock that retiring
-// threads hold. When the process ends by exit() or by the return of main(), objects retired before
-// are reclaimed, except those that a reader still uses after a second. In the child of a fork,
-// objects that wait go on waiting; the child does nothing about an object whose deleter was running
-// in the parent, nor about objects that other threads retired during the fork.
+// Deleters run in a thread of the library's own, one at a time for each domain, oldest first. In it
+// asynchronous signals are blocked, and it has ordinary priority and the CPUs that the main thread
+// had at the beginning. They may retire, lock, open sections, wait for grace periods, and destroy
+// the separate_rcu_domain that they belong to; a deleter that throws ends the program. They do not
+// run inside rcu_retire, retire and unlock, unless reclaiming happens in place (rcu_reclaim_by());
+// so a deleter may take a lock that retiring threads hold. If no thread can be started, objects
+// wait until one can, or for rcu_barrier(), which then runs the deleters itself.
 //
-// Bounded backlog. Above a limit (65,536 objects or 32 MiB of sizeof, each over all threads, and at
+// Laziness. The first object after a pause is reclaimed at once. Objects that are retired within
+// 10 ms (rcu_limit_laziness()) of the last collection share the next grace period, unless somebody
+// waits for them (rcu_barrier(), rcu_hurry()) or an eighth of the limit of the backlog has
+// gathered.
+//
+// Limited backlog. Above a limit (65,536 objects or 32 MiB of sizeof, each over all threads, and at
 // most 64 objects or 64 KiB more for each thread) a thread that retires waits until the backlog is
-// a quarter below the limit: at most 0.1 s for every 64 objects, and not inside sections and
-// deleters. So a flood of updates does not exhaust memory, and a reader that never leaves slows
-// writers down to some hundred objects a second but does not block them for good.
+// a quarter below the limit, outside of sections and deleters: as long as objects are reclaimed, at
+// most 1 s for each 64 objects. Once none has been reclaimed for 0.1 s, because a reader stays or a
+// deleter does not return, threads do not wait until one is: they may hold the lock that it waits
+// for. Then the backlog grows as fast as they retire, and the library warns on stderr. A program
+// that must not grow uses try_retire() and rcu_try_retire(), which fail instead, or
+// backlog_policy::block, which waits for good.
+//
+// The end of the process. exit() and the return of main() reclaim what was retired before, also by
+// deleters, until nothing waits, or no object has been reclaimed for 1 s, or 10 s have passed; they
+// wait another second for a deleter that runs. In the main thread that happens before the first
+// destructor of a static object and the first function given to std::atexit(), and after the
+// thread_local objects of the main thread; if another thread calls exit(), where a function would
+// be called that was given to std::atexit() at the first retirement. Afterwards objects are only
+// queued, and reclaimed by rcu_barrier() and the destructor of a separate_rcu_domain alone.
+//
+// In the child of a fork, objects that wait go on waiting; the child does nothing about an object
+// whose deleter was running in the parent, nor about objects that other threads retired during the
+// fork.
 //
 // With READMOST_RCU_CHECK=1 in the environment, or in a build with -DREADMOST_RCU_CHECK, misuse is
 // reported on stderr with a backtrace; waiting inside one's own section always is: docs/rcu.md.
@@ -45,9 +64,12 @@
 // Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once
 
+#include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <readmost/detail/rcu/retired.hpp>
 #include <readmost/lock_domain.hpp>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -59,6 +81,7 @@ template <class T, class D>
 class rcu_obj_base;
 
 using detail::backlog_limit;
+using detail::backlog_policy;
 using detail::rcu_statistics;
 using detail::reclaiming;
 
@@ -81,7 +104,7 @@ class rcu_domain {
   void unlock() noexcept { detail::leave_section(detail::my_record(number_), number_); }
 
   // Extension: for the library's own use.
-  detail::domain& core() const noexcept { return detail::domains[number_]; }
+  constexpr detail::domain& core() const noexcept { return detail::domains[number_]; }
 
  protected:
   constexpr explicit rcu_domain(unsigned number) noexcept : number_(number) {}
@@ -98,8 +121,20 @@ class process_domain final : public rcu_domain {
  public:
   constexpr process_domain() noexcept : rcu_domain(0) {}
 };
-// Constant, so that compilers know its number.
-inline constexpr process_domain the_process_domain;
+// Constant, so that compilers know its number. One object for the program and the shared libraries
+// that it loads, also those with hidden visibility.
+[[gnu::visibility("default")]] inline constexpr process_domain the_process_domain;
+
+inline unsigned take_separate_domain() {
+  const unsigned number = take_domain();
+  if (number != 0) return number;
+#if defined(__cpp_exceptions)
+  throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                          "readmost::separate_rcu_domain");
+#else
+  std::abort();
+#endif
+}
 
 // 0 if only the deleter knows the type.
 template <class T>
@@ -137,21 +172,16 @@ inline rcu_domain& rcu_default_domain() noexcept {
 }
 
 // Extension: a domain whose grace periods do not wait for the readers of other domains, and whose
-// deleters run in a thread of their own. 15 of these and of lock_domain are separate at a time; any
-// more share the default domain's readers, grace periods and deleters.
-class separate_rcu_domain : private lock_domain, public rcu_domain {
+// deleters run in a thread of their own.
+class separate_rcu_domain : public rcu_domain {
  public:
-  separate_rcu_domain() noexcept : rcu_domain(lock_domain::number()) {}
-  // Reclaims all that was retired. Precondition: no section of the domain is open, and no thread
-  // uses the domain any more.
-  ~separate_rcu_domain() {
-    if (is_separate()) {
-      detail::close_reclamation(core());
-    } else {
-      detail::barrier(core());
-    }
-  }
-  using lock_domain::is_separate;
+  // Throws std::system_error (EAGAIN) if there are 15 domains already, including those of locks
+  // (lock_domain), or no memory; calls std::abort() in a program without exceptions.
+  separate_rcu_domain() : rcu_domain(detail::take_separate_domain()) {}
+  // Reclaims all that was retired, and what the deleters retire meanwhile. Precondition: no section
+  // of the domain is open, and no thread uses the domain any more but the deleter that destroys it,
+  // if one does; that deleter must not use it afterwards.
+  ~separate_rcu_domain() { detail::close_reclamation(core()); }
 };
 
 // Extension: a section of the default domain in scope. A little faster than std::scoped_lock, since
@@ -220,14 +250,16 @@ class rcu_obj_base : private detail::retired {
   // (about 2 us) when the reclaiming thread is asleep.
   void retire(D d = D(), rcu_domain& dom = rcu_default_domain()) noexcept {
     deleter_ = std::move(d);
-    static constexpr detail::retired_kind kind{
-        [](detail::retired* object) noexcept {
-          auto* const self = static_cast<rcu_obj_base*>(object);
-          D deleter = std::move(self->deleter_);  // the object goes, and this member with it
-          deleter(static_cast<T*>(self));
-        },
-        sizeof(T)};
+    static constexpr detail::retired_kind kind{reclaim_this, sizeof(T)};
     detail::schedule(dom.core(), *this, kind);
+  }
+
+  // Extension: the same, but never waits, also inside sections: false while the backlog is above
+  // its limit. Then the object is not retired, and may be later.
+  [[nodiscard]] bool try_retire(D d = D(), rcu_domain& dom = rcu_default_domain()) noexcept {
+    deleter_ = std::move(d);
+    static constexpr detail::retired_kind kind{reclaim_this, sizeof(T)};
+    return detail::try_schedule(dom.core(), *this, kind);
   }
 
  protected:
@@ -246,6 +278,12 @@ class rcu_obj_base : private detail::retired {
   ~rcu_obj_base() = default;
 
  private:
+  static void reclaim_this(detail::retired* object) noexcept {
+    auto* const self = static_cast<rcu_obj_base*>(object);
+    D deleter = std::move(self->deleter_);  // the object goes, and this member with it
+    deleter(static_cast<T*>(self));
+  }
+
   [[no_unique_address]] D deleter_{};
 };
 
@@ -257,6 +295,16 @@ void rcu_retire(T* p, D d = D(), rcu_domain& dom = rcu_default_domain()) {
   detail::schedule(dom.core(), *node, detail::retired_pointer<T, D>::kind);
 }
 
+// Extension: the same, but never waits, also inside sections: false while the backlog is above its
+// limit. Then nothing is retired, and `d` is destroyed.
+template <class T, class D = std::default_delete<T>>
+[[nodiscard]] bool rcu_try_retire(T* p, D d = D(), rcu_domain& dom = rcu_default_domain()) {
+  auto node = std::make_unique<detail::retired_pointer<T, D>>(p, std::move(d));
+  if (!detail::try_schedule(dom.core(), *node, detail::retired_pointer<T, D>::kind)) return false;
+  node.release();
+  return true;
+}
+
 // Returns when everything that was retired before the call has been reclaimed; inside a deleter,
 // everything but the object of that deleter. Does not imply rcu_synchronize, nor the reverse.
 inline void rcu_barrier(rcu_domain& dom = rcu_default_domain()) noexcept {
@@ -265,22 +313,44 @@ inline void rcu_barrier(rcu_domain& dom = rcu_default_domain()) noexcept {
 
 // --- Extensions about reclaiming -----------------------------------------------------------------
 
-// Starts to reclaim, with an expedited grace period. Does not wait.
+// Starts to reclaim at once, whatever the laziness, with an expedited grace period. Does not wait.
 inline void rcu_hurry(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::hurry(dom.core());
 }
 
-// Sets the limit of the backlog: see above.
+// Sets the longest time that retired objects wait for others to share a grace period; 10 ms at
+// first. A domain of laziness 0 is always in a hurry: about 2 us from retire() to the deleter, and
+// up to a membarrier for each object.
+inline void rcu_limit_laziness(std::chrono::nanoseconds longest,
+                               rcu_domain& dom = rcu_default_domain()) noexcept {
+  const auto nanoseconds = longest.count();
+  detail::limit_laziness(dom.core(), nanoseconds > 0 ? static_cast<std::uint64_t>(nanoseconds) : 0);
+}
+
+// Sets the limit of the backlog, and what threads do above it. Outside of sections and deleters:
+//   backlog_policy::pace   the default: they wait while objects are reclaimed, see above
+//   backlog_policy::block  they wait until the backlog is smaller, however long that takes; so they
+//                          must not hold a lock that a reader or a deleter takes
+//   backlog_policy::warn   they go on; the library warns on stderr
 inline void rcu_limit_backlog(detail::backlog_limit limit,
                               rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::limit_backlog(dom.core(), limit);
 }
 
+// The library warns on stderr, once for each grace period and domain, of a grace period that has
+// been waiting for a reader for so long: which thread that is, and how much waits. It also warns of
+// deleters that take more than a second. 10 s at first, or what READMOST_RCU_STALL_LIMIT says, in
+// milliseconds; 0: never warns. For all domains.
+inline void rcu_warn_of_stalls_after(std::chrono::nanoseconds limit) noexcept {
+  const auto nanoseconds = limit.count();
+  detail::warn_of_stalls_after(nanoseconds > 0 ? static_cast<std::uint64_t>(nanoseconds) : 0);
+}
+
 // Sets which thread runs deleters. In place: no thread is started; deleters run in retire,
 // rcu_retire and rcu_barrier, outside of sections. A thread that retires then reclaims, after every
 // 64 objects, those whose grace period has passed, and rcu_barrier() the rest.
-// READMOST_RCU_THREAD=0 in the environment does the same, as does the library if no thread can be
-// started. Precondition: nothing has been retired in `dom` yet.
+// READMOST_RCU_THREAD=0 in the environment does the same. Precondition: nothing has been retired in
+// `dom` yet.
 inline void rcu_reclaim_by(detail::reclaiming who,
                            rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::reclaim_by(dom.core(), who);

@@ -78,9 +78,10 @@ constexpr member domain_members[] = READMOST_MEMBERS(domain,
     (counting_phase));
 
 constexpr member reclamation_members[] = READMOST_MEMBERS(reclamation,
-    (reclaimer) (in_place) (hurried) (most_objects) (most_bytes) (throttled) (objects) (bytes)
-    (reclaimed) (reclaimed_some) (unrecorded_latest) (barriers_wanted) (barriers_done)
-    (executor) (current) (current_grace_period) (done) (depth));
+    (reclaimer) (in_place) (hurried) (policy) (most_objects) (most_bytes) (laziness) (throttled)
+    (start_again) (objects) (bytes) (reclaimed) (reclaimed_some) (reclaimer_thread) (stalled_at) (unrecorded_latest)
+    (barriers_wanted) (barriers_done) (executor) (current) (current_grace_period) (done) (depth)
+    (collected_at) (ended_inside) (running) (running_since));
 // clang-format on
 
 #undef READMOST_MEMBERS

@@ -3,21 +3,14 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <new>
 #include <readmost/rcu.hpp>
 
 #include "c_api/rcu_domain.hpp"
 #include "rcu/misuse.hpp"
 
-// Memory for a domain. Programs know only its address.
+// Programs know only its address, which tells its number: see places.
 struct readmost_rcu_domain {
-  readmost::detail::platform::atomic<bool> taken;
-  unsigned number;  // of the domain inside
-  alignas(readmost::separate_rcu_domain) std::byte memory[sizeof(readmost::separate_rcu_domain)];
-
-  readmost::separate_rcu_domain& inside() noexcept {
-    return *std::launder(reinterpret_cast<readmost::separate_rcu_domain*>(memory));
-  }
+  char nothing;
 };
 
 namespace readmost::detail {
@@ -32,10 +25,20 @@ static_assert(sizeof(readmost_rcu_statistics_t) == 16 * sizeof(std::uint64_t));
 static_assert(READMOST_RCU_IN_BACKGROUND == static_cast<int>(reclaiming::in_background));
 static_assert(READMOST_RCU_IN_PLACE == static_cast<int>(reclaiming::in_place));
 
+static_assert(READMOST_RCU_PACE == static_cast<int>(backlog_policy::pace));
+static_assert(READMOST_RCU_BLOCK == static_cast<int>(backlog_policy::block));
+static_assert(READMOST_RCU_WARN == static_cast<int>(backlog_policy::warn));
+
+// The library has a copy of the default domain too. Compilers that cannot mark an object as unique
+// in a process rely on it: because a library exports the name, linkers also export a program's
+// copy.
+[[gnu::used]] constexpr const rcu_domain* exported_domain = &the_process_domain;
+
+// The place of a domain is its number.
 constinit readmost_rcu_domain places[max_domains] = {};
 
 unsigned number_of(const readmost_rcu_domain* domain) noexcept {
-  return domain != nullptr ? domain->number : 0;
+  return domain != nullptr ? static_cast<unsigned>(domain - places) : 0;
 }
 
 // Whether the caller would wait for itself. The program gets the result as an error; if misuse is
@@ -122,6 +125,14 @@ int readmost_rcu_call(readmost_rcu_domain_t* domain, readmost_rcu_head* head,
   return 0;
 }
 
+int readmost_rcu_try_call(readmost_rcu_domain_t* domain, readmost_rcu_head* head,
+                          readmost_rcu_function_t* function, std::size_t bytes) noexcept {
+  if (function == nullptr) return EINVAL;
+  const bool done = try_schedule_call(core_of(domain), *reinterpret_cast<retired*>(head),
+                                      reinterpret_cast<retired_call>(function), bytes);
+  return done ? 0 : EAGAIN;
+}
+
 int readmost_rcu_barrier(readmost_rcu_domain_t* domain) noexcept {
   if (would_deadlock(domain, misuse::barrier_inside, __builtin_return_address(0))) return EDEADLK;
   barrier(core_of(domain));
@@ -134,7 +145,28 @@ void readmost_rcu_hurry(readmost_rcu_domain_t* domain) noexcept {
 
 void readmost_rcu_limit_backlog(readmost_rcu_domain_t* domain, std::uint64_t objects,
                                 std::uint64_t bytes) noexcept {
-  limit_backlog(core_of(domain), {objects, bytes});
+  limit_backlog(core_of(domain), {objects, bytes, limit_of_backlog(core_of(domain)).policy});
+}
+
+int readmost_rcu_backlog_policy(readmost_rcu_domain_t* domain, int policy) noexcept {
+  if (policy != READMOST_RCU_PACE && policy != READMOST_RCU_BLOCK && policy != READMOST_RCU_WARN) {
+    return EINVAL;
+  }
+  backlog_limit limit = limit_of_backlog(core_of(domain));
+  limit.policy = static_cast<backlog_policy>(policy);
+  limit_backlog(core_of(domain), limit);
+  return 0;
+}
+
+void readmost_rcu_limit_laziness(readmost_rcu_domain_t* domain,
+                                 std::uint64_t microseconds) noexcept {
+  constexpr std::uint64_t most = UINT64_MAX / 1000;
+  limit_laziness(core_of(domain), (microseconds < most ? microseconds : most) * 1000);
+}
+
+void readmost_rcu_warn_of_stalls_after(std::uint64_t milliseconds) noexcept {
+  constexpr std::uint64_t most = UINT64_MAX / 1'000'000 - 1;
+  warn_of_stalls_after((milliseconds < most ? milliseconds : most) * 1'000'000);
 }
 
 int readmost_rcu_reclaim_by(readmost_rcu_domain_t* domain, int who) noexcept {
@@ -146,28 +178,16 @@ int readmost_rcu_reclaim_by(readmost_rcu_domain_t* domain, int who) noexcept {
 // --- Domains -------------------------------------------------------------------------------------
 
 int readmost_rcu_domain_create(readmost_rcu_domain_t** domain) noexcept {
-  for (readmost_rcu_domain& place : places) {
-    // Acquire pairs with the release in readmost_rcu_domain_destroy().
-    if (place.taken.exchange(true, platform::acquire)) continue;
-    auto* made = new (place.memory) separate_rcu_domain;
-    if (made->is_separate()) {
-      place.number = readmost::detail::number_of(made->core());
-      *domain = &place;
-      return 0;
-    }
-    // Not destroyed: the destructor would wait for the objects retired in the process's domain, and
-    // this one owns nothing.
-    place.taken.store(false, platform::release);
-    return EAGAIN;
-  }
-  return EAGAIN;
+  const unsigned number = take_domain();
+  if (number == 0) return EAGAIN;
+  *domain = &places[number];
+  return 0;
 }
 
 int readmost_rcu_domain_destroy(readmost_rcu_domain_t* domain) noexcept {
   if (domain == nullptr) return EINVAL;
   if (would_deadlock(domain, misuse::barrier_inside, __builtin_return_address(0))) return EDEADLK;
-  domain->inside().~separate_rcu_domain();
-  domain->taken.store(false, platform::release);
+  close_reclamation(core_of(domain));
   return 0;
 }
 

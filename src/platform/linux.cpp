@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -143,6 +144,13 @@ std::uint64_t now() noexcept {
          static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+std::uint64_t coarse_now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
 unsigned usable_cpus() noexcept {
   errno_kept kept;
   cpu_set_t set;
@@ -267,6 +275,26 @@ __attribute__((constructor)) void stay_loaded() noexcept {
 
 namespace {
 
+// The CPUs of the main thread when this code was loaded, as the kernel's mask; length 0: unknown.
+// Read then, because programs later pin their threads, also the main one.
+unsigned long cpus_at_start[1024 / sizeof(unsigned long)];
+long bytes_of_cpus = 0;
+
+__attribute__((constructor)) void note_cpus() noexcept {
+  errno_kept kept;
+  const long got = syscall(SYS_sched_getaffinity, getpid(), sizeof cpus_at_start, cpus_at_start);
+  bytes_of_cpus = got > 0 ? got : 0;
+}
+
+// The thread inherits how its creator is scheduled: perhaps on one CPU, ahead of everybody else.
+void schedule_ordinarily() noexcept {
+  const sched_param none{};
+  syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+  if (bytes_of_cpus != 0) {
+    syscall(SYS_sched_setaffinity, 0, static_cast<std::size_t>(bytes_of_cpus), cpus_at_start);
+  }
+}
+
 struct thread_start {
   void (*body)(void*);
   void* argument;
@@ -275,8 +303,21 @@ struct thread_start {
 void* run_thread(void* start) {
   const thread_start taken = *static_cast<thread_start*>(start);
   std::free(start);
+  schedule_ordinarily();
+  prctl(PR_SET_NAME, "readmost-rcu");
   taken.body(taken.argument);
   return nullptr;
+}
+
+// All but those that the thread's own instructions cause. If one of them is blocked when that
+// happens, the kernel ends the process without calling the program's handler.
+sigset_t asynchronous_signals() noexcept {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int own : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) {
+    sigdelset(&signals, own);
+  }
+  return signals;
 }
 
 }  // namespace
@@ -286,10 +327,9 @@ bool start_thread(void (*body)(void*), void* argument) noexcept {
   auto* start = static_cast<thread_start*>(std::malloc(sizeof(thread_start)));
   if (start == nullptr) return false;
   *start = {body, argument};
-  sigset_t all;
+  const sigset_t blocked = asynchronous_signals();
   sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
   pthread_t thread;
   const int failure = pthread_create(&thread, nullptr, run_thread, start);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -305,8 +345,28 @@ std::int32_t thread_id() noexcept {
   return gettid();
 }
 
+bool is_thread_asleep(std::int32_t thread) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  const file_content stat = content_of(path);
+  if (stat.data == nullptr) return true;
+  // "4910 (name) R ...": the name may contain anything, the rest no parenthesis.
+  const auto* const name_end = static_cast<const char*>(memrchr(stat.data, ')', stat.size));
+  const auto length = static_cast<std::size_t>(name_end - stat.data);
+  const bool runs = name_end != nullptr && length + 2 < stat.size && name_end[2] == 'R';
+  give_back(stat);
+  return !runs;
+}
+
 bool at_process_exit(void (*at_exit)()) noexcept {
   return std::atexit(at_exit) == 0;
+}
+
+bool at_main_thread_end(void (*at_end)()) noexcept {
+  errno_kept kept;
+  if (gettid() != getpid() || __cxa_thread_atexit_impl == nullptr) return false;
+  return __cxa_thread_atexit_impl([](void* function) { reinterpret_cast<void (*)()>(function)(); },
+                                  reinterpret_cast<void*>(at_end), &__dso_handle) == 0;
 }
 
 void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {

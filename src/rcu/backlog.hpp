@@ -1,5 +1,6 @@
 // The backlog: the objects that are retired and not reclaimed yet. A thread that retires waits when
-// the backlog is at its limit.
+// the backlog is above its limit, as long as objects are being reclaimed: if a reader stays, or a
+// deleter needs a lock that the thread holds, waiting would not help.
 #pragma once
 
 #include "rcu/reclamation.hpp"
@@ -39,23 +40,28 @@ inline bool count(reclamation& r, thread_record* me, std::uint64_t bytes) noexce
   return true;
 }
 
-inline bool is_above(const reclamation& r, std::uint64_t quarters) noexcept {
+inline bool is_above(const reclamation& r, std::uint64_t eighths) noexcept {
   const auto above = [&](std::int64_t value, std::uint64_t most) {
-    return value > 0 && static_cast<std::uint64_t>(value) > most / 4 * quarters;
+    return value > 0 &&
+           static_cast<std::uint64_t>(value) > most / 8 * eighths + most % 8 * eighths / 8;
   };
   return above(r.objects.load(platform::relaxed), r.most_objects.load(platform::relaxed)) ||
          above(r.bytes.load(platform::relaxed), r.most_bytes.load(platform::relaxed));
 }
 
 inline bool is_above_limit(const reclamation& r) noexcept {
-  return is_above(r, 4);
+  return is_above(r, 8);
 }
 // A quarter of the limit is free: throttled threads go on.
 inline bool is_well_below_limit(const reclamation& r) noexcept {
-  return !is_above(r, 3);
+  return !is_above(r, 6);
+}
+// The reclaimer does not wait for more.
+inline bool has_gathered(const reclamation& r) noexcept {
+  return is_above(r, 1);
 }
 
-// Waits until the backlog is well below its limit, at most 0.1 s.
+// For a thread that has retired above the limit: waits as the domain's policy says.
 void throttle(domain& d, reclamation& r) noexcept;
 
 }  // namespace readmost::detail

@@ -8,12 +8,15 @@
 //   current  collected; waits for the grace period that began after that
 //   done     its grace period is over; being reclaimed, oldest first
 //
-// A deleter may retire, wait for grace periods, lock, and call barrier(). The executor holds no
-// lock while it runs one. barrier() inside a deleter goes on with the lists as the same executor.
+// A deleter may retire, wait for grace periods, lock, call barrier(), and close the domain. The
+// executor holds no lock while it runs one. barrier() inside a deleter goes on with the lists as
+// the same executor.
 #include "rcu/backlog.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/reclamation.hpp"
 #include "rcu/retired_queue.hpp"
+#include "rcu/stall.hpp"
+#include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -86,7 +89,9 @@ void collect(domain& d, reclamation& r) noexcept {
     return true;
   });
   r.current = first;
-  if (r.current != nullptr) r.current_grace_period = grace_period_from_now(d);
+  if (r.current == nullptr) return;
+  r.current_grace_period = grace_period_from_now(d);
+  if (r.laziness.load(platform::relaxed) != 0) r.collected_at = platform::now();
 }
 
 // Moves current to done, and reclaims. False if the grace period is not over and `wait` is false.
@@ -103,8 +108,53 @@ bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
     r.current = nullptr;
     r.done = done;
   }
-  return reclaim_done(r);
+  return reclaim_done(d, r);
 }
+
+// Whether the process is ending and the reclaimer has to stop.
+bool has_to_stop(const reclamation& r) noexcept {
+  return is_reclaimer() && is_process_over(r);
+}
+
+// The deleter that runs, for those who wait for it. A deleter may run others.
+class running_deleter {
+ public:
+  explicit running_deleter(reclamation& r) noexcept
+      : r_(r), outer_(r.running.load(platform::relaxed)), since_(platform::coarse_now()) {
+    r.running_since.store(since_, platform::relaxed);
+  }
+  ~running_deleter() { r_.running.store(outer_, platform::relaxed); }
+  running_deleter(const running_deleter&) = delete;
+  running_deleter& operator=(const running_deleter&) = delete;
+
+  std::uint64_t since() const noexcept { return since_; }
+
+  void run(domain& d, retired& object, const retired_kind* kind) noexcept {
+    r_.running.store(kind, platform::relaxed);
+    reclaim(object, kind);
+    some_[count_++] = kind;
+    if (count_ == most) look_at_clock(d);
+  }
+
+  // The clock costs a tenth of a short deleter, so it is read after some of them.
+  void look_at_clock(domain& d) noexcept {
+    const std::uint64_t before = since_;
+    since_ = platform::coarse_now();
+    r_.running_since.store(since_, platform::relaxed);
+    if (since_ - before >= slow_deleter) [[unlikely]]
+      warn_of_slow_deleters(d, some_, count_, since_ - before);
+    count_ = 0;
+  }
+
+ private:
+  static constexpr unsigned most = 8;
+
+  reclamation& r_;
+  const retired_kind* outer_;
+  std::uint64_t since_;
+  const retired_kind* some_[most];
+  unsigned count_ = 0;
+};
 
 class nested_call {
  public:
@@ -122,6 +172,10 @@ class nested_call {
 
 bool is_executor(const domain& d) noexcept {
   return (executes >> number_of(d) & 1) != 0;
+}
+
+bool is_any_executor() noexcept {
+  return executes != 0;
 }
 
 bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
@@ -154,38 +208,46 @@ void execute(domain& d, reclamation& r) noexcept {
   }
 }
 
-void stop_executing(domain& d, reclamation& r) noexcept {
+bool stop_executing(domain& d, reclamation& r) noexcept {
+  const bool closed = r.ended_inside;
+  if (closed) r.ended_inside = false;
   executes &= ~(1U << number_of(d));
   // (Y4) Pairs with (Y3).
   if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited &&
       !is_mutant(mutant::silent_executor)) {
     platform::futex_wake(platform::futex_of(r.executor), INT32_MAX, ~0U);
   }
+  if (closed) give_back_closed(d, r);
+  return closed;
 }
 
-bool reclaim_done(reclamation& r) noexcept {
+bool reclaim_done(domain& d, reclamation& r) noexcept {
   // A deleter may call this again; the nested call continues with the remaining objects.
   constexpr std::int64_t objects_until_told = 64;
+  constexpr std::uint64_t time_until_told = 10'000'000;
   const bool checks = checks_misuse();
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
-  while (true) {
-    if (is_reclaimer() && r.reclaimer.load(platform::relaxed) == reclamation::over)
-      return r.done == nullptr;
+  running_deleter deleter(r);
+  std::uint64_t told = deleter.since();
+  bool stopped = false;
+  while (!(stopped = has_to_stop(r))) {
     retired* const object = take_done(r);
     if (object == nullptr) break;
     const retired_kind* const kind = object->kind;
     if (checks) object->kind = nullptr;  // no longer queued: a deleter may keep it
     bytes += bytes_of(kind);
-    reclaim(*object, kind);
-    if (++objects == objects_until_told) {
+    deleter.run(d, *object, kind);
+    if (++objects == objects_until_told || deleter.since() - told >= time_until_told) {
       tell_reclaimed(r, objects, bytes);
       objects = 0;
       bytes = 0;
+      told = deleter.since();
     }
   }
+  deleter.look_at_clock(d);
   if (objects != 0) tell_reclaimed(r, objects, bytes);
-  return true;
+  return !stopped || r.done == nullptr;
 }
 
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
@@ -206,9 +268,18 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
   return any;
 }
 
+void reclaim_until_empty(domain& d, reclamation& r) noexcept {
+  if (r.depth != 0) reclaim_done(d, r);
+  while (reclaim_all(d, r, true) && !has_to_stop(r)) {
+  }
+}
+
 void forget_other_executors(const domain& d, reclamation& r) noexcept {
   r.executor.store(is_executor(d) ? executor_taken : executor_free, platform::relaxed);
-  if (!is_executor(d)) r.depth = 0;
+  if (is_executor(d)) return;
+  r.depth = 0;
+  r.ended_inside = false;
+  clear_where_set(r.running);
 }
 
 }  // namespace readmost::detail

@@ -20,6 +20,7 @@
 #include <readmost/detail/threads/spinning.hpp>
 
 #include "rcu/misuse.hpp"
+#include "rcu/stall.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
@@ -83,6 +84,7 @@ void begin(domain& d, const thread_record* me) noexcept {
   // The read-modify-write before (K1) is that of try_lead().
   d.progress.version = begin_round(d, me);
   d.progress.begun = 0;
+  d.progress.told_of_stall = false;
   d.progress.consensus = false;
   d.progress.empty_phases = 0;
 }
@@ -144,21 +146,53 @@ void tell_of_long_sections(domain& d) noexcept {
   });
 }
 
+// Once for each grace period.
+void tell_of_stall(domain& d) noexcept {
+  const std::uint64_t limit = stall_limit();
+  if (limit == 0 || d.progress.told_of_stall || nanoseconds_in_progress(d) < limit) return;
+  d.progress.told_of_stall = true;
+  warn_of_stall(d, somebody_inside(d, d.progress.version), nanoseconds_in_progress(d));
+}
+
+// The next time at which a sleeping leader has to look whether to report something.
+class next_report {
+ public:
+  explicit next_report(domain& d) noexcept : d_(d) { choose(); }
+
+  // Null: never.
+  const platform::deadline* deadline() const noexcept { return in_ != 0 ? &until_ : nullptr; }
+
+  void report_if_due() noexcept {
+    if (in_ == 0 || platform::time_left(until_) != 0) return;
+    if (section_limit() != 0) tell_of_long_sections(d_);
+    tell_of_stall(d_);
+    choose();
+  }
+
+ private:
+  void choose() noexcept {
+    in_ = section_limit();
+    const std::uint64_t stall = stall_limit();
+    if (stall != 0 && !d_.progress.told_of_stall && (in_ == 0 || stall < in_)) in_ = stall;
+    if (in_ != 0) until_ = platform::in(in_);
+  }
+
+  domain& d_;
+  std::uint64_t in_ = 0;  // nanoseconds; 0: never
+  platform::deadline until_{};
+};
+
 void await_sections(domain& d) noexcept {
   if (are_over_soon(d)) return;
   count_own(d.grace_periods_asleep);
-  const std::uint64_t limit = section_limit();
-  platform::deadline until{};
-  if (limit != 0) until = platform::in(limit);
+  begun_at(d);
+  next_report report(d);
   drain_sleep sleep(d, nullptr);
   for (;;) {
     const std::uint32_t epoch = sleep.epoch();
     if (sections_are_over(d)) return;
-    sleep.wait(epoch, limit != 0 ? &until : nullptr);
-    if (limit != 0 && platform::time_left(until) == 0) {
-      tell_of_long_sections(d);
-      until = platform::in(limit);
-    }
+    sleep.wait(epoch, report.deadline());
+    report.report_if_due();
   }
 }
 
@@ -281,6 +315,7 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
     if (!sections_are_over(d)) {
       const std::uint64_t limit = section_limit();
       if (limit != 0 && nanoseconds_in_progress(d) >= limit) tell_of_long_sections(d);
+      tell_of_stall(d);
       stop_leading(d);
       return false;
     }

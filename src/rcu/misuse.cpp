@@ -41,25 +41,26 @@ constinit check_settings in_force;
 // Whether this thread is reading the settings: a signal handler that needs them then must not wait.
 READMOST_THREAD_LOCAL bool reading;
 
-std::uint64_t limit_in_milliseconds() noexcept {
+}  // namespace
+
+std::uint64_t milliseconds_in(const char* variable, std::uint64_t otherwise) noexcept {
   char value[32];
-  if (!platform::environment("READMOST_RCU_SECTION_LIMIT", value, sizeof value) || *value == '\0') {
-    return default_limit;
-  }
+  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return otherwise;
   std::uint64_t limit = 0;
   for (const char* c = value; *c != '\0'; ++c) {
     if (*c < '0' || *c > '9' || limit > most_limit) {
       text_buffer complaint;
-      complaint.add(
-          "readmost: READMOST_RCU_SECTION_LIMIT=%s is no number of milliseconds. Using %llu.\n",
-          value, static_cast<unsigned long long>(default_limit));
+      complaint.add("readmost: %s=%s is no number of milliseconds. Using %llu.\n", variable, value,
+                    static_cast<unsigned long long>(otherwise));
       platform::write_text(nullptr, complaint.data(), complaint.length());
-      return default_limit;
+      return otherwise;
     }
     limit = limit * 10 + static_cast<std::uint64_t>(*c - '0');
   }
   return limit;
 }
+
+namespace {
 
 void read_settings() noexcept {
   char value[8];
@@ -67,11 +68,11 @@ void read_settings() noexcept {
     in_force.checks = std::strcmp(value, "0") != 0;
     in_force.aborts = std::strcmp(value, "abort") == 0;
   }
-  if (!in_force.checks) return;
-  in_force.limit = limit_in_milliseconds() * 1'000'000;
   if (!platform::environment("READMOST_RCU_CHECK_FILE", in_force.file, sizeof in_force.file)) {
     in_force.file[0] = '\0';
   }
+  if (!in_force.checks) return;
+  in_force.limit = milliseconds_in("READMOST_RCU_SECTION_LIMIT", default_limit) * 1'000'000;
 }
 
 const check_settings& settings() noexcept {
@@ -259,10 +260,14 @@ constexpr duration in_thousandths(std::uint64_t thousandths) noexcept {
   return {thousandths / 1000, thousandths % 1000};
 }
 
+}  // namespace
+
 void add_seconds(text_buffer& t, std::uint64_t nanoseconds) noexcept {
   const duration d = in_thousandths(nanoseconds / 1'000'000);
   t.add("%llu.%03llu s", d.whole, d.thousandths);
 }
+
+namespace {
 
 void add_frames(text_buffer& t, const char* first, const trace& where,
                 const address_space& space) noexcept {
@@ -284,6 +289,8 @@ void add_frames(text_buffer& t, const char* first, const trace& where,
   }
 }
 
+}  // namespace
+
 void add_thread(text_buffer& t, std::int32_t thread) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
@@ -292,6 +299,22 @@ void add_thread(text_buffer& t, std::int32_t thread) noexcept {
   if (name.size > 1) t.add(" (%.*s)", static_cast<int>(name.size - 1), name.data);
   platform::give_back(name);
 }
+
+void add_entry(text_buffer& t, const thread_record& reader) noexcept {
+  const noted_section section = section_of(reader);
+  if (section.entered == 0) return;
+  const address_space space("/proc/self", symbol_names::mangled);
+  add_frames(t, "entered in", section.where, space);
+}
+
+void write_report(const text_buffer& t) noexcept {
+  const char* const file = *settings().file != '\0' ? settings().file : nullptr;
+  if (!platform::write_text(file, t.data(), t.length()) && file != nullptr) {
+    platform::write_text(nullptr, t.data(), t.length());
+  }
+}
+
+namespace {
 
 // `about`: the thread that is reported.
 void report_once(misuse what, unsigned domain, std::int32_t about, const trace& called,
@@ -319,10 +342,7 @@ void report_once(misuse what, unsigned domain, std::int32_t about, const trace& 
   t.add("\n");
   add_frames(t, "called in", called, space);
   if (section.entered != 0) add_frames(t, "entered in", section.where, space);
-  const char* const file = *settings().file != '\0' ? settings().file : nullptr;
-  if (!platform::write_text(file, t.data(), t.length()) && file != nullptr) {
-    platform::write_text(nullptr, t.data(), t.length());
-  }
+  write_report(t);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <readmost/detail/threads/domain.hpp>
 
+#include "platform/text.hpp"
+
 namespace readmost::detail {
 
 enum class misuse : std::uint8_t {
@@ -32,6 +34,21 @@ std::uint64_t section_limit() noexcept;
 // Reports the section of the reader, which may be another thread, if it is open for longer than
 // that.
 void report_if_long(const thread_record& reader) noexcept;
+
+// --- For other reports ---------------------------------------------------------------------------
+
+// The number of milliseconds that the environment variable says, or `otherwise`; complains if it
+// says anything else.
+std::uint64_t milliseconds_in(const char* variable, std::uint64_t otherwise) noexcept;
+// "thread 4910 (worker-1)"
+void add_thread(text_buffer& t, std::int32_t thread) noexcept;
+void add_seconds(text_buffer& t, std::uint64_t nanoseconds) noexcept;
+// Where the thread entered the section that it is in, if that is noted.
+void add_entry(text_buffer& t, const thread_record& reader) noexcept;
+// Writes it to where reports go, in one piece.
+void write_report(const text_buffer& t) noexcept;
+
+// -------------------------------------------------------------------------------------------------
 
 // Called by a thread that has just entered its outermost section, and that is about to leave it, if
 // its record has section_checked.

@@ -1,6 +1,11 @@
 // The reclaimer: a thread of the library that is the executor of a domain, and sleeps while nothing
-// is queued. The first retirement starts it. If it must not or cannot be started, the threads that
-// retire reclaim in place.
+// is queued. The first retirement starts it. Where it must not be started, the threads that retire
+// reclaim in place; where it cannot be started, objects wait until it can, or for a barrier.
+//
+// A grace period may take a membarrier, which interrupts every CPU of the process. So the reclaimer
+// is lazy: an object that is retired soon after the last collection waits for company, unless
+// somebody waits for its deleter or much has gathered. The first object after a pause does not
+// wait.
 #include "rcu/backlog.hpp"
 #include "rcu/reclamation.hpp"
 #include "threads/registry.hpp"
@@ -16,41 +21,70 @@ bool is_barrier_wanted(const reclamation& r) noexcept {
   return r.barriers_wanted.load(platform::relaxed) != r.barriers_done.load(platform::relaxed);
 }
 
-void sleep_unless_needed(domain& d, reclamation& r) noexcept {
-  if (!change(r.reclaimer, reclamation::awake, reclamation::asleep)) return;
+bool is_needed(const domain& d, const reclamation& r, bool lazy) noexcept {
+  return is_barrier_wanted(r) || (lazy ? has_gathered(r) : is_anything_queued(d, r));
+}
+
+// Without a deadline sleeps until something is queued; else lazily until then.
+void sleep_unless_needed(domain& d, reclamation& r, const platform::deadline* until) noexcept {
+  const std::uint32_t rest = until != nullptr ? reclamation::lazy : reclamation::asleep;
+  if (!change(r.reclaimer, reclamation::awake, rest)) return;
   // (Y12) Marked asleep before the queues are checked. Pairs with (Y13), (Y14): either this thread
   // sees the queued objects and the requests, or the other thread sees that it has to wake this
   // one.
   platform::full_fence_after_rmw(letter::Y12);
-  if (is_anything_queued(d, r) || is_barrier_wanted(r)) {
-    change(r.reclaimer, reclamation::asleep, reclamation::awake);
+  if (is_needed(d, r, until != nullptr)) {
+    change(r.reclaimer, rest, reclamation::awake);
     return;
   }
   go_offline();
   // Again if the wake-up was meant for an earlier sleep.
   do {
-    platform::futex_wait(platform::futex_of(r.reclaimer), reclamation::asleep, ~0U, nullptr);
-  } while (r.reclaimer.load(platform::relaxed) == reclamation::asleep &&
-           !is_mutant(mutant::woken_is_awake));
+    if (platform::futex_wait(platform::futex_of(r.reclaimer), rest, ~0U, until) ==
+        platform::wake_reason::timed_out) {
+      change(r.reclaimer, rest, reclamation::awake);
+    }
+  } while (r.reclaimer.load(platform::relaxed) == rest && !is_mutant(mutant::woken_is_awake));
+}
+
+// After a collection that has found `any` objects.
+void rest_after_collection(domain& d, reclamation& r, bool any) noexcept {
+  if (!any) {
+    sleep_unless_needed(d, r, nullptr);
+    return;
+  }
+  const std::uint64_t laziness = r.laziness.load(platform::relaxed);
+  if (laziness == 0) return;
+  const std::uint64_t since = platform::now() - r.collected_at;
+  if (since >= laziness) return;
+  const platform::deadline until = platform::in(laziness - since);
+  sleep_unless_needed(d, r, &until);
+}
+
+// For the reclaimer, which has nothing left to do; `state` is what it read last.
+void end_from(reclamation& r, std::uint32_t state) noexcept {
+  change(r.reclaimer, state,
+         state == reclamation::finishing ? reclamation::over : reclamation::not_started);
+  platform::futex_wake(platform::futex_of(r.reclaimer), INT32_MAX, ~0U);
 }
 
 void run_reclaimer(void* of_domain) noexcept {
   auto& d = *static_cast<domain*>(of_domain);
   reclamation& r = reclamation_of(d);
   reclaims = &d;
+  r.reclaimer_thread.store(platform::thread_id(), platform::relaxed);
   change(r.reclaimer, reclamation::starting, reclamation::awake);
   for (;;) {
-    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
-    if (state == reclamation::over) return;
-    if (state == reclamation::closing) {
-      r.reclaimer.store(reclamation::not_started, platform::relaxed);
-      platform::futex_wake(platform::futex_of(r.reclaimer), INT32_MAX, ~0U);
-      return;
-    }
+    if (is_process_over(r)) return;
     execute(d, r);
     const bool any = reclaim_all(d, r, true);
-    stop_executing(d, r);
-    if (!any) sleep_unless_needed(d, r);
+    if (stop_executing(d, r)) return;
+    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    if (state == reclamation::awake) {
+      rest_after_collection(d, r, any);
+    } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
+      return end_from(r, state);
+    }
   }
 }
 
@@ -60,33 +94,18 @@ bool is_thread_forbidden() noexcept {
          value[1] == '\0';
 }
 
-void reclaim_in_place_until(domain& d, reclamation& r, const platform::deadline& until) noexcept {
-  while (!is_in_section(number_of(d))) {
-    if (try_execute(d, r)) {
-      const bool any = reclaim_all(d, r, false);
-      stop_executing(d, r);
-      if (!any) return;
-    }
-    if (platform::time_left(until) == 0) return;
+// Between two attempts to start a thread that the system refuses.
+constexpr std::uint64_t between_starts = 10'000'000;
+
+// Returns when there is no reclaimer.
+void await_end(reclamation& r) noexcept {
+  if (!end_when_empty(r, reclamation::closing)) return;
+  for (;;) {
+    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    if (state == reclamation::not_started || state == reclamation::over) return;
     go_offline();
-    platform::sleep_for(between_looks);
+    platform::futex_wait(platform::futex_of(r.reclaimer), state, ~0U, nullptr);
   }
-}
-
-// The end of the process waits at most so long for readers and deleters.
-constexpr std::uint64_t longest_exit = 1'000'000'000;
-
-// Reclaims all retired objects, then stops the reclaimer, which must not run beside the destructors
-// of static objects.
-void finish_at_process_exit(domain& d, const platform::deadline& until) noexcept {
-  reclamation& r = reclamation_of(d);
-  if (is_executor(d)) return;
-  if (!runs(r)) {
-    reclaim_in_place_until(d, r, until);
-    return;
-  }
-  if (!is_in_section(number_of(d))) await_barrier(r, take_barrier(r), &until);
-  r.reclaimer.store(reclamation::over, platform::relaxed);
 }
 
 }  // namespace
@@ -98,49 +117,78 @@ bool is_reclaimer(const domain& d) noexcept {
   return reclaims == &d;
 }
 
-void reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {
+bool reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {
   // Not inside a section: a deleter may wait for a grace period.
-  if (is_executor(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return;
+  if (is_executor(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return false;
   reclaim_all(d, r, wait);
-  stop_executing(d, r);
-}
-
-void watch_lives() noexcept {
-  add_reclamation_part();
-  static platform::atomic<std::uint32_t> watching{0};
-  if (watching.exchange(1, platform::relaxed) != 0) return;
-  platform::at_process_exit([] {
-    const platform::deadline until = platform::in(longest_exit);
-    for (domain& d : domains) finish_at_process_exit(d, until);
-  });
+  return stop_executing(d, r);
 }
 
 void start_reclaimer(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
-  if (r.in_place.load(platform::relaxed) ||
-      !change(r.reclaimer, reclamation::not_started, reclamation::starting))
-    return;
+  if (runs(r) || r.in_place.load(platform::relaxed)) return;
+  const std::uint64_t again = r.start_again.load(platform::relaxed);
+  if (again != 0 && platform::now() < again) return;
+  if (!change(r.reclaimer, reclamation::not_started, reclamation::starting)) return;
   watch_lives();
-  if (!is_thread_forbidden() && platform::start_thread(run_reclaimer, &d)) return;
-  r.in_place.store(true, platform::relaxed);
-  r.reclaimer.store(reclamation::not_started, platform::relaxed);
+  if (is_thread_forbidden()) {
+    r.in_place.store(true, platform::relaxed);
+  } else if (platform::start_thread(run_reclaimer, &d)) {
+    r.start_again.store(0, platform::relaxed);
+    return;
+  } else {
+    r.start_again.store(platform::now() + between_starts, platform::relaxed);
+  }
+  change(r.reclaimer, reclamation::starting, reclamation::not_started);
+}
+
+bool end_when_empty(reclamation& r, std::uint32_t how) noexcept {
+  for (;;) {
+    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    if (!runs(r)) return false;
+    if (state == reclamation::closing || state == reclamation::finishing) return true;
+    if (!change(r.reclaimer, state, how)) continue;
+    if (state == reclamation::asleep || state == reclamation::lazy) {
+      platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
+    }
+    return true;
+  }
+}
+
+bool end_reclamation(domain& d, reclamation& r) noexcept {
+  if (is_executor(d)) {
+    // In one of its deleters. The executor goes on to use the domain until that returns.
+    reclaim_until_empty(d, r);
+    r.ended_inside = true;
+    return false;
+  }
+  await_end(r);
+  // What the reclaimer has left, if the process is ending or if there was none. The deleters that
+  // it has run happen before the end of this.
+  execute(d, r);
+  reclaim_until_empty(d, r);
+  return !stop_executing(d, r);
+}
+
+void give_back_closed(domain& d, reclamation& r) noexcept {
+  if (!is_reclaimer(d)) {
+    await_end(r);
+  } else if (end_when_empty(r, reclamation::closing)) {
+    end_from(r, r.reclaimer.load(platform::relaxed));
+  }
+  limit_backlog(d, backlog_limit{});
+  r.laziness.store(default_laziness, platform::relaxed);
+  r.in_place.store(false, platform::relaxed);
+  r.hurried.store(false, platform::relaxed);
+  r.stalled_at.store(0, platform::relaxed);
+  give_back_domain(number_of(d));
 }
 
 void close_reclamation(domain& d) noexcept {
+  // It says so if the caller is in a section.
+  if (!is_executor(d)) barrier(d);
   reclamation& r = reclamation_of(d);
-  barrier(d);
-  for (;;) {
-    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
-    if (state == reclamation::not_started || state == reclamation::over) break;
-    if (state != reclamation::closing && !change(r.reclaimer, state, reclamation::closing))
-      continue;
-    if (state == reclamation::asleep) platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
-    go_offline();
-    platform::futex_wait(platform::futex_of(r.reclaimer), reclamation::closing, ~0U, nullptr);
-  }
-  limit_backlog(d, backlog_limit{});
-  r.in_place.store(false, platform::relaxed);
-  r.hurried.store(false, platform::relaxed);
+  if (end_reclamation(d, r)) give_back_closed(d, r);
 }
 
 }  // namespace readmost::detail

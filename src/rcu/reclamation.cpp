@@ -4,6 +4,7 @@
 #include "rcu/backlog.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/retired_queue.hpp"
+#include "rcu/stall.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
@@ -12,11 +13,9 @@ constinit reclamation all_reclamation[max_domains];
 
 namespace {
 
-void schedule_as(domain& d, retired& object, const retired_kind* kind) noexcept {
-  reclamation& r = reclamation_of(d);
-  object.kind = kind;
-  const std::size_t bytes = bytes_of(kind);
-  thread_record* const me = enlist(number_of(d));
+constexpr std::uint64_t between_looks_in_barrier = 1'000'000'000;
+
+void queue(reclamation& r, thread_record* me, retired& object) noexcept {
   if (me == nullptr) {
     push(r.unrecorded_latest, object, letter::Y1);
   } else if (push(me->retired_latest, object, letter::Y1)) {
@@ -24,20 +23,56 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind) noexcept 
     chunk_of(*me).retiring.fetch_or(std::uint64_t{1} << number_of(*me),
                                     at(letter::Y6, platform::release));
   }
+}
+
+// What a thread does once in a while, because it has just counted its objects.
+void relieve(domain& d, reclamation& r, bool may_wait) noexcept {
+  if (has_gathered(r)) wake_reclaimer_now(r);
+  if (r.in_place.load(platform::relaxed) && !is_process_over(r) && reclaim_in_place(d, r, false)) {
+    return;
+  }
+  if (may_wait && is_above_limit(r)) throttle(d, r);
+}
+
+void schedule_as(domain& d, retired& object, const retired_kind* kind, bool may_wait) noexcept {
+  reclamation& r = reclamation_of(d);
+  object.kind = kind;
+  const std::size_t bytes = bytes_of(kind);
+  thread_record* const me = enlist(number_of(d));
+  queue(r, me, object);
   const bool due = count(r, me, bytes);
   // (Y13) Queued before the look at the reclaimer. Pairs with (Y12).
   platform::full_fence_after_rmw(letter::Y13);
-  if (!runs(r)) [[unlikely]] {
+  if (!runs(r)) [[unlikely]]
     start_reclaimer(d);
-    if (due && !runs(r)) reclaim_in_place(d, r, false);
-  }
   wake_reclaimer(r);
-  if (due && is_above_limit(r)) [[unlikely]] {
-    throttle(d, r);
-  }
+  if (due) relieve(d, r, may_wait);
+}
+
+// Whether there is room for another object. Does what is possible without waiting to make some.
+bool has_room(domain& d, reclamation& r) noexcept {
+  if (!is_above_limit(r)) [[likely]]
+    return true;
+  if (!runs(r)) start_reclaimer(d);
+  wake_reclaimer_now(r);
+  if (r.in_place.load(platform::relaxed) && !is_process_over(r)) reclaim_in_place(d, r, false);
+  return !is_above_limit(r);
+}
+
+// Queued again it would cut off the queue behind it, or be reclaimed twice.
+bool is_retired_already(const domain& d, const retired& object, const void* caller) noexcept {
+  if (!checks_misuse() || object.kind == nullptr) return false;
+  diagnose_misuse(misuse::retired_twice, number_of(d), caller);
+  return true;
 }
 
 }  // namespace
+
+void watch_lives() noexcept {
+  add_reclamation_part();
+  watch_process_exit();
+  tell_stalls_of_backlog(statistics_of);
+}
 
 std::uint32_t take_barrier(reclamation& r) noexcept {
   // (Y9) Pairs with (Y8).
@@ -45,72 +80,99 @@ std::uint32_t take_barrier(reclamation& r) noexcept {
       r.barriers_wanted.fetch_add(1, at(letter::Y9, platform::release)) + 1;
   // (Y14) The number before the look at the reclaimer. Pairs with (Y12).
   platform::full_fence_after_rmw(letter::Y14);
-  wake_reclaimer(r);
+  wake_reclaimer_now(r);
   return barrier;
 }
 
-bool await_barrier(reclamation& r, std::uint32_t barrier,
-                   const platform::deadline* until) noexcept {
+bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
   for (;;) {
     // (Y11) Pairs with (Y10).
     const std::uint32_t done = r.barriers_done.load(at(letter::Y11, platform::acquire));
     if (static_cast<std::int32_t>(done - barrier) >= 0) return true;
     if (!runs(r)) return false;
     go_offline();
-    if (platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, until) ==
+    // Looks again by itself, because the reclaimer may end with the process just now.
+    const platform::deadline until = platform::in(between_looks_in_barrier);
+    if (platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, &until) ==
         platform::wake_reason::timed_out) {
-      return false;
+      warn_of_running_deleter(d);
     }
   }
 }
 
 void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
-  if (checks_misuse() && object.kind != nullptr) {
-    // Queued again it would cut off the queue behind it, or be reclaimed twice.
-    diagnose_misuse(misuse::retired_twice, number_of(d), __builtin_return_address(0));
-    return;
-  }
-  schedule_as(d, object, &kind);
+  if (is_retired_already(d, object, __builtin_return_address(0))) return;
+  schedule_as(d, object, &kind, true);
+}
+
+bool try_schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
+  if (is_retired_already(d, object, __builtin_return_address(0))) return true;
+  if (!has_room(d, reclamation_of(d))) return false;
+  schedule_as(d, object, &kind, false);
+  return true;
 }
 
 // The object's words may have any value before, so nothing can be checked.
 void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept {
-  schedule_as(d, object, kind_of_call(function, bytes));
+  schedule_as(d, object, kind_of_call(function, bytes), true);
+}
+
+bool try_schedule_call(domain& d, retired& object, retired_call function,
+                       std::size_t bytes) noexcept {
+  if (!has_room(d, reclamation_of(d))) return false;
+  schedule_as(d, object, kind_of_call(function, bytes), false);
+  return true;
 }
 
 void barrier(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_executor(d)) {
     diagnose_misuse(misuse::barrier_inside_deleter, number_of(d), __builtin_return_address(0));
-    reclaim_done(r);
+    reclaim_done(d, r);
     reclaim_all(d, r, true);
     return;
   }
   if (is_in_section(number_of(d))) {
     diagnose_misuse(misuse::barrier_inside, number_of(d), __builtin_return_address(0));
   }
+  if (!runs(r) && is_anything_queued(d, r)) start_reclaimer(d);
   const std::uint32_t barrier = take_barrier(r);
-  while (!await_barrier(r, barrier, nullptr)) {
+  while (!await_barrier(d, r, barrier)) {
     execute(d, r);
     reclaim_all(d, r, true);
-    stop_executing(d, r);
+    if (stop_executing(d, r)) return;
   }
 }
 
 void hurry(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   r.hurried.store(true, platform::relaxed);
-  if (runs(r)) {
-    wake_reclaimer(r);
-  } else {
-    reclaim_in_place(d, r, false);
+  if (r.in_place.load(platform::relaxed)) {
+    if (!is_process_over(r)) reclaim_in_place(d, r, false);
+    return;
   }
+  if (!runs(r) && is_anything_queued(d, r)) start_reclaimer(d);
+  // A barrier that nobody waits for.
+  if (runs(r)) take_barrier(r);
 }
 
 void limit_backlog(domain& d, backlog_limit limit) noexcept {
   reclamation& r = reclamation_of(d);
   r.most_objects.store(limit.objects, platform::relaxed);
   r.most_bytes.store(limit.bytes, platform::relaxed);
+  r.policy.store(limit.policy, platform::relaxed);
+}
+
+backlog_limit limit_of_backlog(const domain& d) noexcept {
+  const reclamation& r = reclamation_of(d);
+  return {r.most_objects.load(platform::relaxed), r.most_bytes.load(platform::relaxed),
+          r.policy.load(platform::relaxed)};
+}
+
+void limit_laziness(domain& d, std::uint64_t nanoseconds) noexcept {
+  reclamation& r = reclamation_of(d);
+  r.laziness.store(nanoseconds, platform::relaxed);
+  wake_reclaimer_now(r);
 }
 
 void reclaim_by(domain& d, reclaiming who) noexcept {

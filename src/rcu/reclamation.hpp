@@ -2,7 +2,8 @@
 //   reclamation.cpp      retiring, barriers, settings, statistics
 //   backlog.{hpp,cpp}    the account of waiting objects; retiring threads wait at its limit
 //   executor.cpp         from the queues to the deleters
-//   reclaimer.cpp        the library's thread; reclaiming in place of it; the end of the process
+//   reclaimer.cpp        the library's thread; reclaiming in place of it; the end of a domain
+//   process_exit.cpp     the end of the process
 //   reclamation_part.cpp exits of threads, and forks
 #pragma once
 
@@ -14,27 +15,36 @@ namespace readmost::detail {
 struct reclamation {
   // Of the reclaimer.
   enum state : std::uint32_t {
-    not_started,  // at first, and where no thread could be started
+    not_started,  // at first, and while no thread can be started
     starting,
     awake,
-    asleep,
-    closing,  // has to end
-    over,     // the process is ending
+    lazy,       // asleep until more objects have gathered, or somebody cannot wait
+    asleep,     // until something is queued
+    closing,    // has to reclaim everything, then ends: the domain is closed
+    finishing,  // the same at the end of the process
+    over,       // the process is ending: nothing is reclaimed but by barriers
   };
 
   // Read by all threads that retire.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{};  // its state
   platform::atomic<bool> in_place{};
   platform::atomic<bool> hurried{};
+  platform::atomic<backlog_policy> policy{};
   platform::atomic<std::uint64_t> most_objects{backlog_limit{}.objects};
   platform::atomic<std::uint64_t> most_bytes{backlog_limit{}.bytes};
+  platform::atomic<std::uint64_t> laziness{default_laziness};
   platform::atomic<std::uint32_t> throttled{};  // threads that wait for a smaller backlog
+  // No thread can be started before that, in nanoseconds of platform::now(); 0: not tried yet.
+  platform::atomic<std::uint64_t> start_again{};
 
   // The backlog, without the objects that threads have not counted yet.
   alignas(platform::cache_line) platform::atomic<std::int64_t> objects{};
   platform::atomic<std::int64_t> bytes{};
   platform::atomic<std::uint64_t> reclaimed{};
   platform::atomic<std::uint32_t> reclaimed_some{};  // the futex word of throttled threads
+  platform::atomic<std::int32_t> reclaimer_thread{};
+  // `reclaimed_some` plus one when a throttled thread has waited in vain.
+  platform::atomic<std::uint64_t> stalled_at{};
   // The queue of threads without a record.
   platform::atomic<retired*> unrecorded_latest{};
 
@@ -55,7 +65,12 @@ struct reclamation {
   platform::variable<retired*> current{};
   platform::variable<std::uint64_t> current_grace_period{};
   platform::variable<retired*> done{};
-  platform::variable<std::uint32_t> depth{};  // of nested calls of reclaim_all()
+  platform::variable<std::uint32_t> depth{};         // of nested calls of reclaim_all()
+  platform::variable<std::uint64_t> collected_at{};  // nanoseconds; only if it may be lazy
+  platform::variable<bool> ended_inside{};           // one of its deleters has closed the domain
+  // The deleter that runs, and since when, written by the executor for those who wait for it.
+  platform::atomic<const retired_kind*> running{};
+  platform::atomic<std::uint64_t> running_since{};  // of platform::coarse_now()
 };
 
 extern reclamation all_reclamation[max_domains];
@@ -66,19 +81,23 @@ inline reclamation& reclamation_of(const domain& d) noexcept {
 
 // --- executor.cpp
 
-// Whether the calling thread is the executor of the domain.
+// Whether the calling thread is the executor of the domain, or of any.
 bool is_executor(const domain& d) noexcept;
+bool is_any_executor() noexcept;
 bool is_anything_queued(const domain& d, const reclamation& r) noexcept;
 bool try_execute(domain& d, reclamation& r) noexcept;
 // Waits until the calling thread is the executor.
 void execute(domain& d, reclamation& r) noexcept;
-void stop_executing(domain& d, reclamation& r) noexcept;
+// Returns whether a deleter has closed the domain: then the caller must not use it any more.
+bool stop_executing(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims everything that is queued by now. `wait`: also waits for its grace
 // period. Returns whether there was anything.
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
 // For the executor: reclaims the objects whose grace period is over. False when the process is
 // ending and the thread has to stop.
-bool reclaim_done(reclamation& r) noexcept;
+bool reclaim_done(domain& d, reclamation& r) noexcept;
+// For the executor: reclaims everything, also what deleters retire meanwhile.
+void reclaim_until_empty(domain& d, reclamation& r) noexcept;
 // In the child of a fork.
 void forget_other_executors(const domain& d, reclamation& r) noexcept;
 
@@ -96,31 +115,60 @@ inline bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from,
 // Whether there is a reclaimer.
 inline bool runs(const reclamation& r) noexcept {
   const std::uint32_t state = r.reclaimer.load(platform::relaxed);
-  return state == reclamation::starting || state == reclamation::awake ||
-         state == reclamation::asleep;
+  return state != reclamation::not_started && state != reclamation::over;
+}
+inline bool is_process_over(const reclamation& r) noexcept {
+  return r.reclaimer.load(platform::relaxed) == reclamation::over;
 }
 
-inline void wake_reclaimer(reclamation& r) noexcept {
-  if (r.reclaimer.load(platform::relaxed) == reclamation::asleep &&
-      change(r.reclaimer, reclamation::asleep, reclamation::awake)) {
+inline void wake_reclaimer_from(reclamation& r, std::uint32_t rest) noexcept {
+  if (change(r.reclaimer, rest, reclamation::awake)) {
     platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
   }
 }
+// Something is queued.
+inline void wake_reclaimer(reclamation& r) noexcept {
+  if (r.reclaimer.load(platform::relaxed) == reclamation::asleep) {
+    wake_reclaimer_from(r, reclamation::asleep);
+  }
+}
+// Something cannot wait.
+inline void wake_reclaimer_now(reclamation& r) noexcept {
+  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+  if (state == reclamation::asleep ||
+      (state == reclamation::lazy && !is_mutant(mutant::lazy_for_all)))
+    wake_reclaimer_from(r, state);
+}
 
-// Starts the reclaimer where there is none and one may be had; schedule() does it too.
+// Starts the reclaimer where there is none and one may be had; schedule() does it too. If the
+// system refuses, later calls try again.
 void start_reclaimer(domain& d) noexcept;
-// Prepares for exits of threads, for forks and for the end of the process.
-void watch_lives() noexcept;
+// Reclaims everything, and ends the reclaimer if there is one. False inside a deleter of the
+// domain: then the executor gives the domain back after that.
+bool end_reclamation(domain& d, reclamation& r) noexcept;
+// Gives a domain back after its reclamation has ended.
+void give_back_closed(domain& d, reclamation& r) noexcept;
+// Has the reclaimer reclaim everything and end; `how`: closing or finishing. False if there is
+// none.
+bool end_when_empty(reclamation& r, std::uint32_t how) noexcept;
 // Reclaims in the calling thread, outside of sections and deleters, unless another thread does.
-void reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept;
+// Returns whether a deleter has closed the domain.
+bool reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept;
 // How long a thread sleeps that looks again by itself, in nanoseconds.
 inline constexpr std::uint64_t between_looks = 50'000;
 
+// --- process_exit.cpp
+
+// Prepares for the end of the process.
+void watch_process_exit() noexcept;
+
 // --- reclamation.cpp
 
+// Prepares for exits of threads, for forks and for the end of the process.
+void watch_lives() noexcept;
 std::uint32_t take_barrier(reclamation& r) noexcept;
-// False when the time is up, or when there is no reclaimer to wait for.
-bool await_barrier(reclamation& r, std::uint32_t barrier, const platform::deadline* until) noexcept;
+// False when there is no reclaimer to wait for.
+bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept;
 
 // --- reclamation_part.cpp
 

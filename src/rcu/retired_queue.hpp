@@ -65,6 +65,13 @@ inline std::size_t bytes_of(const retired_kind* kind) noexcept {
   return size == 0 ? 0 : std::size_t{1} << (size - 1);
 }
 
+// For reports.
+inline std::uintptr_t address_of_deleter(const retired_kind* kind) noexcept {
+  const auto word = reinterpret_cast<std::uintptr_t>(kind);
+  return (word & call_mark) == 0 ? reinterpret_cast<std::uintptr_t>(kind->reclaim)
+                                 : word & call_address;
+}
+
 #if defined(__clang__)
 [[clang::no_sanitize("function")]]  // C deleters take another type than `retired`
 #endif

@@ -143,6 +143,57 @@ static void limit(readmost_rcu_domain_t* domain) {
   readmost_rcu_limit_backlog(domain, 65536, 32 << 20);
 }
 
+/* Above the limit a caller that only tries is refused; others wait, or go on. */
+static void full(readmost_rcu_domain_t* domain) {
+  enum { limit = 128, uncounted = 64 };
+  struct section section;
+  readmost_rcu_warn_of_stalls_after(0);
+  readmost_rcu_limit_backlog(domain, limit, 1 << 20);
+  sum = 0;
+  enter(&section, domain);
+  int done = 0;
+  struct item* item = malloc(sizeof *item);
+  EXPECT(item != NULL, 1);
+  item->value = 1;
+  while (readmost_rcu_try_call(domain, &item->head, reclaim, 0) == 0) {
+    ++done;
+    EXPECT(done <= limit + 2 * uncounted, 1);
+    item = malloc(sizeof *item);
+    EXPECT(item != NULL, 1);
+    item->value = 1;
+  }
+  EXPECT(readmost_rcu_try_call(domain, &item->head, reclaim, 0), EAGAIN);
+  EXPECT(readmost_rcu_try_call(domain, &item->head, NULL, 0), EINVAL);
+  EXPECT(done >= limit, 1);
+  leave(&section);
+  free(item);
+  EXPECT(readmost_rcu_backlog_policy(domain, READMOST_RCU_WARN), 0);
+  call(domain, 1, 0);
+  EXPECT(readmost_rcu_backlog_policy(domain, READMOST_RCU_BLOCK), 0);
+  for (int i = 0; i < 10 * limit; ++i) call(domain, 1, 0);
+  EXPECT(readmost_rcu_backlog_policy(domain, READMOST_RCU_PACE), 0);
+  EXPECT(readmost_rcu_backlog_policy(domain, 3), EINVAL);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(sum, done + 1 + 10 * limit);
+  readmost_rcu_limit_backlog(domain, 65536, 32 << 20);
+  readmost_rcu_warn_of_stalls_after(10000);
+}
+
+/* After the first object the others wait for more, for hours. */
+static void lazy(readmost_rcu_domain_t* domain) {
+  const uint64_t hour = (uint64_t)3600 * 1000 * 1000;
+  readmost_rcu_statistics_t before, after;
+  readmost_rcu_limit_laziness(domain, hour);
+  call(domain, 0, 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  readmost_rcu_statistics(domain, &before);
+  for (int i = 0; i < items; ++i) call(domain, 0, 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  readmost_rcu_statistics(domain, &after);
+  EXPECT(after.grace_periods - before.grace_periods, 1);
+  readmost_rcu_limit_laziness(domain, 10000);
+}
+
 /* --- Readers and a writer --------------------------------------------------------------------- */
 
 struct pair {
@@ -354,6 +405,8 @@ static void use(readmost_rcu_domain_t* domain) {
   grace_periods(domain);
   calls(domain);
   limit(domain);
+  full(domain);
+  lazy(domain);
   together(domain);
   accounts(domain);
   accounts_together(domain);

@@ -143,7 +143,6 @@ int barrier_inside() {
 int destroy_inside() {
   std::optional<readmost::separate_rcu_domain> domain;
   domain.emplace();
-  if (!domain->is_separate()) return 1;
   domain->lock();
   destroy_here(domain);
   return 0;
@@ -311,6 +310,63 @@ int many_at_once() {
   return at_once(std::make_integer_sequence<int, 16>{});
 }
 
+// --- What keeps objects from being reclaimed
+// ---------------------------------------------------------
+
+// A reader stays; the grace period is led by the reclaimer.
+int reader_stays() {
+  std::atomic<bool> over{false};
+  helper_thread reader;
+  reader.begin([&] {
+    name_this_thread("worker-3");
+    enter_the_section();
+    while (!over) std::this_thread::yield();
+    readmost::rcu_default_domain().unlock();
+  });
+  while (!readmost::rcu_statistics_of().waits_for) {
+    (new object)->retire();
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  std::this_thread::sleep_for(milliseconds(500));
+  over = true;
+  reader.end();
+  readmost::rcu_barrier();
+  return 0;
+}
+
+// The same; a call forbids the warnings.
+int reader_stays_unreported() {
+  readmost::rcu_warn_of_stalls_after({});
+  return reader_stays();
+}
+
+[[gnu::noinline]] void delete_slowly(object* o) {
+  std::this_thread::sleep_for(milliseconds(1100));
+  delete o;
+}
+
+// Two of them: one warning.
+int deleter_takes_long() {
+  for (int i = 0; i < 2; ++i) {
+    readmost::rcu_retire(new object, [](object* o) { delete_slowly(o); });
+  }
+  readmost::rcu_barrier();
+  return 0;
+}
+
+int backlog_above_its_limit() {
+  readmost::rcu_limit_backlog({.objects = 64, .policy = readmost::backlog_policy::warn});
+  readmost::rcu_default_domain().lock();
+  for (int i = 0; i < 100; ++i) (new object)->retire();
+  readmost::rcu_default_domain().unlock();
+  helper_thread reader;
+  reader.call([] { return readmost::rcu_default_domain().lock(), 0; });
+  for (int i = 0; i < 1000; ++i) (new object)->retire();
+  reader.call([] { return readmost::rcu_default_domain().unlock(), 0; });
+  readmost::rcu_barrier();
+  return 0;
+}
+
 // --- Right use -----------------------------------------------------------------------------------
 
 int read_once() {
@@ -381,6 +437,10 @@ constexpr scenario scenarios[] = {
     {"retire_again_after_the_deleter", retire_again_after_the_deleter},
     {"exit_inside", exit_inside},
     {"many_at_once", many_at_once},
+    {"reader_stays", reader_stays},
+    {"reader_stays_unreported", reader_stays_unreported},
+    {"deleter_takes_long", deleter_takes_long},
+    {"backlog_above_its_limit", backlog_above_its_limit},
     {"right_use", right_use},
 };
 

@@ -291,6 +291,54 @@ TEST(misuse, reports_of_several_threads_at_once_do_not_mix) {
   expect_whole_reports(file.text(), 16);
 }
 
+// --- Warnings, which need not be asked for -------------------------------------------------------
+
+const variables early{{"READMOST_RCU_STALL_LIMIT", "100"}};
+
+TEST(stall, of_a_grace_period_is_reported_once_with_its_reader) {
+  const outcome result = run("reader_stays", early);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(reports_in(result.text), 1U) << result.text;
+  EXPECT_THAT(result.text,
+              ContainsRegex("^readmost: warning: a grace period has been waiting for a reader for "
+                            "0\\.[1-4][0-9]+ s"));
+  EXPECT_THAT(result.text,
+              ContainsRegex("  thread [0-9]+ \\(worker-3\\) of process [0-9]+, domain 0"));
+  EXPECT_THAT(result.text, ContainsRegex("  waiting: [1-9][0-9]* objects, [1-9][0-9]* bytes"));
+  EXPECT_THAT(result.text, Not(HasSubstr("entered in")));
+}
+
+TEST(stall, of_a_grace_period_names_the_place_where_misuse_is_looked_for) {
+  const std::string text = run("reader_stays", with(early, "READMOST_RCU_CHECK", "1")).text;
+  EXPECT_EQ(reports_in(text), 1U) << text;
+  EXPECT_THAT(text, ContainsRegex("entered in .*enter_the_section"));
+}
+
+TEST(stall, is_not_reported_before_its_time_or_against_the_users_will) {
+  expect_nothing(run("reader_stays", {}), "10 s are not over");
+  expect_nothing(run("reader_stays", {{"READMOST_RCU_STALL_LIMIT", "0"}}), "the environment");
+  expect_nothing(run("reader_stays_unreported", early), "the program");
+}
+
+TEST(stall, by_a_deleter_is_reported_with_its_name) {
+  const outcome result = run("deleter_takes_long", {});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(reports_in(result.text), 1U) << result.text;
+  EXPECT_THAT(
+      result.text,
+      ContainsRegex(
+          "^readmost: warning: (2 deleters took [12]|a deleter (took|has been running for) 1)\\."));
+  EXPECT_THAT(result.text, ContainsRegex("  process [0-9]+, domain 0\n  in .*deleter_takes_long"));
+}
+
+TEST(stall, of_the_writers_instead_of_a_wait_is_reported) {
+  const outcome result = run("backlog_above_its_limit", {});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(reports_in(result.text), 1U) << result.text;
+  EXPECT_THAT(result.text, HasSubstr("readmost: warning: the backlog is above its limit"));
+  EXPECT_THAT(result.text, ContainsRegex("  waiting: [1-9][0-9]* objects"));
+}
+
 TEST(misuse, nothing_is_reported_of_a_program_that_uses_it_right) {
   expect_nothing(run("right_use", with(on, "READMOST_RCU_SECTION_LIMIT", "20000")));
 }

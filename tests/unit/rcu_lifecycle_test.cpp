@@ -409,6 +409,99 @@ TEST_F(rcu_process_exit, of_a_thread_that_is_inside_a_section_does_not_wait) {
   EXPECT_LT(took, test::generous);
 }
 
+// One after the other: each deleter retires the next.
+void retire_chain(counter& count, int left) {
+  retire_with(rcu_default_domain(), [&count, left] {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    ++*count.operator->();
+    if (left > 1) retire_chain(count, left - 1);
+  });
+}
+
+TEST_F(rcu_process_exit, reclaims_also_what_deleters_retire) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  for (const char* thread : {"1", "0"}) {
+    *reclaimed.operator->() = 0;
+    end_after([&] {
+      setenv("READMOST_RCU_THREAD", thread, 1);
+      retire_chain(reclaimed, 100);
+    });
+    EXPECT_EQ(*reclaimed.operator->(), 100);
+  }
+}
+
+// Built after the first retirement, so what std::atexit() was given then would come too late.
+TEST_F(rcu_process_exit, precedes_the_destructors_of_all_static_objects) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  shared_object<std::atomic<int>> too_late;
+  end_after([&] {
+    retire_counted(reclaimed);
+    static bool exists = false;
+    static struct used_by_deleters {
+      used_by_deleters() { exists = true; }
+      ~used_by_deleters() { exists = false; }
+    } object;
+    for (int i = 0; i < 20'000; ++i) {
+      retire_with(rcu_default_domain(), [&] {
+        if (!exists) ++*too_late.operator->();
+        ++*reclaimed.operator->();
+      });
+    }
+  });
+  EXPECT_EQ(*too_late.operator->(), 0);
+  EXPECT_EQ(*reclaimed.operator->(), 20'001);
+}
+
+TEST_F(rcu_process_exit, awaits_the_deleter_that_runs) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  end_after([&] {
+    static std::atomic<bool> runs{false};
+    retire_with(rcu_default_domain(), [&] {
+      retire_with(rcu_default_domain(), [&] {
+        runs = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        runs = false;
+        ++*reclaimed.operator->();
+      });
+    });
+    static const struct at_the_end {
+      ~at_the_end() { EXPECT_FALSE(runs); }
+    } last;
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 1);
+}
+
+// Deleters take a lock under which they are retired, and a destructor waits for that thread.
+TEST_F(rcu_process_exit, is_survived_by_threads_that_retire_under_their_locks) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  end_after([&] {
+    static struct pool {
+      ~pool() {
+        // The library's own end is over by now.
+        while (retired_at_the_end < 1000) std::this_thread::yield();
+        stop = true;
+        thread.join();
+      }
+      void work() {
+        while (!stop) {
+          const std::scoped_lock held(mutex);
+          retire_with(rcu_default_domain(), [this] { const std::scoped_lock inner(mutex); });
+          ++retired_at_the_end;
+        }
+      }
+      std::mutex mutex;
+      std::atomic<int> retired_at_the_end{0};
+      std::atomic<bool> stop{false};
+      std::thread thread{[this] { work(); }};
+    } workers;
+    rcu_barrier();
+    workers.retired_at_the_end = 0;
+    std::atexit([] { workers.retired_at_the_end = 0; });
+    retire_counted(reclaimed);
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 1);
+}
+
 TEST_F(rcu_process_exit, may_be_called_by_a_deleter) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   end_after([&] {

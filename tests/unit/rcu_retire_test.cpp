@@ -1,6 +1,8 @@
 // RCU reclamation: retired objects, their deleters, barriers and the backlog limit.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <new>
 #include <readmost/rcu.hpp>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -39,6 +42,7 @@ thread_local bool memory_is_exhausted = false;
 
 namespace {
 
+using readmost::backlog_policy;
 using readmost::rcu_barrier;
 using readmost::rcu_default_domain;
 using readmost::rcu_domain;
@@ -398,13 +402,41 @@ TEST_P(rcu_reclamation, runs_deleters_that_make_and_end_domains) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(rcu_reclaimer, runs_deleters_with_all_signals_blocked) {
+// Not those that a deleter's own fault raises: the kernel would end the process without calling the
+// program's handler.
+TEST(rcu_reclaimer, runs_deleters_with_asynchronous_signals_blocked) {
   sigset_t mask;
   sigemptyset(&mask);
   retire_with(rcu_default_domain(), [&] { pthread_sigmask(SIG_SETMASK, nullptr, &mask); });
   rcu_barrier();
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGPROF})
     EXPECT_EQ(sigismember(&mask, signal), 1) << signal;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+    EXPECT_EQ(sigismember(&mask, signal), 0) << signal;
+}
+
+// Whatever the thread is confined to that retires first.
+TEST(rcu_reclaimer, has_the_cpus_and_the_priority_of_the_process) {
+  cpu_set_t of_process, of_reclaimer;
+  ASSERT_EQ(sched_getaffinity(getpid(), sizeof of_process, &of_process), 0);
+  CPU_ZERO(&of_reclaimer);
+  int policy = -1;
+  separate_rcu_domain dom;
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    const sched_param urgent{.sched_priority = 1};
+    sched_setscheduler(0, SCHED_FIFO, &urgent);  // if the user may
+    retire_with(dom, [&] {
+      sched_getaffinity(0, sizeof of_reclaimer, &of_reclaimer);
+      policy = sched_getscheduler(0);
+    });
+  }).join();
+  rcu_barrier(dom);
+  EXPECT_TRUE(CPU_EQUAL(&of_process, &of_reclaimer));
+  EXPECT_EQ(policy, SCHED_OTHER);
 }
 
 TEST(rcu_reclaimer, does_not_run_deleters_in_the_threads_that_retire) {
@@ -457,45 +489,106 @@ TEST(rcu_reclaimer, is_not_there_where_deleters_run_in_place) {
 
 constexpr int limit = 256;
 
-TEST_P(rcu_reclamation, slows_a_flood_down_while_a_reader_stays) {
-  constexpr int flood = 1024;
+// If each 64 of them had to wait for 0.1 s, this would take far longer than `generous`.
+constexpr int stalled_flood = limit + 64 * 250;
+
+TEST_P(rcu_reclamation, slows_a_flood_down_once_for_a_reader_that_stays) {
   readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30}, dom);
   helper_thread reader, writer;
   reader.call([&] { return dom.lock(), 0; });
-  std::atomic<int> retired{0};
-  const auto start = steady_clock::now();
   writer.begin([&] {
-    for (int i = 0; i < flood; ++i) {
-      (new based)->retire({}, dom);
-      ++retired;
-    }
+    for (int i = 0; i < stalled_flood; ++i) (new based)->retire({}, dom);
   });
-  EXPECT_TRUE(wait_until([&] {
-    // The pace allows 64 objects in 0.1 s.
-    const int count = retired;
-    const auto slices = (steady_clock::now() - start) / milliseconds(100);
-    EXPECT_LE(count, limit + 64 * (slices + 3));
-    return count == flood || testing::Test::HasFailure();
-  })) << "a reader that stays must not stop writers for good";
-  EXPECT_EQ(writer.end(), 0);
-  EXPECT_EQ(counted::living, flood);
+  EXPECT_TRUE(writer.falls_asleep()) << "it might have left soon";
+  EXPECT_LE(counted::living, limit + 64);
+  EXPECT_EQ(writer.end(), 0) << "a reader that stays must not stop writers for good";
+  EXPECT_EQ(counted::living, stalled_flood);
   reader.call([&] { return dom.unlock(), 0; });
   rcu_barrier(dom);
   EXPECT_EQ(counted::living, 0);
 }
 
-TEST_P(rcu_reclamation, lets_a_flood_go_on_when_the_reader_has_left) {
+// A deleter, or a reader, that waits for the writer.
+TEST_P(rcu_reclamation, slows_a_flood_down_once_for_what_the_writer_itself_delays) {
   readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30}, dom);
+  std::mutex mutex;
+  std::atomic<bool> inside{false};
+  helper_thread reader, writer;
+  writer.begin([&] {
+    const std::scoped_lock held(mutex);
+    reader.begin([&] {
+      const std::scoped_lock section(dom);
+      inside = true;
+      const std::scoped_lock inner(mutex);
+    });
+    while (!inside) std::this_thread::yield();
+    for (int i = 0; i < stalled_flood; ++i) (new based)->retire({}, dom);
+  });
+  EXPECT_EQ(writer.end(), 0);
+  EXPECT_EQ(reader.end(), 0);
+  if (in_place()) return;  // there deleters run under the writer's lock
+  writer.begin([&] {
+    const std::scoped_lock held(mutex);
+    for (int i = 0; i < stalled_flood; ++i) {
+      retire_with(dom, [&] { const std::scoped_lock inner(mutex); });
+    }
+  });
+  EXPECT_EQ(writer.end(), 0);
+  rcu_barrier(dom);
+}
+
+TEST_P(rcu_reclamation, lets_a_flood_go_on_when_the_reader_has_left) {
+  readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30, .policy = backlog_policy::block},
+                              dom);
   helper_thread reader, writer;
   reader.call([&] { return dom.lock(), 0; });
   writer.begin([&] {
-    // While the reader is inside this would take minutes.
     for (int i = 0; i < 100'000; ++i) (new based)->retire({}, dom);
   });
   EXPECT_TRUE(wait_until([] { return counted::living > limit; }));
+  std::this_thread::sleep_for(milliseconds(300));
   EXPECT_TRUE(writer.in_call());
+  EXPECT_LE(counted::living, limit + 64) << "only the end of the section lets it go on";
   reader.call([&] { return dom.unlock(), 0; });
   EXPECT_EQ(writer.end(), 0);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+}
+
+TEST_P(rcu_reclamation, does_not_slow_a_flood_down_that_it_only_warns_of) {
+  readmost::rcu_warn_of_stalls_after({});  // without the warning
+  readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30, .policy = backlog_policy::warn},
+                              dom);
+  helper_thread reader;
+  reader.call([&] { return dom.lock(), 0; });
+  for (int i = 0; i < stalled_flood; ++i) (new based)->retire({}, dom);
+  EXPECT_EQ(counted::living, stalled_flood);
+  reader.call([&] { return dom.unlock(), 0; });
+  rcu_barrier(dom);
+  readmost::rcu_warn_of_stalls_after(std::chrono::seconds(10));
+}
+
+TEST_P(rcu_reclamation, is_refused_above_the_limit_to_who_only_tries) {
+  readmost::rcu_limit_backlog({.objects = limit, .bytes = 1 << 30}, dom);
+  helper_thread reader;
+  reader.call([&] { return dom.lock(), 0; });
+  int retired = 0;
+  auto object = std::make_unique<based>();
+  for (int i = 0; i < 10 * limit && object->try_retire({}, dom); ++i) {
+    ++retired;
+    object.release();
+    object = std::make_unique<based>();
+    std::scoped_lock section(dom);  // no exception from the limit
+    auto other = std::make_unique<counted>();
+    if (readmost::rcu_try_retire(other.get(), {}, dom)) ++retired, other.release();
+  }
+  EXPECT_GE(retired, limit);
+  EXPECT_LE(retired, limit + 65);
+  EXPECT_EQ(counted::living, retired + 1) << "what was refused is the caller's";
+  EXPECT_EQ(rcu_statistics_of(dom).waiting, static_cast<unsigned>(retired));
+  reader.call([&] { return dom.unlock(), 0; });
+  EXPECT_TRUE(wait_until([&] { return object->try_retire({}, dom); }));
+  object.release();
   rcu_barrier(dom);
   EXPECT_EQ(counted::living, 0);
 }
@@ -504,7 +597,8 @@ TEST_P(rcu_reclamation, keeps_to_the_limit_of_bytes) {
   struct large : counted, rcu_obj_base<large> {
     char content[100'000];
   };
-  readmost::rcu_limit_backlog({.objects = 1 << 20, .bytes = 1 << 20}, dom);
+  readmost::rcu_limit_backlog(
+      {.objects = 1 << 20, .bytes = 1 << 20, .policy = backlog_policy::block}, dom);
   helper_thread reader, writer;
   reader.call([&] { return dom.lock(), 0; });
   writer.begin([&] {
@@ -582,7 +676,168 @@ TEST_P(rcu_reclamation, of_a_flood_keeps_memory_bounded) {
   EXPECT_EQ(rcu_statistics_of(dom).waiting, 0U);
 }
 
-// --- Haste, and life without a thread ------------------------------------------------------------
+// --- The end of a domain -------------------------------------------------------------------------
+
+TEST_P(rcu_reclamation, ends_with_the_domain_also_for_what_deleters_retire) {
+  static std::atomic<int> gone;
+  struct chain {
+    static void link(rcu_domain& of, int left) {
+      retire_with(of, [&of, left] {
+        ++gone;
+        if (left > 1) link(of, left - 1);
+      });
+    }
+  };
+  for (int round = 0; round < 20; ++round) {
+    gone = 0;
+    {
+      separate_rcu_domain brief;
+      rcu_reclaim_by(GetParam(), brief);
+      chain::link(brief, 20);
+    }
+    ASSERT_EQ(gone, 20) << "a deleter ran without its domain";
+  }
+}
+
+// Returns how many there are, so that an earlier one that was not given back is missed.
+std::size_t domains_to_be_had() {
+  std::vector<std::unique_ptr<separate_rcu_domain>> all;
+  try {
+    for (;;) all.push_back(std::make_unique<separate_rcu_domain>());
+  } catch (const std::system_error&) {
+  }
+  return all.size();
+}
+
+TEST_P(rcu_reclamation, runs_a_deleter_that_destroys_its_domain) {
+  struct server : counted, rcu_obj_base<server> {
+    separate_rcu_domain own;
+  };
+  const std::size_t before = domains_to_be_had();
+  for (int round = 0; round < 20; ++round) {
+    auto& one = *new server;
+    rcu_reclaim_by(GetParam(), one.own);
+    std::atomic<int> gone{0};
+    retire_with(one.own, [&gone] { ++gone; });
+    one.retire({}, one.own);
+    if (in_place()) rcu_barrier(one.own);
+    EXPECT_TRUE(wait_until([] { return counted::living == 0; })) << "it waits for itself";
+    EXPECT_EQ(gone, 1);
+  }
+  EXPECT_TRUE(wait_until([&] { return domains_to_be_had() == before; })) << "one is lost";
+}
+
+// --- Laziness and haste, and life without a thread -----------------------------------------------
+
+// The domain has reclaimed something just now, and has all the time in the world.
+void make_lazy(rcu_domain& dom) {
+  readmost::rcu_limit_laziness(std::chrono::hours(1), dom);
+  (new based)->retire({}, dom);
+  EXPECT_TRUE(wait_until([] { return counted::living == 0; })) << "the first one does not wait";
+}
+void retire_some(int count, rcu_domain& dom) {
+  for (int left = count; left > 0; --left) {
+    (new based)->retire({}, dom);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+TEST(rcu_reclaimer, takes_what_is_retired_soon_afterwards_together) {
+  separate_rcu_domain dom;
+  make_lazy(dom);
+  const auto before = rcu_statistics_of(dom).grace_periods;
+  retire_some(100, dom);
+  EXPECT_EQ(counted::living, 100);
+  EXPECT_EQ(rcu_statistics_of(dom).grace_periods, before);
+  rcu_barrier(dom);
+  EXPECT_EQ(counted::living, 0);
+  EXPECT_EQ(rcu_statistics_of(dom).grace_periods, before + 1);
+}
+
+TEST(rcu_reclaimer, is_not_lazy_for_who_is_in_a_hurry) {
+  separate_rcu_domain dom;
+  make_lazy(dom);
+  retire_some(10, dom);
+  readmost::rcu_hurry(dom);
+  EXPECT_TRUE(wait_until([] { return counted::living == 0; }));
+}
+
+TEST(rcu_reclaimer, is_not_lazy_when_much_has_gathered) {
+  separate_rcu_domain dom;
+  readmost::rcu_limit_backlog({.objects = 8 * 64, .bytes = 1 << 30}, dom);
+  make_lazy(dom);
+  // What the thread has not counted yet remains.
+  for (int left = 4 * 64; left > 0; --left) (new based)->retire({}, dom);
+  EXPECT_TRUE(wait_until([] { return counted::living < 2 * 64; }));
+  rcu_barrier(dom);
+}
+
+TEST(rcu_reclaimer, is_never_lazy_where_that_is_forbidden) {
+  separate_rcu_domain dom;
+  readmost::rcu_limit_laziness({}, dom);
+  for (int round = 0; round < 100; ++round) {
+    (new based)->retire({}, dom);
+    ASSERT_TRUE(wait_until([] { return counted::living == 0; }));
+  }
+  EXPECT_GE(rcu_statistics_of(dom).grace_periods, 100U);
+}
+
+TEST(rcu_reclaimer, is_lazy_for_a_while_only) {
+  separate_rcu_domain dom;
+  readmost::rcu_limit_laziness(milliseconds(50), dom);
+  for (int round = 0; round < 3; ++round) {
+    retire_some(10, dom);
+    EXPECT_TRUE(wait_until([] { return counted::living == 0; }));
+  }
+}
+
+#if !defined(READMOST_THREAD_SANITIZER) && !defined(__SANITIZE_ADDRESS__)
+// Makes the system refuse threads, while it lives: there is no room for a stack.
+class no_threads {
+ public:
+  no_threads() {
+    pthread_attr_init(&large_);
+    pthread_attr_init(&before_);
+    pthread_getattr_default_np(&before_);
+    pthread_attr_setstacksize(&large_, std::size_t{1} << 40);
+    pthread_setattr_default_np(&large_);
+    getrlimit(RLIMIT_AS, &limit_);
+    const rlimit tight{rlim_t{1} << 39, limit_.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);
+  }
+  no_threads(const no_threads&) = delete;
+  no_threads& operator=(const no_threads&) = delete;
+  ~no_threads() {
+    setrlimit(RLIMIT_AS, &limit_);
+    pthread_setattr_default_np(&before_);
+  }
+
+ private:
+  pthread_attr_t large_, before_;
+  rlimit limit_;
+};
+
+TEST(rcu_reclaimer, is_started_when_the_system_no_longer_refuses_it) {
+  separate_rcu_domain dom;
+  const std::thread::id mine = std::this_thread::get_id();
+  std::atomic<int> gone{0}, here{0};
+  const auto retire_one = [&] {
+    retire_with(dom, [&] { ++gone, here += std::this_thread::get_id() == mine; });
+  };
+  {
+    const no_threads refused;
+    for (int i = 0; i < 200; ++i) retire_one();
+    EXPECT_EQ(gone, 0) << "they wait for a thread, or for a barrier";
+    rcu_barrier(dom);
+    EXPECT_EQ(here, 200);
+    for (int i = 0; i < 200; ++i) retire_one();
+    EXPECT_EQ(gone, 200);
+  }
+  EXPECT_TRUE(wait_until([&] { return retire_one(), gone > 400; }));
+  rcu_barrier(dom);
+  EXPECT_EQ(here, 200) << "the thread that retires must not run deleters";
+}
+#endif
 
 TEST_P(rcu_reclamation, in_a_hurry_needs_no_barrier) {
   for (int round = 0; round < 100; ++round) {

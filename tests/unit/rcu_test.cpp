@@ -344,7 +344,6 @@ TEST_P(rcu_grace_period, does_not_wait_for_another_domain) {
 
 TEST_P(rcu_grace_period, of_a_separate_domain_waits_for_its_readers) {
   separate_rcu_domain own;
-  ASSERT_TRUE(own.is_separate());
   far_reader reader(own);
   helper_thread writer;
   reader.enter();
@@ -488,25 +487,22 @@ TEST(rcu_ticket, that_is_over_need_not_be_waited_for) {
 
 // --- Domains of one's own ------------------------------------------------------------------------
 
-TEST(separate_rcu_domain, shares_the_default_one_when_there_are_too_many) {
+TEST(separate_rcu_domain, is_refused_where_there_are_too_many) {
   std::vector<std::unique_ptr<separate_rcu_domain>> all;
-  for (unsigned i = 0; i < max_domains + 4; ++i)
-    all.push_back(std::make_unique<separate_rcu_domain>());
-  separate_rcu_domain& last = *all.back();
-  EXPECT_FALSE(last.is_separate());
-  EXPECT_EQ(&last.core(), &rcu_default_domain().core());
-
-  far_reader reader(last);
-  helper_thread writer;
-  reader.enter();
-  for (auto* dom : {&static_cast<rcu_domain&>(last), &rcu_default_domain()}) {
-    writer.begin([=] { return rcu_synchronize(*dom), 1; });
-    EXPECT_TRUE(writer.falls_asleep());
-    reader.leave();
-    EXPECT_EQ(writer.end(), 1);
-    reader.enter();
+  for (unsigned i = 1; i < max_domains; ++i) all.push_back(std::make_unique<separate_rcu_domain>());
+  try {
+    separate_rcu_domain another;
+    ADD_FAILURE() << "it shares the readers of another domain";
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::resource_unavailable_try_again);
   }
-  reader.leave();
+  all.pop_back();
+  all.push_back(std::make_unique<separate_rcu_domain>());
+
+  std::vector<const domain*> cores{&rcu_default_domain().core()};
+  for (const auto& dom : all) cores.push_back(&dom->core());
+  std::sort(cores.begin(), cores.end());
+  EXPECT_EQ(std::unique(cores.begin(), cores.end()), cores.end());
 
   static std::atomic<int> reclaimed;
   reclaimed = 0;

@@ -20,6 +20,7 @@ struct readmost_rcu : needs_no_threads {
   static void resume() {}
   static void synchronize() { readmost::rcu_synchronize(); }
   static void barrier() { readmost::rcu_barrier(); }
+  static void hurry() { readmost::rcu_limit_laziness({}); }
 };
 
 struct readmost_rcu::reclaim {

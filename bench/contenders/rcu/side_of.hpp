@@ -87,6 +87,9 @@ class rcu_flavor_of final : public read_side_of<Side, rcu_flavor> {
     one->retire();
   }
   void barrier() override { Side::barrier(); }
+  void hurry() override {
+    if constexpr (requires { Side::hurry(); }) Side::hurry();
+  }
 };
 
 }  // namespace bench

@@ -67,6 +67,8 @@ class rcu_flavor : public replacing_side {
   // Makes an object and retires it; its reclamation calls *reclaimed.
   virtual void retire(std::function<void()>* reclaimed) = 0;
   virtual void barrier() = 0;
+  // From now on objects do not wait for others to share a grace period, where that can be chosen.
+  virtual void hurry() = 0;
 };
 
 // All sides that the build found; Readmost's first.

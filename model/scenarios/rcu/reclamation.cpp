@@ -17,14 +17,22 @@ void begin_in_place(scenario& s) {
 }
 
 // With a thread of the library's own, which ends after end_reclaimer().
-void begin_with_reclaimer(scenario& s) {
+void begin_with_reclaimer(scenario& s, std::uint64_t laziness = 0) {
   begin_rcu(s);
+  limit_laziness(default_domain, laziness);
   s.starts_thread("reclaimer");
   start_reclaimer(default_domain);
 }
 
+// After its first collection it rests for longer than an execution lasts.
+void begin_with_lazy_reclaimer(scenario& s) {
+  constexpr std::uint64_t for_ever = 1'000'000'000'000;
+  begin_with_reclaimer(s, for_ever);
+}
+
 void end_reclaimer() {
-  close_reclamation(default_domain);
+  barrier(default_domain);
+  end_reclamation(default_domain, all_reclamation[0]);
 }
 
 template <class T>
@@ -368,6 +376,90 @@ SCENARIO(two_barriers_behind_the_reclaimer,
   s.thread("second", be_known, [&] {
     wait_for_deleter_of(object);
     done.give();
+  });
+}
+
+SCENARIO(lazy_reclaimer_against_barrier,
+         "a barrier wakes a reclaimer that waits for more objects, and is woken by it",
+         effort::large) {
+  begin_with_lazy_reclaimer(s);
+  auto& object = make_object(s);
+  s.thread("retires", having_retired(make_other_object(s)), [&] {
+    retire(object);
+    wait_for_deleter_of(object);
+    end_reclaimer();
+  });
+}
+
+SCENARIO(lazy_reclaimer_against_hurry,
+         "a hurry wakes a reclaimer that waits for more objects, and it reclaims what is queued",
+         effort::large) {
+  begin_with_lazy_reclaimer(s);
+  auto& object = make_object(s);
+  auto& reclaimed = s.make<signal>("reclaimed");
+  object.then = s.keep([&reclaimed] { reclaimed.give(); });
+  s.thread("retires", having_retired(make_other_object(s)), [&] {
+    retire(object);
+    hurry(default_domain);
+    reclaimed.await();
+    end_reclaimer();
+  });
+}
+
+SCENARIO(lazy_reclaimer_against_a_flood,
+         "a reclaimer that waits for more objects is woken when enough have gathered",
+         effort::large) {
+  begin_with_lazy_reclaimer(s);
+  // Enough: an eighth is less than what make_due() lets a thread count at once.
+  limit_backlog(default_domain, {.objects = 8 * 62, .bytes = 1U << 30});
+  auto& object = make_object(s);
+  auto& reclaimed = s.make<signal>("reclaimed");
+  object.then = s.keep([&reclaimed] { reclaimed.give(); });
+  auto& other = make_other_object(s);
+  s.thread(
+      "retires",
+      [&other] {
+        be_known();
+        retire(other);
+        make_due();
+      },
+      [&] {
+        retire(object);
+        reclaimed.await();
+        end_reclaimer();
+      });
+}
+
+SCENARIO(closing_reclaims_what_deleters_retire,
+         "the end of a domain waits for the objects that its deleters retire", effort::large) {
+  begin_with_reclaimer(s);
+  auto& object = make_object(s);
+  auto& next = make_next_object(s);
+  object.then = s.keep([&next] { retire(next); });
+  s.thread("closes", be_known, [&] {
+    retire(object);
+    end_reclaimer();
+    expect(next.reclaimed == 1, "an object that a deleter has retired outlives the domain");
+    next.data.read();
+  });
+}
+
+SCENARIO(closed_in_a_deleter,
+         "a domain that one of its deleters closes is empty when the deleter goes on",
+         effort::small) {
+  begin_in_place(s);
+  auto& object = make_object(s);
+  auto& next = make_next_object(s);
+  object.then = s.keep([&next] {
+    retire(next);
+    expect(!end_reclamation(default_domain, all_reclamation[0]),
+           "the domain is given back under its executor");
+    expect(next.reclaimed == 1, "an object outlives its domain");
+    all_reclamation[0].ended_inside = false;  // this domain is not given back
+  });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    wait_for_deleters();
   });
 }
 

@@ -23,11 +23,23 @@ struct retired {
   platform::variable<const retired_kind*> kind{};  // or a function: see schedule_call()
 };
 
-// The size of the backlog, over all threads, above which a thread that retires more has to wait.
+// What a thread does that retires while the backlog is above its limit.
+enum class backlog_policy : std::uint8_t {
+  pace,   // waits while objects are reclaimed; once none has been for 0.1 s, goes on
+  block,  // waits until the backlog is smaller, however long that takes
+  warn,   // goes on; the library says so on stderr
+};
+
+// The size of the backlog, over all threads, above which `policy` applies.
 struct backlog_limit {
   std::uint64_t objects = 65'536;
   std::uint64_t bytes = 32 * 1024 * 1024;
+  backlog_policy policy = backlog_policy::pace;
 };
+
+// The longest time, in nanoseconds, that the reclaimer waits for more objects before it begins the
+// next grace period, unless told otherwise.
+inline constexpr std::uint64_t default_laziness = 10'000'000;
 
 // The thread that reclaims.
 enum class reclaiming : std::uint8_t {
@@ -36,14 +48,19 @@ enum class reclaiming : std::uint8_t {
 };
 
 // Queues an object, to be reclaimed after a grace period from now. Never fails. Wait-free unless
-// the backlog is above its limit: then it waits until the backlog is smaller, 0.1 s at most, and
-// not at all inside read sections of the domain and inside deleters.
+// the backlog is above its limit: then it waits as the domain's policy says, but not inside read
+// sections of the domain and inside deleters.
 [[gnu::noinline]] void schedule(domain& d, retired& object, const retired_kind& kind) noexcept;
+
+// The same, but never waits: false, without any effect, while the backlog is above its limit.
+[[gnu::noinline]] bool try_schedule(domain& d, retired& object, const retired_kind& kind) noexcept;
 
 // The same for objects with two words for the library, as in C: the function itself takes the place
 // of the kind. `bytes` counts towards the limit of the backlog, rounded up to a power of two.
 using retired_call = void (*)(retired* object);
 void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept;
+bool try_schedule_call(domain& d, retired& object, retired_call function,
+                       std::size_t bytes) noexcept;
 
 // Returns when all objects scheduled before the call have been reclaimed; inside a deleter, all but
 // the object that it is reclaiming.
@@ -54,12 +71,21 @@ void schedule_call(domain& d, retired& object, retired_call function, std::size_
 void hurry(domain& d) noexcept;
 
 void limit_backlog(domain& d, backlog_limit limit) noexcept;
+backlog_limit limit_of_backlog(const domain& d) noexcept;
+
+// 0: a grace period begins at once for each object.
+void limit_laziness(domain& d, std::uint64_t nanoseconds) noexcept;
+
+// The time after which the library warns of a grace period that waits for a reader; 0: never. For
+// all domains.
+void warn_of_stalls_after(std::uint64_t nanoseconds) noexcept;
 
 // Precondition: no object has been scheduled in the domain yet.
 void reclaim_by(domain& d, reclaiming who) noexcept;
 
-// Reclaims all scheduled objects and ends the domain's thread. Precondition: no other thread uses
-// the domain.
+// Reclaims all scheduled objects, and those that their deleters schedule; ends the domain's thread
+// and gives the domain back. Precondition: the domain is from take_domain(), and no other thread
+// uses it. Inside one of the domain's own deleters the domain is given back after that.
 void close_reclamation(domain& d) noexcept;
 
 // Counts of a domain's grace periods and of its reclamation.

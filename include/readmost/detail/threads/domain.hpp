@@ -40,6 +40,7 @@ struct chunk {
 struct grace_period_progress {
   platform::variable<std::uint64_t> version{};  // to be reported; 0 if no other thread was online
   platform::variable<std::uint64_t> begun{};    // nanoseconds; 0: not needed yet
+  platform::variable<bool> told_of_stall{};     // the library has warned of its age
   // Whether every thread has seen the unlinking.
   platform::variable<bool> consensus{};
   // The phases of counted sections that have been found empty since, as bits.

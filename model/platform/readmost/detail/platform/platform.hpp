@@ -243,6 +243,9 @@ inline void prefetch_for_write(const void*) noexcept {}
 // --- Clock, threads, processes -------------------------------------------------------------------
 
 std::uint64_t now() noexcept;
+inline std::uint64_t coarse_now() noexcept {
+  return now();
+}
 unsigned usable_cpus() noexcept;
 unsigned current_cpu() noexcept;
 void watch_thread_exit(void (*on_exit)()) noexcept;
@@ -250,6 +253,9 @@ void watch_thread_exit(void (*on_exit)()) noexcept;
 bool start_thread(void (*body)(void*), void* argument) noexcept;
 inline std::int32_t thread_id() noexcept {
   return 1;
+}
+inline bool is_thread_asleep(std::int32_t) noexcept {
+  return true;
 }
 inline bool at_process_exit(void (*)()) noexcept {
   return false;

@@ -1,0 +1,8 @@
+// Processes are not simulated.
+#include "rcu/reclamation.hpp"
+
+namespace readmost::detail {
+
+void watch_process_exit() noexcept {}
+
+}  // namespace readmost::detail
