@@ -18,32 +18,38 @@ inline void admit(std::uint64_t soft, std::uint64_t hard, std::uint64_t burst) {
   require(hard == soft + burst, "a reader saw limits that do not belong together");
 }
 
+using history = std::array<std::uint64_t, 1024>;
+
 // The limits are where they have been needed first.
 class before {
  public:
   void read(xorshift&) {
     const std::shared_lock guard{mutex_};
-    admit(soft_, hard_, burst_);
+    admit(client_.soft, client_.hard, client_.burst);
   }
 
   void write(xorshift& random) {
     const std::uint64_t soft = any_of(1024, random);
     const std::uint64_t burst = any_of(1024, random);
     const std::unique_lock guard{mutex_};
-    soft_ = soft;
-    hard_ = soft + burst;
-    burst_ = burst;
+    client_.soft = soft;
+    client_.hard = soft + burst;
+    client_.burst = burst;
   }
 
-  void check(std::uint64_t, std::uint64_t) { admit(soft_, hard_, burst_); }
+  void check(std::uint64_t, std::uint64_t) { admit(client_.soft, client_.hard, client_.burst); }
 
  private:
+  struct client {
+    std::uint64_t soft = 0;
+    history requests{};
+    std::uint64_t hard = 0;
+    history answers{};
+    std::uint64_t burst = 0;
+  };
+
   std::shared_mutex mutex_;
-  std::uint64_t soft_ = 0;
-  std::array<std::uint64_t, 1024> requests_{};
-  std::uint64_t hard_ = 0;
-  std::array<std::uint64_t, 1024> answers_{};
-  std::uint64_t burst_ = 0;
+  client client_;
 };
 
 // They are gathered in a structure behind a pointer.
@@ -51,33 +57,36 @@ class after {
  public:
   void read(xorshift&) {
     const readmost::rcu_reader section;
-    const limits& now = *limits_.load();
+    const limits& now = *client_.present.load();
     admit(now.soft, now.hard, now.burst);
   }
 
   void write(xorshift& random) {
     const std::uint64_t soft = any_of(1024, random);
     const std::uint64_t burst = any_of(1024, random);
-    limits_.assign(std::make_unique<limits>(soft, burst));
+    client_.present.assign(std::make_unique<limits>(soft, burst));
   }
 
   void check(std::uint64_t, std::uint64_t) {
-    const readmost::rcu_reader section;
-    admit(limits_.load()->soft, limits_.load()->hard, limits_.load()->burst);
+    xorshift random{0};
+    read(random);
   }
 
  private:
   struct limits : readmost::rcu_obj_base<limits> {
-    limits(std::uint64_t soft, std::uint64_t burst)
-        : soft(soft), hard(soft + burst), burst(burst) {}
+    limits(std::uint64_t soft_limit, std::uint64_t burst_limit)
+        : soft(soft_limit), hard(soft_limit + burst_limit), burst(burst_limit) {}
     std::uint64_t soft;
     std::uint64_t hard;
     std::uint64_t burst;
   };
+  struct client {
+    readmost::rcu_pointer<const limits> present{std::make_unique<limits>(0, 0)};
+    history requests{};
+    history answers{};
+  };
 
-  readmost::rcu_pointer<const limits> limits_{std::make_unique<limits>(0, 0)};
-  std::array<std::uint64_t, 1024> requests_{};
-  std::array<std::uint64_t, 1024> answers_{};
+  client client_;
 };
 
 }  // namespace examples::limits

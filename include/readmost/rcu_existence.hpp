@@ -29,7 +29,7 @@
 // marked, under its own lock; afterwards it is retired. A thread that holds an existence lock must
 // not wait for a grace period (rcu_synchronize, rcu_barrier): another may wait for the lock inside
 // a section. If writers also lock the structure in which the object is found, they take that lock
-// second.
+// second. In the child of a fork, objects that other threads had locked stay locked.
 //
 // Source: RCU 4.1.9 (RCU Existence Locks), 4.2.1 (Mark Obsolete Objects), 5.1 (System V IPC).
 #pragma once
@@ -134,6 +134,7 @@ class [[nodiscard]] rcu_existing {
 // holds no lock that is taken by threads which hold the object's.
 template <class Find>
 auto rcu_lock_existing(Find find, rcu_domain& dom = rcu_default_domain()) {
+  static_assert(std::is_pointer_v<std::invoke_result_t<Find&>>, "find() returns a pointer");
   using object = std::remove_pointer_t<std::invoke_result_t<Find&>>;
   for (;;) {
     const std::scoped_lock section(dom);

@@ -31,6 +31,8 @@
 // succeeded, which its next call of f does. So a reader calls f at most `patience` + 1 times,
 // however fast the writers are, and several such readers go on side by side.
 //
+// The child of a fork must not use the object if another thread may have been updating it.
+//
 // Source: RCU 4.2.4 (Global Version Number), 4.2.5 (Stall Updates). In the paper each element has a
 // version too; here one number suffices, because it changes at both ends of an update.
 #pragma once
