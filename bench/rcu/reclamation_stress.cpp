@@ -18,18 +18,17 @@ using namespace std::chrono_literals;
 
 constexpr const char* description =
     "Operations per second in sets without locks by threads that search, insert and remove random "
-    "keys without a pause, and the most removed nodes that waited to be reclaimed at a time, under "
-    "each policy of reclamation: a list (Harris, Michael; keys below 512), a hash map of such "
-    "lists "
-    "and an external search tree (Natarajan, Mittal; keys below 65,536), half full at first. In a "
-    "mix of reads (5 inserts and 5 removals in 100 operations) and in one of changes alone (50 and "
-    "50), by number of threads; and with one more thread, a reader that stays inside an operation. "
-    "Every policy has the same structure, made for hazard pointers: a thread that meets a removed "
-    "node takes it out. `none` reclaims nothing. `epochs` is their simplest form, reclaimed by the "
-    "thread that retired. Readmost's RCU makes threads that retire wait once 65,536 objects wait "
-    "for a reader. A set that has not come about by the changes made is an error. The shape is "
-    "that "
-    "of smr-benchmark and pop_setbench.";
+    "keys without a pause, and the most bytes of removed nodes that waited to be reclaimed at a "
+    "time, under each policy of reclamation: a list (Harris, Michael; keys up to 512), and with "
+    "keys up to 65,536 a hash map of such lists, an external search tree (Natarajan, Mittal) and a "
+    "skip list (Fraser), half full at first. In a mix of reads (5 inserts and 5 removals in 100 "
+    "operations) and in one of changes alone (50 and 50), by number of threads; and with one more "
+    "thread, a reader that stays inside an operation. Every policy has the same structure, made "
+    "for "
+    "hazard pointers: a thread that meets a removed node takes it out. `none` reclaims nothing. "
+    "`epochs` is their simplest form, reclaimed by the thread that retired. Readmost's RCU makes "
+    "threads that retire wait once 65,536 objects wait for a reader. A set that has not come about "
+    "by the changes made is an error. The shape is that of smr-benchmark and pop_setbench.";
 
 struct mix {
   const char* name;

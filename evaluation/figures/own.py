@@ -49,6 +49,7 @@ STRUCTURES = {
     f"{structure}, {mix}{beside}": f"{keys}, {share}{beside}"
     for structure, keys in (
         ("List", "List, 512 keys"), ("Map", "Hash map, 65,536 keys"), ("Tree", "Tree, 65,536 keys"),
+        ("Skip list", "Skip list, 65,536 keys"),
     )
     for mix, share in (("reads", "10% changes"), ("changes", "changes alone"))
     for beside in ("", ", a reader stands still")

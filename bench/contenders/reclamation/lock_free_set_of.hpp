@@ -8,6 +8,7 @@
 #include "contenders/reclamation/lock_free_list.hpp"
 #include "contenders/reclamation/lock_free_sets.hpp"
 #include "contenders/reclamation/search_tree.hpp"
+#include "contenders/reclamation/skip_list.hpp"
 #include "harness/random_numbers.hpp"
 
 namespace bench {
@@ -109,6 +110,10 @@ reclamation_policy policy_of() {
        {"Tree", 65'536,
         [](std::uint64_t) -> std::unique_ptr<lock_free_set> {
           return std::make_unique<lock_free_set_of<Policy, search_tree<Policy>>>();
+        }},
+       {"Skip list", 65'536,
+        [](std::uint64_t) -> std::unique_ptr<lock_free_set> {
+          return std::make_unique<lock_free_set_of<Policy, skip_list<Policy>>>();
         }}},
       Policy::template thread<list_node<Policy>>::protects_each};
 }

@@ -48,7 +48,7 @@ class lock_free_set {
 };
 
 struct structure_maker {
-  std::string name;           // for tables: "List", "Map" or "Tree"
+  std::string name;           // for tables: "List", "Map", "Tree" or "Skip list"
   std::uint64_t usual_range;  // of keys
   std::unique_ptr<lock_free_set> (*make)(std::uint64_t range);
 };

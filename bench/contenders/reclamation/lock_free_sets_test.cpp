@@ -131,6 +131,9 @@ TEST(lock_free_sets, answer_as_sets_do) {
   expect_like_a_set(map);
   bench::search_tree<bench::by_epochs> tree;
   expect_like_a_set(tree);
+  bench::skip_list<bench::by_epochs> skips;
+  expect_like_a_set(skips);
+  bench::by_epochs::settle<bench::skip_node<bench::by_epochs>>();
   bench::by_epochs::settle<bench::list_node<bench::by_epochs>>();
   bench::by_epochs::settle<bench::tree_node<bench::by_epochs>>();
 }
