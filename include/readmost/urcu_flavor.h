@@ -70,7 +70,7 @@ READMOST_API bool urcu_readmost_poll_state_synchronize_rcu(struct urcu_gp_poll_s
 
 /* --- call_rcu --------------------------------------------------------------------------------- */
 
-/* Above the limit of the backlog, 65,536 heads, it waits, at most 0.1 s for every 64 heads and not
+/* Above the limit of the backlog, 65,536 heads, it waits, at most 1 s for every 64 heads and not
  * inside sections: see readmost_rcu_limit_backlog() in <readmost_rcu.h>. */
 READMOST_API void urcu_readmost_call_rcu(struct rcu_head* head,
                                          void (*function)(struct rcu_head* head));

@@ -177,6 +177,7 @@ void limit_laziness(domain& d, std::uint64_t nanoseconds) noexcept {
 
 void reclaim_by(domain& d, reclaiming who) noexcept {
   reclamation_of(d).in_place.store(who == reclaiming::in_place, platform::relaxed);
+  reclamation_of(d).on_request.store(who == reclaiming::on_request, platform::relaxed);
   watch_lives();
 }
 

@@ -28,6 +28,7 @@ struct reclamation {
   // Read by all threads that retire.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{};  // its state
   platform::atomic<bool> in_place{};
+  platform::atomic<bool> on_request{};
   platform::atomic<bool> hurried{};
   platform::atomic<backlog_policy> policy{};
   platform::atomic<std::uint64_t> most_objects{backlog_limit{}.objects};
@@ -119,6 +120,11 @@ inline bool runs(const reclamation& r) noexcept {
 }
 inline bool is_process_over(const reclamation& r) noexcept {
   return r.reclaimer.load(platform::relaxed) == reclamation::over;
+}
+
+// Whether there must be none.
+inline bool has_no_thread(const reclamation& r) noexcept {
+  return r.in_place.load(platform::relaxed) || r.on_request.load(platform::relaxed);
 }
 
 inline void wake_reclaimer_from(reclamation& r, std::uint32_t rest) noexcept {
