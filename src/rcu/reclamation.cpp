@@ -95,7 +95,7 @@ bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
     const platform::deadline until = platform::in(between_looks_in_barrier);
     if (platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, &until) ==
         platform::wake_reason::timed_out) {
-      warn_of_running_deleter(d);
+      look_at_running_deleter(d, r);
     }
   }
 }

@@ -99,6 +99,8 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
 bool reclaim_done(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims everything, also what deleters retire meanwhile.
 void reclaim_until_empty(domain& d, reclamation& r) noexcept;
+// For a thread that has long waited for the executor: warns of a deleter that takes long.
+void look_at_running_deleter(const domain& d, const reclamation& r) noexcept;
 // In the child of a fork.
 void forget_other_executors(const domain& d, reclamation& r) noexcept;
 
