@@ -136,8 +136,8 @@ READMOST_API int readmost_rcu_barrier(readmost_rcu_domain_t* domain) READMOST_NO
 READMOST_API void readmost_rcu_hurry(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
 /* Sets the longest time that retired objects wait for others to share a grace period (at first
- * 10,000 us); 0: a grace period begins at once for each. The first object after a pause never waits,
- * nor do objects for which readmost_rcu_barrier() or readmost_rcu_hurry() is called. */
+ * 10,000 us); 0: a grace period begins at once for each. The first object after a pause never
+ * waits, nor do objects for which readmost_rcu_barrier() or readmost_rcu_hurry() is called. */
 READMOST_API void readmost_rcu_limit_laziness(readmost_rcu_domain_t* domain,
                                               uint64_t microseconds) READMOST_NOTHROW;
 
@@ -177,11 +177,19 @@ enum {
   /* Threads that call readmost_rcu_call(), after every 64 objects, and threads that wait in
    * readmost_rcu_barrier(), outside of sections. Also chosen by READMOST_RCU_THREAD=0 in the
    * environment. */
-  READMOST_RCU_IN_PLACE = 1
+  READMOST_RCU_IN_PLACE = 1,
+  /* Threads that call readmost_rcu_reclaim() or readmost_rcu_barrier(), and the end of the process.
+   */
+  READMOST_RCU_ON_REQUEST = 2
 };
 
 /* Precondition: no readmost_rcu_call() in the domain yet. EINVAL: `who` is neither of these. */
 READMOST_API int readmost_rcu_reclaim_by(readmost_rcu_domain_t* domain, int who) READMOST_NOTHROW;
+
+/* Calls, in the calling thread and without waiting, the functions whose grace period is over,
+ * unless another thread does so at present, or the caller is in a section of the domain or in such
+ * a function. Returns 1 if some are left, otherwise 0. */
+READMOST_API int readmost_rcu_reclaim(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
 /* --- Domains ---------------------------------------------------------------------------------- */
 

@@ -349,11 +349,20 @@ inline void rcu_warn_of_stalls_after(std::chrono::nanoseconds limit) noexcept {
 // Sets which thread runs deleters. In place: no thread is started; deleters run in retire,
 // rcu_retire and rcu_barrier, outside of sections. A thread that retires then reclaims, after every
 // 64 objects, those whose grace period has passed, and rcu_barrier() the rest.
-// READMOST_RCU_THREAD=0 in the environment does the same. Precondition: nothing has been retired in
-// `dom` yet.
+// READMOST_RCU_THREAD=0 in the environment does the same. On request: deleters run where the
+// program calls rcu_reclaim(), say in its own thread pool or event loop, in rcu_barrier(), and at
+// the end of the process. Precondition: nothing has been retired in `dom` yet.
 inline void rcu_reclaim_by(detail::reclaiming who,
                            rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::reclaim_by(dom.core(), who);
+}
+
+// Reclaims in the calling thread the objects whose grace period is over, without waiting, unless
+// another thread reclaims at present; does nothing inside sections of `dom` and its deleters.
+// Returns whether objects are left: then it has to be called again. For domains whose objects are
+// reclaimed on request, which depend on it; allowed in all.
+inline bool rcu_reclaim(rcu_domain& dom = rcu_default_domain()) noexcept {
+  return detail::reclaim_over(dom.core());
 }
 
 // Counts since the process began; exact when no thread is retiring.

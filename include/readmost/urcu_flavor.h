@@ -72,7 +72,7 @@ READMOST_API bool urcu_readmost_poll_state_synchronize_rcu(struct urcu_gp_poll_s
 
 /* The function is called by the worker of the calling thread, which may be one itself; else by that
  * of its CPU, else by the library's own thread, which is the default worker. For that one it waits
- * above the limit of the backlog, 65,536 heads, at most 0.1 s for every 64 heads and not inside
+ * above the limit of the backlog, 65,536 heads, at most 1 s for every 64 heads and not inside
  * sections: see readmost_rcu_limit_backlog() in <readmost_rcu.h>. The queues of other workers are
  * unlimited, as in liburcu. Otherwise lock-free. */
 READMOST_API void urcu_readmost_call_rcu(struct rcu_head* head,

@@ -78,7 +78,7 @@ constexpr member domain_members[] = READMOST_MEMBERS(domain,
     (counting_phase));
 
 constexpr member reclamation_members[] = READMOST_MEMBERS(reclamation,
-    (reclaimer) (in_place) (hurried) (policy) (most_objects) (most_bytes) (laziness) (throttled)
+    (reclaimer) (in_place) (on_request) (hurried) (policy) (most_objects) (most_bytes) (laziness) (throttled)
     (start_again) (objects) (bytes) (reclaimed) (reclaimed_some) (reclaimer_thread) (stalled_at) (unrecorded_latest)
     (barriers_wanted) (barriers_done) (executor) (current) (current_grace_period) (done) (depth)
     (collected_at) (ended_inside) (running) (running_since));

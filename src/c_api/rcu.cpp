@@ -24,6 +24,7 @@ static_assert(offsetof(readmost_rcu_head, readmost_how) == offsetof(retired, kin
 static_assert(sizeof(readmost_rcu_statistics_t) == 16 * sizeof(std::uint64_t));
 static_assert(READMOST_RCU_IN_BACKGROUND == static_cast<int>(reclaiming::in_background));
 static_assert(READMOST_RCU_IN_PLACE == static_cast<int>(reclaiming::in_place));
+static_assert(READMOST_RCU_ON_REQUEST == static_cast<int>(reclaiming::on_request));
 
 static_assert(READMOST_RCU_PACE == static_cast<int>(backlog_policy::pace));
 static_assert(READMOST_RCU_BLOCK == static_cast<int>(backlog_policy::block));
@@ -170,9 +171,16 @@ void readmost_rcu_warn_of_stalls_after(std::uint64_t milliseconds) noexcept {
 }
 
 int readmost_rcu_reclaim_by(readmost_rcu_domain_t* domain, int who) noexcept {
-  if (who != READMOST_RCU_IN_BACKGROUND && who != READMOST_RCU_IN_PLACE) return EINVAL;
+  if (who != READMOST_RCU_IN_BACKGROUND && who != READMOST_RCU_IN_PLACE &&
+      who != READMOST_RCU_ON_REQUEST) {
+    return EINVAL;
+  }
   reclaim_by(core_of(domain), static_cast<reclaiming>(who));
   return 0;
+}
+
+int readmost_rcu_reclaim(readmost_rcu_domain_t* domain) noexcept {
+  return reclaim_over(core_of(domain)) ? 1 : 0;
 }
 
 // --- Domains -------------------------------------------------------------------------------------

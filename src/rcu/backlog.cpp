@@ -17,7 +17,7 @@ bool is_stalled(const reclamation& r, std::uint32_t some) noexcept {
 
 void note_stall(domain& d, reclamation& r, std::uint32_t some) noexcept {
   r.stalled_at.store(std::uint64_t{some} + 1, platform::relaxed);
-  warn_of_running_deleter(d);
+  look_at_running_deleter(d, r);
 }
 
 // Without waiting for the grace period: its reader may never leave. Another thread may be the

@@ -274,6 +274,15 @@ void reclaim_until_empty(domain& d, reclamation& r) noexcept {
   }
 }
 
+void look_at_running_deleter(const domain& d, const reclamation& r) noexcept {
+  const retired_kind* const kind = r.running.load(platform::relaxed);
+  const std::uint64_t since = r.running_since.load(platform::relaxed);
+  const std::uint64_t now = platform::coarse_now();
+  if (kind != nullptr && now > since && now - since >= slow_deleter) {
+    warn_of_running_deleter(d, kind, now - since);
+  }
+}
+
 void forget_other_executors(const domain& d, reclamation& r) noexcept {
   r.executor.store(is_executor(d) ? executor_taken : executor_free, platform::relaxed);
   if (is_executor(d)) return;

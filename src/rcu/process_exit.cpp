@@ -60,7 +60,7 @@ bool may_wait_for(const domain& d) noexcept {
 }
 
 void begin_to_finish(domain& d, reclamation& r) noexcept {
-  if (!may_wait_for(d) || r.in_place.load(platform::relaxed)) return;
+  if (!may_wait_for(d) || has_no_thread(r)) return;
   if (!runs(r) && is_anything_queued(d, r)) start_reclaimer(d);
   end_when_empty(r, reclamation::finishing);
 }
@@ -88,7 +88,7 @@ void await_reclaimer(reclamation& r, patience& left) noexcept {
 void finish(domain& d, reclamation& r, patience& left) noexcept {
   if (is_executor(d)) return;  // exit() in a deleter
   if (may_wait_for(d)) {
-    if (r.in_place.load(platform::relaxed)) {
+    if (has_no_thread(r)) {
       reclaim_in_place_until_empty(d, r, left);
     } else {
       await_reclaimer(r, left);

@@ -124,9 +124,17 @@ bool reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {
   return stop_executing(d, r);
 }
 
+bool reclaim_over(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  if (is_executor(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return true;
+  reclaim_all(d, r, false);
+  const bool left = r.current != nullptr || is_anything_queued(d, r);
+  return !stop_executing(d, r) && left;
+}
+
 void start_reclaimer(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
-  if (runs(r) || r.in_place.load(platform::relaxed)) return;
+  if (runs(r) || has_no_thread(r)) return;
   const std::uint64_t again = r.start_again.load(platform::relaxed);
   if (again != 0 && platform::now() < again) return;
   if (!change(r.reclaimer, reclamation::not_started, reclamation::starting)) return;
@@ -179,6 +187,7 @@ void give_back_closed(domain& d, reclamation& r) noexcept {
   limit_backlog(d, backlog_limit{});
   r.laziness.store(default_laziness, platform::relaxed);
   r.in_place.store(false, platform::relaxed);
+  r.on_request.store(false, platform::relaxed);
   r.hurried.store(false, platform::relaxed);
   r.stalled_at.store(0, platform::relaxed);
   give_back_domain(number_of(d));

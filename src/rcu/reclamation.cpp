@@ -95,7 +95,7 @@ bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
     const platform::deadline until = platform::in(between_looks_in_barrier);
     if (platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, &until) ==
         platform::wake_reason::timed_out) {
-      warn_of_running_deleter(d);
+      look_at_running_deleter(d, r);
     }
   }
 }
@@ -177,6 +177,7 @@ void limit_laziness(domain& d, std::uint64_t nanoseconds) noexcept {
 
 void reclaim_by(domain& d, reclaiming who) noexcept {
   reclamation_of(d).in_place.store(who == reclaiming::in_place, platform::relaxed);
+  reclamation_of(d).on_request.store(who == reclaiming::on_request, platform::relaxed);
   watch_lives();
 }
 

@@ -28,6 +28,7 @@ struct reclamation {
   // Read by all threads that retire.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{};  // its state
   platform::atomic<bool> in_place{};
+  platform::atomic<bool> on_request{};
   platform::atomic<bool> hurried{};
   platform::atomic<backlog_policy> policy{};
   platform::atomic<std::uint64_t> most_objects{backlog_limit{}.objects};
@@ -98,6 +99,8 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
 bool reclaim_done(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims everything, also what deleters retire meanwhile.
 void reclaim_until_empty(domain& d, reclamation& r) noexcept;
+// For a thread that has long waited for the executor: warns of a deleter that takes long.
+void look_at_running_deleter(const domain& d, const reclamation& r) noexcept;
 // In the child of a fork.
 void forget_other_executors(const domain& d, reclamation& r) noexcept;
 
@@ -119,6 +122,11 @@ inline bool runs(const reclamation& r) noexcept {
 }
 inline bool is_process_over(const reclamation& r) noexcept {
   return r.reclaimer.load(platform::relaxed) == reclamation::over;
+}
+
+// Whether there must be none.
+inline bool has_no_thread(const reclamation& r) noexcept {
+  return r.in_place.load(platform::relaxed) || r.on_request.load(platform::relaxed);
 }
 
 inline void wake_reclaimer_from(reclamation& r, std::uint32_t rest) noexcept {

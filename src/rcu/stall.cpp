@@ -4,7 +4,6 @@
 
 #include "platform/address_space.hpp"
 #include "rcu/misuse.hpp"
-#include "rcu/reclamation.hpp"
 #include "rcu/retired_queue.hpp"
 
 namespace readmost::detail {
@@ -122,16 +121,12 @@ void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, un
   write_report(t);
 }
 
-void warn_of_running_deleter(const domain& d) noexcept {
-  const reclamation& r = reclamation_of(d);
-  const retired_kind* const kind = r.running.load(platform::relaxed);
-  if (kind == nullptr) return;
-  const std::uint64_t now = platform::coarse_now();
-  const std::uint64_t since = r.running_since.load(platform::relaxed);
-  if (now < since || now - since < slow_deleter || !is_due(d, by_deleter)) return;
+void warn_of_running_deleter(const domain& d, const retired_kind* kind,
+                             std::uint64_t nanoseconds) noexcept {
+  if (!is_due(d, by_deleter)) return;
   text_buffer t;
   t.add("readmost: warning: a deleter has been running for ");
-  add_seconds(t, now - since);
+  add_seconds(t, nanoseconds);
   t.add(", and all others wait\n  ");
   add_domain(t, d);
   t.add("\n");

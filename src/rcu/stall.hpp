@@ -20,8 +20,9 @@ inline constexpr std::uint64_t slow_deleter = 1'000'000'000;
 // These have taken so long together.
 void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, unsigned count,
                            std::uint64_t nanoseconds) noexcept;
-// For a thread that waits for the executor: if a deleter has been running for that long.
-void warn_of_running_deleter(const domain& d) noexcept;
+// This one has been running for so long.
+void warn_of_running_deleter(const domain& d, const retired_kind* kind,
+                             std::uint64_t nanoseconds) noexcept;
 
 // The backlog is above its limit, and nobody waits for it to shrink.
 void warn_of_backlog(domain& d) noexcept;

@@ -436,6 +436,16 @@ int main(void) {
   calls(in_place);
   together(in_place);
   apart(domain, in_place);
+  readmost_rcu_domain_t* on_request;
+  EXPECT(readmost_rcu_domain_create(&on_request), 0);
+  EXPECT(readmost_rcu_reclaim_by(on_request, READMOST_RCU_ON_REQUEST), 0);
+  calls(on_request);
+  sum = 0;
+  call(on_request, 1, 0);
+  EXPECT(sum, 0);
+  while (readmost_rcu_reclaim(on_request)) continue;
+  EXPECT(sum, 1);
+  EXPECT(readmost_rcu_domain_destroy(on_request), 0);
   EXPECT(readmost_rcu_domain_destroy(domain), 0);
   /* Destroying the domain reclaims what is still waiting. */
   sum = 0;

@@ -82,7 +82,7 @@ TEST(rcu_errors, no_function_is_EINVAL_and_nothing_is_queued) {
 
 TEST(rcu_errors, a_way_to_reclaim_that_does_not_exist_is_EINVAL) {
   EXPECT_EQ(readmost_rcu_reclaim_by(nullptr, -1), EINVAL);
-  EXPECT_EQ(readmost_rcu_reclaim_by(nullptr, 2), EINVAL);
+  EXPECT_EQ(readmost_rcu_reclaim_by(nullptr, 3), EINVAL);
 }
 
 TEST(rcu_errors, a_domain_too_many_is_EAGAIN_until_one_is_destroyed) {

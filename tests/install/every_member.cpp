@@ -85,6 +85,10 @@ struct config : readmost::rcu_obj_base<config> {};
 void all_of_rcu(readmost::rcu_domain& domain) {
   (new config)->retire({}, domain);
   readmost::rcu_retire(new int, std::default_delete<int>(), domain);
+  auto* const one = new config;
+  if (!one->try_retire({}, domain)) one->retire({}, domain);
+  auto* const other = new int;
+  if (!readmost::rcu_try_retire(other, std::default_delete<int>(), domain)) delete other;
   const std::scoped_lock section(domain);
 }
 

@@ -27,7 +27,10 @@ class rcu_pipeline {
     std::atomic<bool> published{false};  // set before readers can find it
   };
 
-  explicit rcu_pipeline(readmost::rcu_domain& dom) : domain(dom) { replace(); }
+  explicit rcu_pipeline(readmost::rcu_domain& dom) : domain(dom) {
+    readmost::rcu_limit_laziness({}, domain);  // the more grace periods, the better
+    replace();
+  }
   rcu_pipeline(const rcu_pipeline&) = delete;
   rcu_pipeline& operator=(const rcu_pipeline&) = delete;
   // Waits until all elements given to age_by_callbacks() have been taken back.

@@ -485,6 +485,35 @@ TEST(rcu_reclaimer, is_not_there_where_deleters_run_in_place) {
   EXPECT_EQ(here, 2000);
 }
 
+TEST(rcu_reclaimer, is_not_there_where_the_program_itself_reclaims) {
+  separate_rcu_domain dom;
+  rcu_reclaim_by(reclaiming::on_request, dom);
+  helper_thread reader, worker;
+  std::atomic<int> gone{0}, elsewhere{0};
+  const auto retire_some = [&](std::thread::id where) {
+    for (int i = 0; i < 500; ++i)
+      retire_with(dom, [&, where] { ++gone, elsewhere += std::this_thread::get_id() != where; });
+  };
+  std::thread::id of_worker;
+  worker.call([&] { return of_worker = std::this_thread::get_id(), 0; });
+  reader.call([&] { return dom.lock(), 0; });
+  retire_some(of_worker);
+  EXPECT_TRUE(readmost::rcu_reclaim(dom)) << "the reader is still there";
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(gone, 0);
+  reader.call([&] { return dom.unlock(), 0; });
+  worker.call([&] {
+    while (readmost::rcu_reclaim(dom)) {
+    }
+  });
+  EXPECT_EQ(gone, 500);
+  retire_some(std::this_thread::get_id());
+  rcu_barrier(dom);
+  EXPECT_EQ(gone, 1000);
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_FALSE(readmost::rcu_reclaim(dom));
+}
+
 // --- The limit of the backlog --------------------------------------------------------------------
 
 constexpr int limit = 256;

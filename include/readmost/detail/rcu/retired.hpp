@@ -45,6 +45,7 @@ inline constexpr std::uint64_t default_laziness = 10'000'000;
 enum class reclaiming : std::uint8_t {
   in_background,  // a thread of the library, started by the first retirement
   in_place,       // threads that retire, at intervals, and threads that call barrier()
+  on_request,     // threads that call reclaim_over() or barrier()
 };
 
 // Queues an object, to be reclaimed after a grace period from now. Never fails. Wait-free unless
@@ -69,6 +70,10 @@ bool try_schedule_call(domain& d, retired& object, retired_call function,
 // Starts to reclaim the scheduled objects, with a grace period that does not wait for reports.
 // Returns without waiting.
 void hurry(domain& d) noexcept;
+
+// Reclaims in the calling thread the objects whose grace period is over, without waiting, unless
+// another thread reclaims. Returns whether objects are left.
+bool reclaim_over(domain& d) noexcept;
 
 void limit_backlog(domain& d, backlog_limit limit) noexcept;
 backlog_limit limit_of_backlog(const domain& d) noexcept;
