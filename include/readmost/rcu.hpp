@@ -154,17 +154,24 @@ class separate_rcu_domain : private lock_domain, public rcu_domain {
   using lock_domain::is_separate;
 };
 
-// Extension: a section of the default domain in scope. A little faster than std::scoped_lock, since
-// it remembers the thread's record. It must be destroyed by its thread, before that ends.
+// Extension: a section in scope, of the default domain or of one that is given. A little faster
+// than std::scoped_lock, since it remembers the thread's record. It must be destroyed by its
+// thread, before that ends.
 class [[nodiscard]] rcu_reader {
  public:
   rcu_reader() noexcept : me_(detail::my_record()) { detail::enter_section(me_, 0); }
-  ~rcu_reader() { detail::leave_section(me_, 0); }
+  explicit rcu_reader(const rcu_domain& dom) noexcept
+      : me_(detail::my_record(detail::number_of(dom.core()))),
+        domain_(detail::number_of(dom.core())) {
+    detail::enter_section(me_, domain_);
+  }
+  ~rcu_reader() { detail::leave_section(me_, domain_); }
   rcu_reader(const rcu_reader&) = delete;
   rcu_reader& operator=(const rcu_reader&) = delete;
 
  private:
   detail::thread_record& me_;
+  const unsigned domain_ = 0;
 };
 
 // --- Grace periods -------------------------------------------------------------------------------
