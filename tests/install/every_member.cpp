@@ -21,6 +21,8 @@ template class readmost::detail::basic_shared_timed_mutex<readmost::detail::in_o
 template class readmost::rcu_hash_map<int, int>;
 template class readmost::rcu_list<readmost::rcu_list_hook>;
 template class readmost::rcu_pointer<int>;
+template class readmost::rcu_list<readmost::rcu_list_hook, nullptr, readmost::rcu_in_domain>;
+template class readmost::rcu_pointer<int, std::default_delete<int>, readmost::rcu_in_domain>;
 
 namespace {
 
@@ -73,7 +75,19 @@ void all_of_hazard_pointers(const std::atomic<element*>& source) {
 
 struct config : readmost::rcu_obj_base<config> {};
 
+void all_of_maps(readmost::rcu_hash_map<int, int>& map) {
+  map.emplace(1, 1);
+  map.upsert(1, [](int& value) { ++value; }, 1);
+  map.update(1, [](int& value) { ++value; });
+  map.insert_or_visit({1, 1}, [](const int&) {});
+  map.erase_if(1, [](int value) { return value == 3; });
+  map.erase_if([](const auto& each) { return each.second == 3; });
+  if (const auto found = map.find_guarded(1)) static_cast<void>(map.get(found->second));
+}
+
 void all_of_rcu(readmost::rcu_domain& domain) {
+  readmost::rcu_hash_map<int, int> map(0, domain);
+  all_of_maps(map);
   (new config)->retire({}, domain);
   readmost::rcu_retire(new int, std::default_delete<int>(), domain);
   const std::scoped_lock section(domain);
