@@ -80,6 +80,81 @@ READMOST_API int readmost_rcu_read_ongoing(readmost_rcu_domain_t* domain) READMO
 #define readmost_rcu_assign_pointer(pointer, value) \
   __atomic_store_n(&(pointer), 1 ? (value) : (pointer), __ATOMIC_RELEASE)
 
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+/* An intrusive, circular, doubly linked list whose readers run while it is changed: a link of its
+ * own stands before the first element and behind the last, and each element has one as a member.
+ *
+ *   struct route { struct readmost_rcu_link link; struct readmost_rcu_head head; ... };
+ *   static struct readmost_rcu_link routes = READMOST_RCU_LIST(routes);
+ *
+ *   readmost_rcu_read_lock(NULL);
+ *   for (struct readmost_rcu_link* at = readmost_rcu_list_next(&routes); at != &routes;
+ *        at = readmost_rcu_list_next(at)) use(READMOST_RCU_ENTRY(at, struct route, link));
+ *   readmost_rcu_read_unlock(NULL);
+ *
+ * A reader meets each element that is in the list throughout once, in order. An element that is
+ * erased leads on into the list; it is to be reclaimed, or linked again, after a grace period.
+ * readmost_rcu_list_next() is for readers inside a section: wait-free, one load. The others are for
+ * writers, which the caller serialises: constant time, no wait. Not a part of the library. */
+struct readmost_rcu_link {
+  struct readmost_rcu_link* readmost_next;
+  struct readmost_rcu_link* readmost_previous;
+};
+
+/* Initializes an empty list of static storage duration. */
+#define READMOST_RCU_LIST(list) {&(list), &(list)}
+
+/* The element of type `type` whose member `member` is *link. */
+#define READMOST_RCU_ENTRY(link, type, member) \
+  ((type*)(void*)((char*)(link) - offsetof(type, member)))
+
+static inline void readmost_rcu_list_init(struct readmost_rcu_link* list) {
+  list->readmost_next = list;
+  list->readmost_previous = list;
+}
+
+/* The next element, or the list itself after the last one. */
+static inline struct readmost_rcu_link* readmost_rcu_list_next(
+    const struct readmost_rcu_link* link) {
+  return __atomic_load_n(&link->readmost_next, __ATOMIC_ACQUIRE);
+}
+
+/* Links `fresh`, which is complete and in no list, behind `before`: an element, or the list itself
+ * for the front. */
+static inline void readmost_rcu_list_insert_after(struct readmost_rcu_link* before,
+                                                  struct readmost_rcu_link* fresh) {
+  struct readmost_rcu_link* const after = before->readmost_next;
+  fresh->readmost_previous = before;
+  __atomic_store_n(&fresh->readmost_next, after, __ATOMIC_RELAXED);
+  __atomic_store_n(&before->readmost_next, fresh, __ATOMIC_RELEASE);
+  after->readmost_previous = fresh;
+}
+
+/* Links `fresh` before `after`: an element, or the list itself for the back. */
+static inline void readmost_rcu_list_insert_before(struct readmost_rcu_link* after,
+                                                   struct readmost_rcu_link* fresh) {
+  readmost_rcu_list_insert_after(after->readmost_previous, fresh);
+}
+
+/* Takes an element out. */
+static inline void readmost_rcu_list_erase(struct readmost_rcu_link* old) {
+  struct readmost_rcu_link* const after = old->readmost_next;
+  after->readmost_previous = old->readmost_previous;
+  __atomic_store_n(&old->readmost_previous->readmost_next, after, __ATOMIC_RELEASE);
+}
+
+/* Puts `fresh`, which is complete and in no list, in the place of `old`: a reader meets one of the
+ * two. */
+static inline void readmost_rcu_list_replace(struct readmost_rcu_link* old,
+                                             struct readmost_rcu_link* fresh) {
+  struct readmost_rcu_link* const after = old->readmost_next;
+  fresh->readmost_previous = old->readmost_previous;
+  __atomic_store_n(&fresh->readmost_next, after, __ATOMIC_RELAXED);
+  __atomic_store_n(&old->readmost_previous->readmost_next, fresh, __ATOMIC_RELEASE);
+  after->readmost_previous = fresh;
+}
+
 /* --- Grace periods ---------------------------------------------------------------------------- */
 
 /* Returns when every section of the domain that was open at the call is over. Concurrent callers

@@ -48,6 +48,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 #include <utility>
 
@@ -195,7 +196,7 @@ inline hazard_pointer make_hazard_pointer() {
   detail::hazard_slot* const slot = detail::take_hazard_slot();
   if (slot == nullptr) {
 #if defined(__cpp_exceptions)
-    throw std::bad_alloc();
+    READMOST_THROW(std::bad_alloc());
 #else
     __builtin_trap();
 #endif

@@ -47,6 +47,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/id_slots.hpp>
 #include <readmost/rcu_pointer.hpp>
@@ -71,9 +72,10 @@ struct alignas(platform::cache_line) object_node final : id_node<Mutex>, platfor
   static constexpr unsigned generation_bits = upper;
 
   static void* allocate(std::size_t bytes) noexcept {
-    try {
+    READMOST_TRY {
       return platform::allocator<std::byte>().allocate(bytes);
-    } catch (const std::bad_alloc&) {
+    }
+    READMOST_CATCH(const std::bad_alloc&) {
       return nullptr;
     }
   }
@@ -264,33 +266,35 @@ class id_table {
 
   // Gives the table at least so many slots, or most_objects. Throws std::bad_alloc.
   void reserve(std::uint64_t objects) {
-    if (!slots_.reserve(objects)) throw std::bad_alloc();
+    if (!slots_.reserve(objects)) READMOST_THROW(std::bad_alloc());
   }
   // Gives back the slots behind the last object, as far as no id would be given out twice for it.
   // Throws std::bad_alloc.
   void shrink_to_fit() {
-    if (!slots_.shrink()) throw std::bad_alloc();
+    if (!slots_.shrink()) READMOST_THROW(std::bad_alloc());
   }
 
  private:
   static typename slots::array& first_array(std::uint64_t most) {
     if (most > most_objects) {
-      throw std::length_error("id_table: " + std::to_string(most) + " objects are too many, " +
-                              std::to_string(most_objects) + " the most");
+      READMOST_THROW(std::length_error("id_table: " + std::to_string(most) +
+                                       " objects are too many, " + std::to_string(most_objects) +
+                                       " the most"));
     }
     auto* const first = slots::array::make(slots::fewest_slots);
-    if (first == nullptr) throw std::bad_alloc();
+    if (first == nullptr) READMOST_THROW(std::bad_alloc());
     return *first;
   }
 
   [[noreturn, gnu::noinline]] void refuse(detail::id_refusal why) const {
     switch (why) {
       case detail::id_refusal::full:
-        throw std::length_error("id_table: full with " + std::to_string(max_size()) + " objects");
+        READMOST_THROW(
+            std::length_error("id_table: full with " + std::to_string(max_size()) + " objects"));
       case detail::id_refusal::used_up:
-        throw std::length_error("id_table: all ids of the free slots are used up");
+        READMOST_THROW(std::length_error("id_table: all ids of the free slots are used up"));
       default:
-        throw std::bad_alloc();
+        READMOST_THROW(std::bad_alloc());
     }
   }
 

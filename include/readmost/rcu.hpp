@@ -67,6 +67,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/retired.hpp>
 #include <readmost/lock_domain.hpp>
 #include <system_error>
@@ -129,8 +130,8 @@ inline unsigned take_separate_domain() {
   const unsigned number = take_domain();
   if (number != 0) return number;
 #if defined(__cpp_exceptions)
-  throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
-                          "readmost::separate_rcu_domain");
+  READMOST_THROW(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                                   "readmost::separate_rcu_domain"));
 #else
   std::abort();
 #endif
@@ -184,17 +185,24 @@ class separate_rcu_domain : public rcu_domain {
   ~separate_rcu_domain() { detail::close_reclamation(core()); }
 };
 
-// Extension: a section of the default domain in scope. A little faster than std::scoped_lock, since
-// it remembers the thread's record. It must be destroyed by its thread, before that ends.
+// Extension: a section in scope, of the default domain or of one that is given. A little faster
+// than std::scoped_lock, since it remembers the thread's record. It must be destroyed by its
+// thread, before that ends.
 class [[nodiscard]] rcu_reader {
  public:
   rcu_reader() noexcept : me_(detail::my_record()) { detail::enter_section(me_, 0); }
-  ~rcu_reader() { detail::leave_section(me_, 0); }
+  explicit rcu_reader(const rcu_domain& dom) noexcept
+      : me_(detail::my_record(detail::number_of(dom.core()))),
+        domain_(detail::number_of(dom.core())) {
+    detail::enter_section(me_, domain_);
+  }
+  ~rcu_reader() { detail::leave_section(me_, domain_); }
   rcu_reader(const rcu_reader&) = delete;
   rcu_reader& operator=(const rcu_reader&) = delete;
 
  private:
   detail::thread_record& me_;
+  const unsigned domain_ = 0;
 };
 
 // --- Grace periods -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 //   }
 //   sessions.insert_or_assign("bob", session(...));
 //   sessions.update("bob", [](session& copy) { ++copy.requests; });
+//   sessions.upsert("eve", [](session& copy) { ++copy.requests; }, first_request);
 //
 // An element never changes while it is in the map: writers put another one in its place, and a
 // reader finds the old one or the new one. Elements taken out are retired; retire() in rcu.hpp says
@@ -24,35 +25,44 @@
 //
 // Writers: any number of threads at once. Each takes one of 16 mutexes, by the hash of the key, so
 // writers of different keys mostly run in parallel. Hash, constructors of elements, and the
-// functions given to update() and erase_if() may throw, and then the map is unchanged, except for
-// the elements that erase_if() has already erased. Equal, constructors and these functions run with
-// the mutex held: they must not write to the same map nor wait for grace periods. A writer may be
-// inside a section. Not signal-safe. The child of a fork must not write if another thread may have
-// been writing.
+// functions that callers pass may throw, and then the map is unchanged, except for the elements
+// that erase_if(), clear() and the insertion of ranges have already dealt with. Equal, constructors
+// and these functions run with the mutex held: they must not write to the same map nor wait for
+// grace periods. No writer waits for a reader, except while the backlog is above its limit. A
+// writer may be inside a section. Not signal-safe. The child of a fork must not write if another
+// thread may have been writing.
 //
 // Resizing. When there are more elements than max_load_factor() times the buckets, or fewer than an
-// eighth of that, the writer that notices doubles or halves the table while all readers and other
-// writers go on. It waits for grace periods: one for halving, one and a few more for doubling. So a
-// writer must not hold a lock that is also taken inside sections of the domain, unless
-// automatic_resizing(false). A writer inside a section leaves resizing to the next writer. A resize
-// holds each writers' mutex for at most a 16th of the time that one walk over the table takes.
-// Without memory for another table the map keeps its size. In a program that is compiled without
-// exceptions, what would throw ends the program.
+// eighth of that, the writer that notices begins to double or halve the table while all readers and
+// other writers go on. That takes a few steps with a grace period between each two. A writer takes
+// those steps whose grace period is over when it comes by, and waits for none; so a reader that
+// stays inside for long delays the resize but no writer. Until the last step the map keeps both
+// tables; poll_resizing() takes steps where there are no more writers. rehash() and reserve() wait.
+// A resize holds each writers' mutex for at most a 16th of the time that one walk over the table
+// takes. Without memory for another table the map keeps its size. In a program that is compiled
+// without exceptions, what would throw ends the program.
+//
+// Hash values are spread over all bits before use, unless Hash has a member type is_avalanching.
 //
 // Source: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
 // Relativistic Programming", USENIX ATC 2011.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <readmost/detail/platform/exceptions.hpp>
+#include <readmost/detail/rcu/hash_finalizer.hpp>
 #include <readmost/detail/rcu/resizable_hash_table.hpp>
-#include <readmost/rcu_pointer.hpp>
+#include <readmost/rcu_in_domain.hpp>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -77,6 +87,15 @@ struct lookup_key<true> {
 
 }  // namespace detail
 
+// Of one map, by rcu_hash_map::statistics().
+struct rcu_hash_map_statistics {
+  std::size_t elements;
+  std::size_t buckets;
+  std::size_t longest_chain;  // the most elements in a bucket
+  std::uint64_t resizes;      // doublings and halvings so far
+  bool resizing;              // one is in progress
+};
+
 template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class rcu_hash_map {
   using hash_table = detail::resizable_hash_table<std::pair<const Key, T>, rcu_domain>;
@@ -86,7 +105,15 @@ class rcu_hash_map {
   using any_key = typename detail::lookup_key<detail::transparent<Hash> &&
                                               detail::transparent<Equal>>::template type<K, Key>;
 
+  // Another type than Key, of which one can be made.
+  template <class K>
+  static constexpr bool inserted_as_key =
+      detail::transparent<Hash> && detail::transparent<Equal> &&
+      !std::is_same_v<std::remove_cvref_t<K>, Key> && std::is_constructible_v<Key, K>;
+
  public:
+  // What upsert() has done.
+  using upserted = detail::upserted;
   using key_type = Key;
   using mapped_type = T;
   using value_type = std::pair<const Key, T>;
@@ -102,8 +129,39 @@ class rcu_hash_map {
   explicit rcu_hash_map(size_type buckets = 0, rcu_domain& dom = rcu_default_domain(),
                         Hash hash = Hash(), Equal equal = Equal())
       : table_(buckets, dom), hash_(std::move(hash)), equal_(std::move(equal)) {}
+  // Inserts the elements of the range.
+  template <std::input_iterator Iterator>
+  rcu_hash_map(Iterator first, Iterator last, size_type buckets = 0,
+               rcu_domain& dom = rcu_default_domain(), Hash hash = Hash(), Equal equal = Equal())
+      : rcu_hash_map(buckets, dom, std::move(hash), std::move(equal)) {
+    insert(first, last);
+  }
+  rcu_hash_map(std::initializer_list<value_type> elements, size_type buckets = 0,
+               rcu_domain& dom = rcu_default_domain(), Hash hash = Hash(), Equal equal = Equal())
+      : rcu_hash_map(elements.begin(), elements.end(), buckets, dom, std::move(hash),
+                     std::move(equal)) {}
   rcu_hash_map(const rcu_hash_map&) = delete;
   rcu_hash_map& operator=(const rcu_hash_map&) = delete;
+  // Move and swap the elements, the settings and the domain. Precondition: no other thread uses
+  // either map. What is moved from is empty and can be used. Iterators and elements stay valid. May
+  // throw std::bad_alloc (for the other table) and what copying Hash and Equal throws.
+  rcu_hash_map(rcu_hash_map&& other) : rcu_hash_map(0, other.domain(), other.hash_, other.equal_) {
+    table_.swap(other.table_);
+  }
+  // Precondition of the destructor for the elements that were here.
+  rcu_hash_map& operator=(rcu_hash_map&& other) {
+    rcu_hash_map moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
+  void swap(rcu_hash_map& other) noexcept(std::is_nothrow_swappable_v<Hash> &&
+                                          std::is_nothrow_swappable_v<Equal>) {
+    using std::swap;
+    swap(hash_, other.hash_);
+    swap(equal_, other.equal_);
+    table_.swap(other.table_);
+  }
+  friend void swap(rcu_hash_map& a, rcu_hash_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
   // Deletes the elements at once. Precondition: no thread uses the map, and no reader still uses an
   // element.
   ~rcu_hash_map() = default;
@@ -164,6 +222,61 @@ class rcu_hash_map {
     return const_iterator(now, each);
   }
 
+  // The key's mapped value; throws std::out_of_range if there is none. Precondition as of find().
+  template <class K = Key>
+  const T& at(const any_key<K>& key) const {
+    const const_iterator found = find<K>(key);
+    if (found == end()) READMOST_THROW(std::out_of_range("rcu_hash_map::at: no such key"));
+    return found->second;
+  }
+
+  // An element, or none, together with a section that keeps it: for a result that is used beyond
+  // the caller's sections, or returned. It is used and destroyed by the thread that got it, which
+  // must not wait for grace periods of the domain meanwhile.
+  class guarded_element {
+   public:
+    guarded_element(guarded_element&& other) noexcept
+        : domain_(std::exchange(other.domain_, nullptr)),
+          element_(std::exchange(other.element_, nullptr)) {}
+    guarded_element& operator=(guarded_element&& other) noexcept {
+      guarded_element moved(std::move(other));
+      std::swap(domain_, moved.domain_);
+      std::swap(element_, moved.element_);
+      return *this;
+    }
+    ~guarded_element() { reset(); }
+
+    explicit operator bool() const noexcept { return element_ != nullptr; }
+    // Precondition of these: there is an element.
+    const_reference operator*() const noexcept { return *element_; }
+    const value_type* operator->() const noexcept { return element_; }
+    // Gives up the element and ends the section.
+    void reset() noexcept {
+      element_ = nullptr;
+      if (rcu_domain* const left = std::exchange(domain_, nullptr)) left->unlock();
+    }
+
+   private:
+    friend class rcu_hash_map;
+    explicit guarded_element(rcu_domain& dom) noexcept : domain_(&dom) { dom.lock(); }
+
+    rcu_domain* domain_;
+    const value_type* element_ = nullptr;
+  };
+
+  // Needs no section: the result has one. An empty result has none.
+  template <class K = Key>
+  [[nodiscard]] guarded_element find_guarded(const any_key<K>& key) const {
+    guarded_element result(domain());
+    const const_iterator found = find<K>(key);
+    if (found != end()) {
+      result.element_ = &*found;
+    } else {
+      result.reset();
+    }
+    return result;
+  }
+
   template <class K = Key>
   bool contains(const any_key<K>& key) const {
     const std::scoped_lock section(domain());
@@ -211,6 +324,21 @@ class rcu_hash_map {
   float load_factor() const noexcept {
     return static_cast<float>(size()) / static_cast<float>(bucket_count());
   }
+  // The number of elements in the bucket at present, and in the fullest one.
+  size_type bucket_size(size_type number) const {
+    const std::scoped_lock section(domain());
+    const buckets& now = *table_.present();
+    return number <= now.mask ? elements_in(now, number) : 0;
+  }
+  rcu_hash_map_statistics statistics() const {
+    const std::scoped_lock section(domain());
+    const buckets& now = *table_.present();
+    size_type longest = 0;
+    for (size_type bucket = 0; bucket <= now.mask; ++bucket) {
+      longest = std::max(longest, elements_in(now, bucket));
+    }
+    return {size(), now.mask + 1, longest, table_.resizes_done(), table_.resize_in_progress()};
+  }
   hasher hash_function() const { return hash_; }
   key_equal key_eq() const { return equal_; }
   rcu_domain& domain() const noexcept { return table_.domain(); }
@@ -227,8 +355,36 @@ class rcu_hash_map {
   bool try_emplace(Key&& key, Args&&... arguments) {
     return emplace_if_new(std::move(key), std::forward<Args>(arguments)...);
   }
+  // With transparent Hash and Equal: makes a Key only if it inserts.
+  template <class K, class... Args>
+    requires inserted_as_key<K>
+  bool try_emplace(K&& key, Args&&... arguments) {
+    return emplace_if_new(std::forward<K>(key), std::forward<Args>(arguments)...);
+  }
   bool insert(const value_type& value) { return emplace_if_new(value.first, value.second); }
   bool insert(value_type&& value) { return emplace_if_new(value.first, std::move(value.second)); }
+  // Makes the element first, as std::unordered_map may.
+  template <class... Args>
+  bool emplace(Args&&... arguments) {
+    return insert_made(make_node(std::forward<Args>(arguments)...), [](const node&) {});
+  }
+  // One element at a time; returns how many it has inserted.
+  template <std::input_iterator Iterator>
+  size_type insert(Iterator first, Iterator last) {
+    size_type inserted = 0;
+    for (; first != last; ++first) inserted += emplace(*first) ? 1 : 0;
+    return inserted;
+  }
+  size_type insert(std::initializer_list<value_type> elements) {
+    return insert(elements.begin(), elements.end());
+  }
+
+  // Inserts, or calls f(const T&) for the element that is there; returns whether it inserted.
+  template <class F>
+  bool insert_or_visit(value_type value, F&& f) {
+    return insert_made(make_node(std::move(value)),
+                       [&](const node& old) { std::forward<F>(f)(old.value.second); });
+  }
 
   // Inserts, or puts a new element in the place of the one that is there; returns whether it
   // inserted.
@@ -240,28 +396,51 @@ class rcu_hash_map {
   bool insert_or_assign(Key&& key, M&& value) {
     return put(std::move(key), std::forward<M>(value));
   }
+  template <class K, class M>
+    requires inserted_as_key<K>
+  bool insert_or_assign(K&& key, M&& value) {
+    return put(std::forward<K>(key), std::forward<M>(value));
+  }
 
-  // Calls f(T&) for a copy of the key's mapped value and puts the copy in its place. Returns false
-  // if there is no such element. Runs one at a time for a key.
+  // Calls f(T&) for a copy of the key's mapped value and puts the copy in its place; f may return
+  // false to leave the element alone. Returns whether it was replaced; false if there is none. Runs
+  // one at a time for a key.
   template <class K = Key, class F>
   bool update(const any_key<K>& key, F&& f) {
     const size_type hash = hash_of(key);
-    return table_.replace(hash, matcher(hash, key), [&](const node& old) {
-      auto fresh = std::make_unique<node>(hash, old.value.first, old.value.second);
-      std::forward<F>(f)(fresh->value.second);
-      return fresh;
-    });
+    return table_.replace(hash, matcher(hash, key),
+                          [&](const node& old) { return changed_copy(old, f); });
+  }
+
+  // Inserts T(arguments...) or, if the key is there, does as update(key, f). Returns which.
+  template <class F, class... Args>
+  upserted upsert(const Key& key, F&& f, Args&&... arguments) {
+    const size_type hash = hash_of(key);
+    return table_.insert_or_replace(
+        hash, matcher(hash, key),
+        [&] { return std::make_unique<node>(hash, key, std::forward<Args>(arguments)...); },
+        [&](const node& old) { return changed_copy(old, f); });
   }
 
   // Returns whether there was such an element.
   template <class K = Key>
+    requires std::invocable<const Hash&, const any_key<K>&>
   bool erase(const any_key<K>& key) {
     const size_type hash = hash_of(key);
-    return table_.erase(hash, matcher(hash, key));
+    return table_.erase(hash, matcher(hash, key), [](const value_type&) { return true; });
   }
 
-  // Erases the elements for which f(const value_type&) is true; returns how many. Calls f inside a
-  // section, once for each element that is in the map throughout.
+  // The same if f(const T&) is true of the element.
+  template <class K = Key, class F>
+  bool erase_if(const any_key<K>& key, F&& f) {
+    const size_type hash = hash_of(key);
+    return table_.erase(hash, matcher(hash, key),
+                        [&](const value_type& value) { return f(value.second); });
+  }
+
+  // Erases the elements for which f(const value_type&) is true; returns how many. Calls f once for
+  // each element that is in the map throughout. Retires them in batches, between which it may wait
+  // for the backlog to become smaller, unless the caller is inside a section.
   template <class F>
   size_type erase_if(F f) {
     return table_.erase_if(std::move(f));
@@ -281,18 +460,32 @@ class rcu_hash_map {
   void automatic_resizing(bool wanted) noexcept { table_.automatic_resizing(wanted); }
 
   // Gives the map at least so many buckets from now on, and no more than it needs at present. Waits
-  // for grace periods, and for a resize that is in progress. Inside a section it leaves the resize
-  // to the next writer. Throws std::length_error as the constructor does.
+  // for grace periods, so the caller must hold no lock that is also taken inside sections of the
+  // domain; inside a section it begins the resize and does not wait. Throws std::length_error as
+  // the constructor does.
   void rehash(size_type buckets) { table_.rehash(buckets); }
   // The same with buckets for so many elements.
   void reserve(size_type elements) { table_.reserve(elements); }
+  // Takes the steps of a resize in progress that need not wait; returns whether none is left.
+  bool poll_resizing() { return table_.poll_resizing(); }
 
  private:
-  // Masks take the lower bits, and std::hash of an integer is that integer.
   template <class K>
   size_type hash_of(const K& key) const {
-    const std::uint64_t spread = static_cast<std::uint64_t>(hash_(key)) * 0x9E37'79B9'7F4A'7C15U;
-    return static_cast<size_type>(spread ^ spread >> 32);
+    if constexpr (detail::avalanching<Hash>) {
+      return static_cast<size_type>(hash_(key));
+    } else {
+      return static_cast<size_type>(detail::finalize(static_cast<std::uint64_t>(hash_(key))));
+    }
+  }
+
+  static size_type elements_in(const buckets& table, size_type bucket) noexcept {
+    size_type count = 0;
+    for (const node* each = table.head(bucket).follow(); each != nullptr;
+         each = each->next.follow()) {
+      count += table.is_in_bucket(*each, bucket) ? 1 : 0;
+    }
+    return count;
   }
 
   // Says whether an element has the key.
@@ -309,6 +502,31 @@ class rcu_hash_map {
     return table_.insert(hash, matcher(hash, key), [&] {
       return std::make_unique<node>(hash, std::forward<K>(key), std::forward<Args>(arguments)...);
     });
+  }
+
+  template <class... Args>
+  std::unique_ptr<node> make_node(Args&&... arguments) const {
+    auto fresh = std::make_unique<node>(std::in_place, std::forward<Args>(arguments)...);
+    fresh->hash = hash_of(fresh->value.first);
+    return fresh;
+  }
+  template <class Seen>
+  bool insert_made(std::unique_ptr<node> fresh, Seen seen) {
+    const Key& own_key = fresh->value.first;
+    const size_type hash = fresh->hash;
+    return table_.insert_made(std::move(fresh), matcher(hash, own_key), seen);
+  }
+
+  // Null if f declines.
+  template <class F>
+  static std::unique_ptr<node> changed_copy(const node& old, F& f) {
+    auto fresh = std::make_unique<node>(old.hash, old.value.first, old.value.second);
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
+      f(fresh->value.second);
+    } else {
+      if (!f(fresh->value.second)) fresh.reset();
+    }
+    return fresh;
   }
 
   template <class K, class M>

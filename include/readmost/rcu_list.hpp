@@ -28,14 +28,16 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <iterator>
-#include <readmost/rcu.hpp>
+#include <readmost/rcu_in_domain.hpp>
 #include <type_traits>
+#include <utility>
 
 namespace readmost {
 
-template <class T, auto Hook>
+template <class T, auto Hook, class In>
 class rcu_list;
 
 // Links an element into a list: a base class of the element, or a public member, one for each list
@@ -50,7 +52,7 @@ class rcu_list_hook {
   bool is_linked() const noexcept { return previous_ != nullptr; }
 
  private:
-  template <class T, auto Hook>
+  template <class T, auto Hook, class In>
   friend class rcu_list;
 
   // Readers follow it, even from an element that has been erased.
@@ -59,17 +61,38 @@ class rcu_list_hook {
   detail::platform::variable<rcu_list_hook*> previous_{};
 };
 
-// `Hook`: omitted if T derives from rcu_list_hook, &T::hook if the hook is a member.
-template <class T, auto Hook = nullptr>
-class rcu_list {
+namespace detail {
+
+// A pointer to a data member: the class that declares it, and the member's type.
+template <class Pointer>
+struct data_member;
+template <class Member, class Class>
+struct data_member<Member Class::*> {
+  using declared_in = Class;
+  using type = Member;
+};
+
+}  // namespace detail
+
+// `Hook`: nullptr if T derives from rcu_list_hook, &T::hook if the hook is a member, also an
+// inherited one; not of a virtual base. `In`: the domain of the readers (rcu_in_domain.hpp).
+template <class T, auto Hook = nullptr, class In = rcu_in_default_domain>
+class rcu_list : private In {
  public:
   using value_type = T;
 
-  rcu_list() noexcept { make_empty(); }
+  rcu_list() noexcept
+    requires std::default_initializable<In>
+  {
+    make_empty();
+  }
+  explicit rcu_list(In in) noexcept : In(in) { make_empty(); }
   rcu_list(const rcu_list&) = delete;
   rcu_list& operator=(const rcu_list&) = delete;
   // Does not touch the elements. Precondition: no reader uses the list any more.
   ~rcu_list() = default;
+
+  rcu_domain& domain() const noexcept { return In::domain(); }
 
   // --- For readers -------------------------------------------------------------------------------
 
@@ -104,7 +127,10 @@ class rcu_list {
   };
 
   // Precondition: the caller is inside a section, which lasts until it is done with the elements.
-  const_iterator begin() const noexcept { return const_iterator(follow(head_)); }
+  const_iterator begin() const noexcept {
+    detail::check_reader(domain());
+    return const_iterator(follow(head_));
+  }
   const_iterator end() const noexcept { return const_iterator(&head_); }
   bool empty() const noexcept { return follow(head_) == &head_; }
 
@@ -200,6 +226,43 @@ class rcu_list {
     leaves.previous_ = nullptr;
   }
 
+  // Erase the first or the last element and return it, or null if there is none. The element is to
+  // be treated as after erase().
+  [[nodiscard]] T* pop_front() noexcept { return pop(next(head_)); }
+  [[nodiscard]] T* pop_back() noexcept { return pop(head_.previous_); }
+
+  // Erases the elements for which chosen(const T&) is true, and calls dispose(element), which may
+  // retire it, for each; returns their number. If a function throws, the elements before are erased
+  // and disposed of, and the others are in the list.
+  template <class Chosen, class Dispose>
+  std::size_t erase_if(Chosen chosen, Dispose dispose) {
+    std::size_t erased = 0;
+    for (rcu_list_hook* each = next(head_); each != &head_;) {
+      rcu_list_hook& at = *each;
+      each = next(at);
+      if (!chosen(std::as_const(*object_of(&at)))) continue;
+      unlink(at);
+      ++erased;
+      dispose(*object_of(&at));
+    }
+    return erased;
+  }
+  // The same; retires the elements, which derive from rcu_obj_base, in the list's domain.
+  template <class Chosen>
+  std::size_t erase_if(Chosen chosen)
+    requires detail::retirable<T>
+  {
+    return erase_if(std::move(chosen), [this](T& old) { old.retire({}, domain()); });
+  }
+
+  // Erases an element that derives from rcu_obj_base and retires it in the list's domain.
+  void erase_and_retire(T& old) noexcept
+    requires detail::retirable<T>
+  {
+    erase(old);
+    old.retire({}, domain());
+  }
+
   // Removes all elements, then calls dispose(element), which may retire it, for each in order.
   template <class Dispose>
   void clear(Dispose dispose) {
@@ -213,16 +276,19 @@ class rcu_list {
     }
   }
 
+  // The same; retires the elements, which derive from rcu_obj_base, in the list's domain.
+  void clear() noexcept
+    requires detail::retirable<T>
+  {
+    clear([this](T& old) { old.retire({}, domain()); });
+  }
+
   // Move all elements of `other` to the front or to the back of this list. Wait for a grace period,
   // since readers of `other` must reach the end of `other` and not of this list; meanwhile the
   // elements are in neither list. Preconditions: the caller is not inside a section, holds no lock
-  // that is taken inside sections, and is the only writer of both lists.
-  void splice_front(rcu_list& other, rcu_domain& dom = rcu_default_domain()) noexcept {
-    splice(head_, other, dom);
-  }
-  void splice_back(rcu_list& other, rcu_domain& dom = rcu_default_domain()) noexcept {
-    splice(*head_.previous_, other, dom);
-  }
+  // that is taken inside sections, and is the only writer of both lists, which are of one domain.
+  void splice_front(rcu_list& other) noexcept { splice(head_, other); }
+  void splice_back(rcu_list& other) noexcept { splice(*head_.previous_, other); }
 
  private:
   static constexpr bool hook_is_base = std::is_null_pointer_v<decltype(Hook)>;
@@ -235,19 +301,23 @@ class rcu_list {
     }
   }
 
+  template <class Of, class To>
+  using like = std::conditional_t<std::is_const_v<Of>, const To, To>;
+
   // From the hook to the element that contains it. A pointer to a data member is the member's
-  // offset (Itanium C++ ABI 2.3.1).
-  template <class Of>
-  using like = std::conditional_t<std::is_const_v<Of>, const T, T>;
+  // offset (Itanium C++ ABI 2.3.1) in the class that declares it, which may be a base of T.
   template <class AnyHook>
-  static like<AnyHook>* object_of(AnyHook* hook) noexcept {
+  static like<AnyHook, T>* object_of(AnyHook* hook) noexcept {
     if constexpr (hook_is_base) {
-      return static_cast<like<AnyHook>*>(hook);
+      return static_cast<like<AnyHook, T>*>(hook);
     } else {
       static_assert(sizeof(Hook) == sizeof(std::ptrdiff_t));
-      using bytes = std::conditional_t<std::is_const_v<AnyHook>, const std::byte, std::byte>;
-      return reinterpret_cast<like<AnyHook>*>(reinterpret_cast<bytes*>(hook) -
-                                              std::bit_cast<std::ptrdiff_t>(Hook));
+      using member = detail::data_member<std::remove_const_t<decltype(Hook)>>;
+      auto* const whole_member = static_cast<like<AnyHook, typename member::type>*>(hook);
+      auto* const byte = reinterpret_cast<like<AnyHook, std::byte>*>(whole_member) -
+                         std::bit_cast<std::ptrdiff_t>(Hook);
+      return static_cast<like<AnyHook, T>*>(
+          reinterpret_cast<like<AnyHook, typename member::declared_in>*>(byte));
     }
   }
 
@@ -288,18 +358,24 @@ class rcu_list {
     old.previous_ = nullptr;
   }
 
+  T* pop(rcu_list_hook* at) noexcept {
+    if (at == &head_) return nullptr;
+    unlink(*at);
+    return object_of(at);
+  }
+
   void make_empty() noexcept {
     head_.previous_ = &head_;
     prepare(head_, &head_);
   }
 
   // Moves all elements of `other` behind `before`, which is in this list.
-  void splice(rcu_list_hook& before, rcu_list& other, rcu_domain& dom) noexcept {
+  void splice(rcu_list_hook& before, rcu_list& other) noexcept {
     rcu_list_hook* const first = next(other.head_);
     if (first == &other.head_) return;
     rcu_list_hook* const last = other.head_.previous_;
     other.make_empty();
-    if (!detail::is_mutant(detail::mutant::splices_at_once)) rcu_synchronize(dom);
+    if (!detail::is_mutant(detail::mutant::splices_at_once)) rcu_synchronize(other.domain());
     rcu_list_hook* const after = next(before);
     prepare(*last, after);
     after->previous_ = last;
@@ -310,5 +386,9 @@ class rcu_list {
   // Before the first element and behind the last.
   rcu_list_hook head_;
 };
+
+// A list whose readers are in a domain that is given to its constructor.
+template <class T, auto Hook = nullptr>
+using domain_rcu_list = rcu_list<T, Hook, rcu_in_domain>;
 
 }  // namespace readmost

@@ -39,6 +39,7 @@
 
 #include <limits>
 #include <mutex>
+#include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/version.hpp>
 #include <readmost/rcu.hpp>
 #include <type_traits>
@@ -87,7 +88,7 @@ class rcu_versioned {
       }
       const std::uint64_t before = version_.number_at_rest();
       const std::scoped_lock section(dom);
-      try {
+      READMOST_TRY {
         if constexpr (std::is_void_v<result>) {
           f(std::as_const(data_));
           if (version_.is_still(before)) [[likely]] {
@@ -99,7 +100,8 @@ class rcu_versioned {
             return found;
           }
         }
-      } catch (...) {
+      }
+      READMOST_CATCH(...) {
         if (version_.is_still(before)) throw;
       }
     }

@@ -421,7 +421,54 @@ static void apart(readmost_rcu_domain_t* domain, readmost_rcu_domain_t* other) {
   leave(&section);
 }
 
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+struct route {
+  int number;
+  struct readmost_rcu_link link;
+};
+
+static struct readmost_rcu_link routes = READMOST_RCU_LIST(routes);
+
+/* The numbers in the list as the digits of one, forwards; the same backwards is expected. */
+static long digits_of(const struct readmost_rcu_link* list) {
+  long forwards = 0, backwards = 0, place = 1;
+  for (struct readmost_rcu_link* at = readmost_rcu_list_next(list); at != list;
+       at = readmost_rcu_list_next(at)) {
+    forwards = 10 * forwards + READMOST_RCU_ENTRY(at, struct route, link)->number;
+  }
+  for (struct readmost_rcu_link* at = list->readmost_previous; at != list;
+       at = at->readmost_previous) {
+    backwards += place * READMOST_RCU_ENTRY(at, struct route, link)->number;
+    place *= 10;
+  }
+  EXPECT(forwards, backwards);
+  return forwards;
+}
+
+static void lists(void) {
+  struct route all[6];
+  for (int i = 0; i < 6; ++i) all[i].number = i;
+  EXPECT(digits_of(&routes), 0);
+  readmost_rcu_list_insert_before(&routes, &all[3].link);
+  readmost_rcu_list_insert_after(&routes, &all[1].link);
+  readmost_rcu_list_insert_after(&all[1].link, &all[2].link);
+  readmost_rcu_list_insert_before(&routes, &all[4].link);
+  EXPECT(digits_of(&routes), 1234);
+  readmost_rcu_list_erase(&all[2].link);
+  readmost_rcu_list_erase(&all[4].link);
+  EXPECT(digits_of(&routes), 13);
+  /* A reader that stands on an erased element goes on from there. */
+  EXPECT(READMOST_RCU_ENTRY(readmost_rcu_list_next(&all[2].link), struct route, link)->number, 3);
+  readmost_rcu_list_replace(&all[1].link, &all[5].link);
+  EXPECT(digits_of(&routes), 53);
+  EXPECT(readmost_rcu_list_next(&all[1].link) == &all[3].link, 1);
+  readmost_rcu_list_init(&routes);
+  EXPECT(readmost_rcu_list_next(&routes) == &routes, 1);
+}
+
 int main(void) {
+  lists();
   readmost_rcu_domain_t* domain;
   readmost_rcu_domain_t* in_place;
   use(NULL);

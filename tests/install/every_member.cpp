@@ -30,6 +30,8 @@ template class readmost::rcu_existing<readmost::rcu_existence_lock>;
 template class readmost::rcu_pointer<int>;
 template class readmost::rcu_stack<readmost::rcu_stack_hook>;
 template class readmost::rcu_versioned<int>;
+template class readmost::rcu_list<readmost::rcu_list_hook, nullptr, readmost::rcu_in_domain>;
+template class readmost::rcu_pointer<int, std::default_delete<int>, readmost::rcu_in_domain>;
 
 namespace {
 
@@ -82,7 +84,19 @@ void all_of_hazard_pointers(const std::atomic<element*>& source) {
 
 struct config : readmost::rcu_obj_base<config> {};
 
+void all_of_maps(readmost::rcu_hash_map<int, int>& map) {
+  map.emplace(1, 1);
+  map.upsert(1, [](int& value) { ++value; }, 1);
+  map.update(1, [](int& value) { ++value; });
+  map.insert_or_visit({1, 1}, [](const int&) {});
+  map.erase_if(1, [](int value) { return value == 3; });
+  map.erase_if([](const auto& each) { return each.second == 3; });
+  if (const auto found = map.find_guarded(1)) static_cast<void>(map.get(found->second));
+}
+
 void all_of_rcu(readmost::rcu_domain& domain) {
+  readmost::rcu_hash_map<int, int> map(0, domain);
+  all_of_maps(map);
   (new config)->retire({}, domain);
   readmost::rcu_retire(new int, std::default_delete<int>(), domain);
   auto* const one = new config;

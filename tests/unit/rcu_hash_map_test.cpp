@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "allocation_limit.hpp"
@@ -199,6 +200,246 @@ TEST(rcu_hash_map, elements_of_one_hash_are_kept_apart) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(map.contains(i), i % 2 == 1) << i;
 }
 
+// --- Hash values ---------------------------------------------------------------------------------
+
+// Families of keys as programs have them: their hash, which std::hash leaves as it is, must be
+// spread over the lower bits, wherever the bits by which they differ are.
+TEST(rcu_hash_map, spreads_integers_of_all_kinds_over_its_buckets) {
+  constexpr std::size_t many = 1U << 14;
+  using key_type = std::uint64_t;
+  const rcu_hash_map<key_type, int> map(many);
+  const auto fullest = [&](auto key_of) {
+    std::vector<int> in_bucket(map.bucket_count());
+    int most = 0;
+    for (key_type i = 0; i < many; ++i) most = std::max(most, ++in_bucket[map.bucket(key_of(i))]);
+    return most;
+  };
+  // Of random numbers, 7 are usual.
+  constexpr int most = 16;
+  for (unsigned shift = 0; shift <= 64 - 14; ++shift) {
+    EXPECT_LE(fullest([=](key_type i) { return i << shift; }), most) << shift;
+    EXPECT_LE(fullest([=](key_type i) { return ~(i << shift); }), most) << shift;
+  }
+  EXPECT_LE(fullest([](key_type i) { return __builtin_bswap64(i); }), most);
+  EXPECT_LE(fullest([](key_type i) { return __builtin_bswap32(static_cast<unsigned>(i)); }), most);
+  EXPECT_LE(fullest([](key_type i) { return i << 32 | i; }), most);
+  for (const unsigned apart : {16U, 24U, 32U, 48U}) {  // pairs of two small numbers
+    EXPECT_LE(fullest([=](key_type i) { return (i >> 7) << apart | (i & 127); }), most) << apart;
+  }
+  for (const key_type stride : {3ULL, 10ULL, 1'000ULL, 1'000'000'007ULL}) {
+    EXPECT_LE(fullest([=](key_type i) { return i * stride; }), most) << stride;
+  }
+}
+
+struct identity {
+  using is_avalanching = void;
+  std::size_t operator()(int key) const { return static_cast<std::size_t>(key); }
+};
+
+TEST(rcu_hash_map, uses_hashes_that_are_spread_already_as_they_are) {
+  const rcu_hash_map<int, int, identity> map(64);
+  for (int key = 0; key < 200; ++key) {
+    EXPECT_EQ(map.bucket(key), static_cast<std::size_t>(key % 64));
+  }
+}
+
+// --- Bounded backlog -----------------------------------------------------------------------------
+
+TEST(rcu_hash_map, does_not_retire_more_at_a_time_than_the_limit_allows) {
+  separate_rcu_domain own;
+  // Reclaims in this thread when it retires outside of sections, so the counts are exact.
+  readmost::rcu_reclaim_by(readmost::reclaiming::in_place, own);
+  constexpr std::uint64_t limit = 256;
+  readmost::rcu_limit_backlog({limit, limit * 4096}, own);
+  int_map map(0, own);
+  constexpr int many = 10'000;
+  for (int i = 0; i < many; ++i) map.try_emplace(i, i);
+  std::uint64_t most = 0;
+  const auto watch = [&](const auto& each) {
+    most = std::max(most, readmost::rcu_statistics_of(own).waiting);
+    return each.first >= 5'000;
+  };
+  EXPECT_EQ(map.erase_if(watch), 5'000U);
+  EXPECT_LE(most, limit + 64);
+  map.clear();
+  EXPECT_TRUE(map.empty());
+  EXPECT_LE(readmost::rcu_statistics_of(own).waiting, limit + 64);
+}
+
+TEST(rcu_hash_map, asks_about_each_element_once_while_it_is_resized) {
+  for (const bool grows : {true, false}) {
+    rcu_hash_map<int, int, identity> map(grows ? 64 : 1'024);
+    map.automatic_resizing(false);
+    constexpr int many = 4'096;
+    for (int i = 0; i < many; ++i) map.try_emplace(i, i);
+    map.max_load_factor(1'000);
+    std::vector<int> asked(many);
+    std::atomic<bool> stop{false};
+    std::thread resizer([&] {
+      while (!stop) {
+        map.rehash(grows ? 1'024 : 16);
+        map.rehash(grows ? 64 : 1'024);
+      }
+    });
+    map.erase_if([&](const auto& each) {
+      ++asked[static_cast<std::size_t>(each.first)];
+      if (each.first % 64 == 0) std::this_thread::yield();
+      return true;
+    });
+    stop = true;
+    resizer.join();
+    EXPECT_EQ(std::count(asked.begin(), asked.end(), 1), many);
+    EXPECT_TRUE(map.empty());
+  }
+}
+
+// --- More operations -----------------------------------------------------------------------------
+
+using text_map = rcu_hash_map<int, std::string>;
+
+TEST(rcu_hash_map, emplaces_elements_as_pairs_are_made) {
+  text_map map;
+  EXPECT_TRUE(map.emplace(1, "one"));
+  EXPECT_TRUE(map.emplace(std::pair(2, "two")));
+  EXPECT_TRUE(map.emplace(std::piecewise_construct, std::tuple(3), std::tuple(3, 'x')));
+  EXPECT_FALSE(map.emplace(1, "other"));
+  EXPECT_EQ(map.get(1), "one");
+  EXPECT_EQ(map.get(3), "xxx");
+  EXPECT_EQ(map.size(), 3U);
+}
+
+TEST(rcu_hash_map, takes_ranges) {
+  const std::vector<std::pair<int, std::string>> some{{1, "one"}, {2, "two"}, {1, "other"}};
+  text_map map(some.begin(), some.end());
+  EXPECT_EQ(map.size(), 2U);
+  EXPECT_EQ(map.get(1), "one");
+  EXPECT_EQ(map.insert({{2, "other"}, {3, "three"}}), 1U);
+  EXPECT_EQ(map.get(2), "two");
+  const text_map listed{{1, "one"}, {2, "two"}};
+  EXPECT_EQ(sorted_keys(listed), (std::vector<int>{1, 2}));
+}
+
+TEST(rcu_hash_map, at_returns_the_element_or_throws) {
+  const text_map map{{1, "one"}};
+  const rcu_reader section;
+  EXPECT_EQ(map.at(1), "one");
+  EXPECT_THROW(static_cast<void>(map.at(2)), std::out_of_range);
+}
+
+TEST(rcu_hash_map, an_update_may_decline) {
+  rcu_hash_map<int, counted> map;
+  map.try_emplace(1, 1);
+  const auto if_even = [](counted& copy) {
+    copy.value += 1;
+    return copy.value % 2 == 1;
+  };
+  EXPECT_FALSE(map.update(1, if_even));
+  EXPECT_EQ(map.get(1)->value, 1);
+  EXPECT_TRUE(map.update(1, [](counted& copy) {
+    copy.value = 2;
+    return true;
+  }));
+  EXPECT_TRUE(map.update(1, if_even));
+  EXPECT_EQ(map.get(1)->value, 3);
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 1);
+}
+
+TEST(rcu_hash_map, erases_an_element_if_a_function_agrees) {
+  int_map map{{1, 10}};
+  EXPECT_FALSE(map.erase_if(1, [](int value) { return value != 10; }));
+  EXPECT_FALSE(map.erase_if(2, [](int) { return true; }));
+  EXPECT_EQ(map.size(), 1U);
+  EXPECT_TRUE(map.erase_if(1, [](int value) { return value == 10; }));
+  EXPECT_TRUE(map.empty());
+}
+
+TEST(rcu_hash_map, inserts_or_updates_or_visits) {
+  int_map map;
+  using upserted = int_map::upserted;
+  const auto below_two = [](int& value) { return ++value <= 2; };
+  EXPECT_EQ(map.upsert(1, below_two, 1), upserted::inserted);
+  EXPECT_EQ(map.upsert(1, below_two, 1), upserted::replaced);
+  EXPECT_EQ(map.upsert(1, below_two, 1), upserted::nothing);
+  EXPECT_EQ(map.get(1), 2);
+  int seen = 0;
+  const auto see = [&](const int& value) { seen = value; };
+  EXPECT_TRUE(map.insert_or_visit({2, 20}, see));
+  EXPECT_EQ(seen, 0);
+  EXPECT_FALSE(map.insert_or_visit({2, 21}, see));
+  EXPECT_EQ(seen, 20);
+}
+
+TEST(rcu_hash_map, a_guarded_element_outlives_the_callers_sections) {
+  separate_rcu_domain own;
+  rcu_hash_map<int, counted> map(0, own);
+  map.try_emplace(1, 1);
+  EXPECT_FALSE(map.find_guarded(2));
+  EXPECT_FALSE(readmost::detail::is_in_section(readmost::detail::number_of(own.core())));
+  {
+    auto found = map.find_guarded(1);
+    auto moved = std::move(found);
+    EXPECT_FALSE(found);
+    map.erase(1);
+    readmost::rcu_hurry(own);
+    ASSERT_TRUE(moved);
+    EXPECT_EQ(moved->second.value, 1);
+    EXPECT_EQ((*moved).first, 1);
+    found = std::move(moved);
+    EXPECT_EQ(found->second.value, 1);
+    found.reset();
+    EXPECT_FALSE(found);
+    rcu_barrier(own);
+    EXPECT_EQ(counted::alive, 0);
+  }
+  EXPECT_FALSE(readmost::detail::is_in_section(readmost::detail::number_of(own.core())));
+}
+
+TEST(rcu_hash_map, is_moved_and_swapped_with_its_domain) {
+  separate_rcu_domain own;
+  int_map a{{1, 1}, {2, 2}};
+  int_map b(0, own);
+  b.try_emplace(3, 3);
+  swap(a, b);
+  EXPECT_EQ(sorted_keys(a), std::vector<int>{3});
+  EXPECT_EQ(sorted_keys(b), (std::vector<int>{1, 2}));
+  EXPECT_EQ(&a.domain(), &own);
+  EXPECT_EQ(&b.domain(), &rcu_default_domain());
+  int_map c(std::move(a));
+  EXPECT_EQ(&c.domain(), &own);
+  EXPECT_TRUE(a.empty());
+  EXPECT_TRUE(a.try_emplace(4, 4));
+  b = std::move(c);
+  EXPECT_EQ(sorted_keys(b), std::vector<int>{3});
+  EXPECT_EQ(&b.domain(), &own);
+  for (int i = 0; i < 200; ++i) b.try_emplace(i, i);
+  EXPECT_EQ(sorted_keys(b), up_to(200));
+}
+
+TEST(rcu_hash_map, counts_what_is_in_its_buckets) {
+  struct same {
+    std::size_t operator()(int) const { return 7; }
+  };
+  rcu_hash_map<int, int, same> map;
+  for (int i = 0; i < 10; ++i) map.try_emplace(i, i);
+  const readmost::rcu_hash_map_statistics figures = map.statistics();
+  EXPECT_EQ(figures.elements, 10U);
+  EXPECT_EQ(figures.buckets, fewest);
+  EXPECT_EQ(figures.longest_chain, 10U);
+  EXPECT_EQ(figures.resizes, 0U);
+  EXPECT_FALSE(figures.resizing);
+  EXPECT_EQ(map.bucket_size(map.bucket(0)), 10U);
+  EXPECT_EQ(map.bucket_size((map.bucket(0) + 1) % fewest), 0U);
+  map.rehash(4 * fewest);
+  EXPECT_EQ(map.statistics().resizes, 2U);
+  EXPECT_EQ(map.statistics().longest_chain, 10U);
+  {
+    const rcu_reader section;
+    map.rehash(8 * fewest);
+    EXPECT_TRUE(map.statistics().resizing);
+  }
+}
+
 // --- Lookup by other types -----------------------------------------------------------------------
 
 struct text_hash {
@@ -236,6 +477,11 @@ TEST(rcu_hash_map, is_asked_by_anything_where_hash_and_equal_are_transparent) {
   }
   EXPECT_TRUE(map.erase("one"sv));
   EXPECT_TRUE(map.empty());
+  EXPECT_TRUE(map.try_emplace("two", 2));
+  EXPECT_FALSE(map.try_emplace("two", 3));
+  EXPECT_FALSE(map.insert_or_assign("two", 4));
+  EXPECT_EQ(map.find_guarded("two"sv)->second, 4);
+  EXPECT_FALSE(map.erase_if("two"sv, [](int value) { return value == 3; }));
 }
 
 template <class Map>
@@ -305,6 +551,7 @@ TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) 
     for (int i = 0; i < 100; ++i) EXPECT_EQ(map.get(i), i);
   }
   map.try_emplace(100, 100);
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   EXPECT_GE(map.bucket_count(), 1'000U);
   {
     const test::allocation_limit elements_only(fewest * sizeof(void*));
@@ -334,6 +581,7 @@ TEST(rcu_hash_map, grows_and_shrinks_with_its_elements) {
     ASSERT_TRUE(map.contains(i / 2));
   }
   EXPECT_EQ(map.size(), static_cast<std::size_t>(many));
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   // It checks its own stripe before it sums all of them, so it may grow a little late.
   EXPECT_LE(map.load_factor(), 1.25F);
   EXPECT_EQ(sorted_keys(map), up_to(many));
@@ -341,9 +589,11 @@ TEST(rcu_hash_map, grows_and_shrinks_with_its_elements) {
     EXPECT_TRUE(map.erase(i));
     ASSERT_TRUE(map.contains(i / 2));
   }
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   EXPECT_LE(map.bucket_count(), 256U);
   EXPECT_EQ(sorted_keys(map), up_to(10));
   map.clear();
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   EXPECT_EQ(map.bucket_count(), fewest);
 }
 
@@ -351,6 +601,7 @@ TEST(rcu_hash_map, does_not_swing_between_two_sizes) {
   int_map map;
   int next = 0;
   while (map.bucket_count() == fewest) map.try_emplace(next++, 0);
+  ASSERT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   const std::size_t large = map.bucket_count();
   for (int i = 0; i < 100; ++i) {
     for (int j = 1; j < 9; ++j) map.erase(next - j);
@@ -389,26 +640,79 @@ TEST(rcu_hash_map, keeps_to_the_load_factor_it_is_given) {
   EXPECT_EQ(sorted_keys(map), up_to(100));
 }
 
-TEST(rcu_hash_map, is_not_resized_inside_a_section_but_by_the_next_writer) {
+// A table of twice the size at once, all others once the section is over.
+TEST(rcu_hash_map, is_resized_inside_a_section_as_far_as_nothing_has_to_wait) {
   int_map map;
   {
     const rcu_reader section;
     for (int i = 0; i < 200; ++i) map.try_emplace(i, i);
     map.rehash(64);
-    EXPECT_EQ(map.bucket_count(), fewest);
+    EXPECT_EQ(map.bucket_count(), 2 * fewest);
+    EXPECT_FALSE(map.poll_resizing());
     EXPECT_EQ(map.size(), 200U);
-    EXPECT_TRUE(map.contains(150));
+    EXPECT_EQ(sorted_keys(map), up_to(200));
   }
   map.try_emplace(200, 200);
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   EXPECT_EQ(map.bucket_count(), 256U);
   {
     const rcu_reader section;
     for (int i = 0; i < 201; ++i) map.erase(i);
-    EXPECT_EQ(map.bucket_count(), 256U);
+    EXPECT_EQ(map.bucket_count(), 128U);
+    EXPECT_FALSE(map.poll_resizing());
   }
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   map.try_emplace(1, 1);
   map.erase(1);
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   EXPECT_EQ(map.bucket_count(), 64U);
+}
+
+TEST(rcu_hash_map, no_writer_waits_for_a_reader_while_it_is_resized) {
+  int_map map;
+  helper_thread writer;
+  {
+    const rcu_reader section;  // of this thread, so that the writer's grace periods cannot end
+    writer.begin([&] {
+      for (int i = 0; i < 1'000; ++i) map.try_emplace(i, i);
+      for (int i = 0; i < 1'000; i += 2) map.erase(i);
+      map.update(1, [](int& value) { value = 10; });
+      map.erase_if([](const auto& each) { return each.first > 900; });
+      return static_cast<int>(map.size());
+    });
+    EXPECT_TRUE(wait_until([&] { return !writer.in_call(); }));
+    EXPECT_FALSE(map.poll_resizing());
+  }
+  EXPECT_EQ(writer.end(), 450);
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
+  EXPECT_EQ(sorted_keys(map).size(), 450U);
+  EXPECT_EQ(map.get(1), 10);
+}
+
+// In each state that a resize can be left in.
+TEST(rcu_hash_map, can_be_destroyed_and_moved_while_it_is_resized) {
+  for (const bool grows : {true, false}) {
+    for (const int sections : {1, 2}) {
+      auto map = std::make_unique<rcu_hash_map<int, counted>>(grows ? 16 : 64);
+      map->automatic_resizing(false);
+      for (int i = 0; i < 64; ++i) map->try_emplace(i, i);
+      for (int i = 0; i < sections; ++i) {
+        const rcu_reader section;
+        // The second time: from between the chains that the first step has separated.
+        if (i == 0) map->rehash(grows ? 64 : 16);
+        map->poll_resizing();
+      }
+      rcu_hash_map<int, counted> other(std::move(*map));
+      EXPECT_EQ(map->size(), 0U);
+      map.reset();
+      EXPECT_EQ(sorted_keys(other), up_to(64));
+      other.erase(5);
+      EXPECT_FALSE(other.contains(5));
+      EXPECT_TRUE(other.contains(6));
+    }
+  }
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 0);
 }
 
 TEST(rcu_hash_map, a_section_of_another_domain_does_not_keep_it_from_being_resized) {
@@ -417,6 +721,7 @@ TEST(rcu_hash_map, a_section_of_another_domain_does_not_keep_it_from_being_resiz
   EXPECT_EQ(&map.domain(), &own);
   const rcu_reader section;
   for (int i = 0; i < 200; ++i) map.try_emplace(i, i);
+  EXPECT_TRUE(wait_until([&] { return map.poll_resizing(); }));
   EXPECT_GE(map.bucket_count(), 128U);
 }
 

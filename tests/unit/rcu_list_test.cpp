@@ -33,6 +33,21 @@ struct by_member {
   rcu_list_hook other_hook;
 };
 
+// Its hook is not where the offset in the class that declares it says.
+struct something_before {
+  long before[3] = {};
+};
+struct by_inherited_member : something_before, by_member {
+  using by_member::by_member;
+};
+// The hook of a base, reached as a base of a member.
+struct hook_of_its_own : something_before, rcu_list_hook {};
+struct by_derived_hook {
+  explicit by_derived_hook(int n) : number(n) {}
+  int number;
+  hook_of_its_own hook;
+};
+
 static_assert(std::forward_iterator<rcu_list<by_base>::const_iterator>);
 static_assert(std::bidirectional_iterator<rcu_list<by_base>::iterator>);
 static_assert(!std::is_copy_constructible_v<rcu_list<by_base>>);
@@ -77,6 +92,14 @@ struct second_member_way {
   using element = by_member;
   using list = rcu_list<by_member, &by_member::other_hook>;
 };
+struct inherited_member_way {
+  using element = by_inherited_member;
+  using list = rcu_list<by_inherited_member, &by_inherited_member::hook>;
+};
+struct derived_hook_way {
+  using element = by_derived_hook;
+  using list = rcu_list<by_derived_hook, &by_derived_hook::hook>;
+};
 
 template <class Way>
 class rcu_list_of : public testing::Test {
@@ -85,7 +108,8 @@ class rcu_list_of : public testing::Test {
   typename Way::list list;
   element one{1}, two{2}, three{3}, four{4};
 };
-using ways = testing::Types<base_way, member_way, second_member_way>;
+using ways =
+    testing::Types<base_way, member_way, second_member_way, inherited_member_way, derived_hook_way>;
 TYPED_TEST_SUITE(rcu_list_of, ways);
 
 TYPED_TEST(rcu_list_of, is_empty_at_first) {
@@ -199,6 +223,56 @@ TYPED_TEST(rcu_list_of, splices_in_front_and_behind) {
   other.splice_back(this->list);
   expect_numbers(other, {4, 1, 2, 3});
   EXPECT_TRUE(this->list.empty());
+}
+
+TYPED_TEST(rcu_list_of, pops_at_both_ends) {
+  EXPECT_EQ(this->list.pop_front(), nullptr);
+  EXPECT_EQ(this->list.pop_back(), nullptr);
+  for (auto* each : {&this->one, &this->two, &this->three}) this->list.push_back(*each);
+  EXPECT_EQ(this->list.pop_front(), &this->one);
+  EXPECT_EQ(this->list.pop_back(), &this->three);
+  expect_numbers(this->list, {2});
+  EXPECT_EQ(this->list.pop_back(), &this->two);
+  EXPECT_TRUE(this->list.empty());
+}
+
+TYPED_TEST(rcu_list_of, erases_what_a_function_chooses) {
+  for (auto* each : {&this->one, &this->two, &this->three, &this->four})
+    this->list.push_back(*each);
+  ints given;
+  const auto is_even = [](const auto& each) { return each.number % 2 == 0; };
+  EXPECT_EQ(this->list.erase_if(is_even, [&](auto& each) { given.push_back(each.number); }), 2U);
+  EXPECT_EQ(given, (ints{2, 4}));
+  expect_numbers(this->list, {1, 3});
+  EXPECT_EQ(this->list.erase_if(is_even, [](auto&) { FAIL(); }), 0U);
+}
+
+// One that retired in the default domain would delete what the readers use.
+TEST(rcu_list, retires_in_its_domain_and_waits_for_the_readers_of_that) {
+  readmost::separate_rcu_domain own;
+  readmost::domain_rcu_list<by_base> list(own), other(own);
+  const std::uint64_t before = readmost::rcu_statistics_of(own).reclaimed;
+  EXPECT_EQ(&list.domain(), &own);
+  for (int i = 0; i < 4; ++i) list.push_back(*new by_base(i));
+  helper_thread writer;
+  {
+    const rcu_reader section(own);
+    auto at = list.begin();
+    list.erase_and_retire(*list.writable().begin());
+    EXPECT_EQ(list.erase_if([](const by_base& each) { return each.number == 1; }), 1U);
+    rcu_barrier();  // of the default domain, where nothing may be
+    ints met;       // an erased element leads to the one that came after it then
+    for (; at != list.end(); ++at) met.push_back(at->number);
+    EXPECT_EQ(met, (ints{0, 1, 2, 3}));
+    writer.begin([&] { other.splice_back(list); });
+    EXPECT_TRUE(writer.falls_asleep());
+  }
+  EXPECT_EQ(writer.end(), 0);
+  const rcu_reader section;  // of another domain: does not keep anything
+  other.clear();
+  EXPECT_TRUE(other.empty());
+  rcu_barrier(own);
+  EXPECT_EQ(readmost::rcu_statistics_of(own).reclaimed - before, 4U);
 }
 
 TEST(rcu_list_hook, tells_whether_it_is_linked) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <readmost/rcu_pointer.hpp>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct intrusive : counted, rcu_obj_base<intrusive> {
 };
 
 static_assert(sizeof(rcu_pointer<int>) == sizeof(int*));
+static_assert(sizeof(readmost::domain_rcu_pointer<int>) == 2 * sizeof(int*));
+static_assert(!std::is_default_constructible_v<readmost::domain_rcu_pointer<int>>);
 static_assert(!std::is_copy_constructible_v<rcu_pointer<int>>);
 static_assert(!std::is_constructible_v<rcu_pointer<int>, int*>);
 static_assert(noexcept(std::declval<rcu_pointer<intrusive>&>().assign(nullptr)));
@@ -91,10 +94,130 @@ TEST(rcu_pointer, gives_what_is_exchanged_back) {
 
 TEST(rcu_pointer, retires_in_the_domain_that_is_given) {
   readmost::separate_rcu_domain other;
-  rcu_pointer<counted> slot(std::make_unique<counted>(1));
+  readmost::domain_rcu_pointer<counted> slot(other, std::make_unique<counted>(1));
+  readmost::domain_rcu_pointer<intrusive> by_itself(other, std::make_unique<intrusive>(1));
+  EXPECT_EQ(&slot.domain(), &other);
   const rcu_reader section;  // of the default domain: does not keep it
-  slot.reset(other);
+  slot.assign(std::make_unique<counted>(2));
+  by_itself.reset();
+  EXPECT_TRUE(slot.update([](counted& copy) { ++copy.value; }));
+  slot.reset();
   rcu_barrier(other);
+  EXPECT_EQ(counted::alive, 0);
+}
+
+// A member that retired in another domain than that of the readers would delete what they read.
+TEST(rcu_pointer, keeps_what_readers_of_its_domain_use) {
+  readmost::separate_rcu_domain own;
+  readmost::domain_rcu_pointer<counted> slot(own, std::make_unique<counted>(1));
+  {
+    const rcu_reader section(own);
+    const counted* const old = slot.load();
+    slot.assign(std::make_unique<counted>(2));
+    EXPECT_TRUE(slot.update([](counted& copy) { copy.value = 3; }));
+    slot.reset();
+    rcu_barrier();
+    EXPECT_EQ(counted::alive, 3);
+    EXPECT_EQ(old->value, 1);
+  }
+  rcu_barrier(own);
+  EXPECT_EQ(counted::alive, 0);
+}
+
+TYPED_TEST(rcu_pointer_of, exchanges_what_is_expected_alone) {
+  rcu_pointer<TypeParam> slot(std::make_unique<TypeParam>(1));
+  auto fresh = std::make_unique<TypeParam>(2);
+  typename rcu_pointer<TypeParam>::owner same(fresh.release());
+  {
+    const rcu_reader section;
+    TypeParam* expected = nullptr;
+    EXPECT_FALSE(slot.compare_exchange(expected, same));
+    ASSERT_EQ(expected, slot.load());
+    EXPECT_EQ(same->value, 2);
+    EXPECT_TRUE(slot.compare_exchange(expected, same));
+    EXPECT_EQ(same, nullptr);
+    EXPECT_EQ(slot.load()->value, 2);
+    EXPECT_EQ(expected->value, 1);
+    readmost::rcu_hurry();
+    EXPECT_EQ(counted::alive, 2);
+  }
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 1);
+}
+
+TYPED_TEST(rcu_pointer_of, updates_a_copy) {
+  rcu_pointer<TypeParam> slot;
+  EXPECT_FALSE(slot.update([](auto&) { FAIL(); }));
+  slot.assign(std::make_unique<TypeParam>(1));
+  EXPECT_TRUE(slot.update([](auto& copy) { copy.value += 1; }));
+  EXPECT_FALSE(slot.update([](auto& copy) {
+    copy.value = 100;
+    return false;
+  }));
+  EXPECT_TRUE(slot.update([](auto& copy) {
+    copy.value *= 10;
+    return true;
+  }));
+  EXPECT_THROW(slot.update([](auto&) { throw std::runtime_error("update"); }), std::runtime_error);
+  EXPECT_FALSE(readmost::detail::is_in_section(0));
+  {
+    const rcu_reader section;
+    EXPECT_EQ(slot.load()->value, 20);
+  }
+  rcu_barrier();
+  EXPECT_EQ(counted::alive, 1);
+}
+
+TEST(rcu_pointer, an_update_begins_again_when_another_came_first) {
+  rcu_pointer<counted> slot(std::make_unique<counted>(1));
+  int calls = 0;
+  EXPECT_TRUE(slot.update([&](counted& copy) {
+    if (++calls == 1) slot.assign(std::make_unique<counted>(5));
+    copy.value += 1;
+  }));
+  EXPECT_EQ(calls, 2);
+  const rcu_reader section;
+  EXPECT_EQ(slot.load()->value, 6);
+}
+
+TEST(rcu_pointer, loses_no_update) {
+  rcu_pointer<counted> slot(std::make_unique<counted>(0));
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 4; ++i) {
+    writers.emplace_back([&] {
+      for (int n = 0; n < 2'000; ++n) slot.update([](counted& copy) { ++copy.value; });
+    });
+  }
+  for (std::thread& each : writers) each.join();
+  const rcu_reader section;
+  EXPECT_EQ(slot.load()->value, 8'000);
+}
+
+// Has state, and cannot be default constructed.
+struct counting_deleter {
+  explicit counting_deleter(std::atomic<int>& count) : deleted(&count) {}
+  void operator()(const counted* old) const {
+    ++*deleted;
+    delete old;
+  }
+  std::atomic<int>* deleted;
+};
+
+TEST(rcu_pointer, its_deleter_may_have_state) {
+  std::atomic<int> deleted{0}, not_used{0};
+  using slot_type = rcu_pointer<counted, counting_deleter>;
+  using owner = slot_type::owner;
+  {
+    slot_type slot(owner(new counted(1), counting_deleter(deleted)));
+    slot.assign(owner(new counted(2), counting_deleter(not_used)));
+    EXPECT_TRUE(slot.update([](counted& copy) { copy.value = 3; }));
+    slot.reset();
+    rcu_barrier();
+    EXPECT_EQ(deleted, 3);
+    slot.assign(owner(new counted(4), counting_deleter(not_used)));
+  }
+  EXPECT_EQ(deleted, 4);
+  EXPECT_EQ(not_used, 0);
   EXPECT_EQ(counted::alive, 0);
 }
 

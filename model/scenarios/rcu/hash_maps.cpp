@@ -9,21 +9,13 @@ namespace readmost::model {
 
 namespace {
 
-// Undoes the map's multiplication, so that a key is its hash. Keys are below 2^32.
-struct undo_mixing {
-  std::size_t operator()(std::uint32_t key) const { return key * inverse; }
-
- private:
-  static constexpr std::uint64_t factor = 0x9E37'79B9'7F4A'7C15U;
-  // Newton's iteration: each step doubles the number of right bits.
-  static constexpr std::uint64_t inverse = [] {
-    std::uint64_t found = 1;
-    for (int bits = 1; bits < 64; bits *= 2) found *= 2 - factor * found;
-    return found;
-  }();
+// A key is its hash.
+struct as_it_is {
+  using is_avalanching = void;
+  std::size_t operator()(std::uint32_t key) const { return key; }
 };
 
-using map = rcu_hash_map<std::uint32_t, content, undo_mixing>;
+using map = rcu_hash_map<std::uint32_t, content, as_it_is>;
 
 // In a map of 16 buckets these share one; in a map of 32, A is in the lower of two and B in the
 // upper.
@@ -177,6 +169,40 @@ SCENARIO(
     reclaim_all_retired();
   });
   add_resizer(s, in, large);
+}
+
+// A map of two elements in 16 buckets that grows to 32 with the third.
+map& make_full_map(scenario& s) {
+  auto& made = make_map(s, small, {b1, a1});
+  made.max_load_factor(0.11F);
+  made.automatic_resizing(true);
+  return made;
+}
+
+SCENARIO(map_grows_without_waiting,
+         "a traversal finds each element once while a writer that never waits grows the map",
+         effort::large) {
+  auto& over = make_full_map(s);
+  add_walker(s, over, set_of({a1, b1}));
+  add_writer(s, [&over] {
+    over.try_emplace(a2, a2);
+    over.poll_resizing();
+    over.poll_resizing();
+  });
+}
+
+SCENARIO(map_grown_by_two,
+         "a resize that one writer begins and another takes further loses no element",
+         effort::large) {
+  auto& in = make_full_map(s);
+  add_finder(s, in, a1);
+  add_writer(s, [&in] { in.try_emplace(a2, a2); });
+  add_writer(s, [&in] { in.poll_resizing(); }, "other writer");
+  s.finally([&in] {
+    for (const std::uint32_t key : {a1, a2, b1}) expect_found(in, key);
+    destroy(in);
+    expect_no_sections_left();
+  });
 }
 
 // --- Shrinking

@@ -78,6 +78,29 @@ SCENARIO(pointer_assigned_by_two,
   end_by_reclaiming(s, current);
 }
 
+SCENARIO(pointer_updated_by_two,
+         "updates of two threads are both in the object, which a reader finds complete",
+         effort::medium) {
+  auto& current = make_pointer<plain_config>(s);
+  add_reader(s, current);
+  for (const char* name : {"writer", "other writer"}) {
+    s.thread(name, be_known, [&current] {
+      current.renew([](const plain_config& old) {
+        return std::make_unique<plain_config>(old.data.read() + 1);
+      });
+    });
+  }
+  s.finally([&current] {
+    {
+      const std::scoped_lock section(rcu_default_domain());
+      expect(current.load()->data.read() == 3, "an update is lost");
+    }
+    reclaim_all_retired();
+    destroy(current);
+    expect_no_sections_left();
+  });
+}
+
 SCENARIO(pointer_dereferenced_while_assigned,
          "the functions: a thread that dereferences a pointer finds a complete object",
          effort::small) {

@@ -152,10 +152,11 @@
   X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")       \
   X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                 \
   /* Pointers and containers that readers of RCU share. */                                       \
-  X(RP1, "rcu_dereference: acquire load of the pointer", "RP2, RP3")                             \
+  X(RP1, "rcu_dereference: acquire load of the pointer", "RP2 to RP4")                           \
   X(RP2, "rcu_assign_pointer: release store of the pointer", "RP1")                              \
   X(RP3, "exchange: acquiring and releasing exchange of the pointer",                            \
     "RP1; RP3 of the next writer")                                                               \
+  X(RP4, "compare_exchange: release compare-and-swap of the pointer", "RP1, RP3")                \
   X(RL1, "follow: acquire load of a list's link", "RL2 to RL5")                                  \
   X(RL2, "link: release store of the link to a new element", "RL1")                              \
   X(RL3, "unlink: release store of the link that passes over an element", "RL1")                 \

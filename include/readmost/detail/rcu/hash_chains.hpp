@@ -48,9 +48,13 @@ struct hash_node : retired, platform::heap_object {
       : hash(mixed_hash),
         value(std::piecewise_construct, std::forward_as_tuple(std::forward<K>(key)),
               std::forward_as_tuple(std::forward<Args>(arguments)...)) {}
+  // From the arguments of a pair; the hash is set before the element is linked.
+  template <class... Args>
+  explicit hash_node(std::in_place_t, Args&&... arguments)
+      : value(std::forward<Args>(arguments)...) {}
 
   chain_link<hash_node> next;
-  const platform::variable<std::size_t> hash;
+  platform::variable<std::size_t> hash{};
   Value value;
 };
 
@@ -232,6 +236,16 @@ struct alignas(platform::cache_line) hash_stripe {
     older = static_cast<buckets*>(newer);
     newer = &fresh;
     sibling = std::min<std::size_t>(newer->mask, older->mask) + 1;
+  }
+
+  // Precondition: no other thread uses either stripe.
+  void swap(hash_stripe& other) noexcept {
+    const std::size_t own_count = count.load(platform::relaxed);
+    count.store(other.count.load(platform::relaxed), platform::relaxed);
+    other.count.store(own_count, platform::relaxed);
+    std::swap(newer, other.newer);
+    std::swap(older, other.older);
+    std::swap(sibling, other.sibling);
   }
 
  private:

@@ -1,6 +1,11 @@
 // The hash table of rcu_hash_map, without its hash function: writers, the stripes that they lock,
 // and resizing.
 //
+// A resize is a sequence of steps with a grace period between each two. Writers take those steps
+// whose grace period is over when they come by, and wait for none; rehash() waits. Whoever takes a
+// step holds `resizing_`, but nobody holds that mutex while waiting for a grace period, so a thread
+// inside a section may take it.
+//
 // Source: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
 // Relativistic Programming", USENIX ATC 2011. Added here: writers that run in parallel to resizing.
 #pragma once
@@ -15,6 +20,9 @@
 
 namespace readmost::detail {
 
+// What insert_or_replace() has done.
+enum class upserted : std::uint8_t { nothing, inserted, replaced };
+
 // Domain is rcu_domain, which this room must not include.
 template <class Value, class Domain>
 class resizable_hash_table {
@@ -22,7 +30,7 @@ class resizable_hash_table {
   using node = hash_node<Value>;
   using buckets = bucket_array<node>;
 
-  resizable_hash_table(std::size_t fewest, Domain& dom) : domain_(dom) {
+  resizable_hash_table(std::size_t fewest, Domain& dom) : domain_(&dom) {
     fewest_buckets_.store(rounded(fewest), platform::relaxed);
     buckets* const first = buckets::make(rounded(fewest)).release();
     table_.store(first, platform::relaxed);
@@ -30,7 +38,9 @@ class resizable_hash_table {
   }
   resizable_hash_table(const resizable_hash_table&) = delete;
   resizable_hash_table& operator=(const resizable_hash_table&) = delete;
+  // Precondition: no other thread uses the table, no reader one of its elements.
   ~resizable_hash_table() {
+    while (phase_ != phase::at_rest) take_step();  // no chain shares its end with another one then
     const owned_buckets last(newest());
     for (std::size_t bucket = 0; bucket <= last->mask; ++bucket) {
       for (node* each = last->head(bucket).peek(); each != nullptr;) {
@@ -40,7 +50,23 @@ class resizable_hash_table {
     }
   }
 
-  Domain& domain() const noexcept { return domain_; }
+  // Precondition: no other thread uses either table.
+  void swap(resizable_hash_table& other) noexcept {
+    swap_values(table_, other.table_);
+    std::swap(domain_, other.domain_);
+    swap_values(max_load_, other.max_load_);
+    swap_values(fewest_buckets_, other.fewest_buckets_);
+    swap_values(resizes_, other.resizes_);
+    swap_values(resize_in_progress_, other.resize_in_progress_);
+    swap_values(resizes_done_, other.resizes_done_);
+    std::swap(phase_, other.phase_);
+    std::swap(grace_period_, other.grace_period_);
+    std::swap(before_, other.before_);
+    zipped_.swap(other.zipped_);
+    for (std::size_t i = 0; i < stripe_count; ++i) stripes_[i].swap(other.stripes_[i]);
+  }
+
+  Domain& domain() const noexcept { return *domain_; }
 
   // The table for readers. Precondition: the caller is inside a section.
   const buckets* present() const noexcept {
@@ -48,7 +74,7 @@ class resizable_hash_table {
     return table_.load(at(letter::RH7, platform::acquire));
   }
   std::size_t bucket_count() const noexcept {
-    const std::scoped_lock section(domain_);
+    const std::scoped_lock section(*domain_);
     return present()->mask + 1;
   }
   std::size_t size() const noexcept {
@@ -70,8 +96,50 @@ class resizable_hash_table {
       s.link_in(*make().release());
       crowded = seems_crowded(s);
     }
-    if (crowded) fit();
+    resize_after_change(crowded);
     return true;
+  }
+  // The same for an element that is made already; seen(element) is called with the one that is
+  // there, while the mutex is held.
+  template <class Matches, class Seen>
+  bool insert_made(std::unique_ptr<node> fresh, Matches matches, Seen seen) {
+    stripe& s = stripe_of(fresh->hash);
+    bool crowded = false;
+    {
+      const std::scoped_lock lock(s.writing);
+      if (const node* const old = s.find(fresh->hash, matches)) {
+        seen(*old);
+        return false;
+      }
+      s.link_in(*fresh.release());
+      crowded = seems_crowded(s);
+    }
+    resize_after_change(crowded);
+    return true;
+  }
+
+  // Inserts make_new(), or puts renew(old element), unless that is null, in the place of the
+  // element that is there.
+  template <class Matches, class Make, class Renew>
+  upserted insert_or_replace(std::size_t hash, Matches matches, Make make_new, Renew renew) {
+    stripe& s = stripe_of(hash);
+    node* old = nullptr;
+    bool crowded = false;
+    {
+      const std::scoped_lock lock(s.writing);
+      old = s.find(hash, matches);
+      if (old != nullptr) {
+        std::unique_ptr<node> fresh = renew(std::as_const(*old));
+        if (fresh == nullptr) return upserted::nothing;
+        s.replace(*old, *fresh.release());
+      } else {
+        s.link_in(*make_new().release());
+        crowded = seems_crowded(s);
+      }
+    }
+    if (old != nullptr) retire(*old);
+    resize_after_change(crowded);
+    return old == nullptr ? upserted::inserted : upserted::replaced;
   }
 
   // Inserts `fresh`, or puts it in the place of the element that is there. True: inserted.
@@ -91,11 +159,12 @@ class resizable_hash_table {
       }
     }
     if (old != nullptr) retire(*old);
-    if (crowded) fit();
+    resize_after_change(crowded);
     return old == nullptr;
   }
 
-  // Puts make(old element) in the place of the element; false if there is none.
+  // Puts make(old element), unless that is null, in the place of the element. False: there is no
+  // such element, or it stays.
   template <class Matches, class Make>
   bool replace(std::size_t hash, Matches matches, Make make) {
     stripe& s = stripe_of(hash);
@@ -104,53 +173,58 @@ class resizable_hash_table {
       const std::scoped_lock lock(s.writing);
       old = s.find(hash, matches);
       if (old == nullptr) return false;
-      s.replace(*old, *make(std::as_const(*old)).release());
+      std::unique_ptr<node> fresh = make(std::as_const(*old));
+      if (fresh == nullptr) return false;
+      s.replace(*old, *fresh.release());
     }
     retire(*old);
+    resize_after_change(false);
     return true;
   }
 
-  // False: there is no such element.
-  template <class Matches>
-  bool erase(std::size_t hash, Matches matches) {
+  // Erases the element if chosen(value); false if it does not, or there is none.
+  template <class Matches, class Chosen>
+  bool erase(std::size_t hash, Matches matches, Chosen chosen) {
     stripe& s = stripe_of(hash);
     node* old = nullptr;
     bool sparse = false;
     {
       const std::scoped_lock lock(s.writing);
       old = s.find(hash, matches);
-      if (old == nullptr) return false;
+      if (old == nullptr || !chosen(std::as_const(old->value))) return false;
       s.unlink(*old);
       sparse = seems_sparse(s);
     }
     // After the mutex is released: retiring may wait, and call deleters.
     retire(*old);
-    if (sparse) fit();
+    resize_after_change(sparse);
     return true;
   }
 
-  // Erases the elements for which f(value) is true; returns their number.
+  // Erases the elements for which f(value) is true; returns their number. Retires them in batches,
+  // without the mutex, so that the limit of the backlog holds. Other threads may resize the table
+  // between two batches: the walk goes by the hashes with their bits in reverse order, in which the
+  // elements of a bucket stay next to each other in tables of all sizes.
   template <class F>
   std::size_t erase_if(F f) {
     std::size_t erased = 0;
     for (stripe& s : stripes_) {
-      const std::scoped_lock lock(s.writing);
-      // Inside a section retiring neither waits nor calls deleters, and nothing that this loop
-      // walks over is deleted.
-      const std::scoped_lock section(domain_);
-      const buckets& all = s.coarse();
-      for (std::size_t bucket = number_of_stripe(s); bucket <= all.mask; bucket += stripe_count) {
-        node* after = nullptr;
-        for (node* each = all.head(bucket).peek(); each != nullptr; each = after) {
-          after = each->next.peek();
-          if (!all.is_in_bucket(*each, bucket) || !f(std::as_const(each->value))) continue;
-          s.unlink(*each);
-          retire(*each);
-          ++erased;
+      std::uint64_t from = reversed(number_of_stripe(s));
+      for (bool is_done = false; !is_done;) {
+        batch old(*this);  // ends after the lock
+        const std::scoped_lock lock(s.writing);
+        while (!is_done && old.size() < batch_size) {
+          buckets& all = s.coarse();
+          const std::uint64_t bucket_width = reversed(all.mask) & (~reversed(all.mask) + 1);
+          const std::size_t bucket = static_cast<std::size_t>(reversed(from)) & all.mask;
+          erase_in_bucket(s, all, bucket, from, f, old);
+          from = (from & ~(bucket_width - 1)) + bucket_width;
+          is_done = (reversed(from) & (stripe_count - 1)) != number_of_stripe(s);
         }
+        erased += old.size();
       }
     }
-    if (erased != 0) fit();
+    resize_after_change(erased != 0);
     return erased;
   }
 
@@ -161,21 +235,33 @@ class resizable_hash_table {
   bool automatic_resizing() const noexcept { return resizes_.load(platform::relaxed); }
   void automatic_resizing(bool wanted) noexcept { resizes_.store(wanted, platform::relaxed); }
 
+  // Waits for grace periods, unless the caller is inside a section.
   void rehash(std::size_t fewest) {
     fewest_buckets_.store(rounded(fewest), platform::relaxed);
-    if (!may_wait()) return;
-    const std::scoped_lock resizing(resizing_);
     for (;;) {
-      const std::size_t now = newest()->mask + 1;
-      if (is_too_small(now, size())) {
-        if (!grow()) return;
-      } else if (now / 2 >= fewest_buckets() && !is_too_small(now / 2, size())) {
-        if (!shrink()) return;
-      } else {
-        return;
+      std::uint64_t needed = 0;
+      {
+        const std::scoped_lock resizing(resizing_);
+        if (take_steps([this] { return begin_resize(false); })) return;
+        needed = grace_period_;
       }
+      if (!may_wait()) return;
+      await_grace_period(domain_->core(), needed, urgency::normal);
     }
   }
+
+  // Takes the steps of a resize in progress that need not wait; returns whether none is left.
+  bool poll_resizing() {
+    if (!resize_in_progress_.load(platform::relaxed)) return true;
+    const std::unique_lock resizing(resizing_, std::try_to_lock);
+    return resizing.owns_lock() &&
+           take_steps([this] { return automatic_resizing() && begin_resize(true); });
+  }
+
+  // The number of doublings and halvings since the table was made.
+  std::uint64_t resizes_done() const noexcept { return resizes_done_.load(platform::relaxed); }
+  bool resize_in_progress() const noexcept { return resize_in_progress_.load(platform::relaxed); }
+
   void reserve(std::size_t elements) {
     const double wanted = static_cast<double>(elements) / max_load_factor();
     rehash(wanted < static_cast<double>(most_buckets) ? static_cast<std::size_t>(wanted) + 1
@@ -188,6 +274,7 @@ class resizable_hash_table {
   using numbers = std::vector<std::size_t, platform::allocator<std::size_t>>;
 
   static constexpr std::size_t stripe_count = 16;  // a power of two
+  static constexpr std::size_t batch_size = 64;    // of elements that are retired together
   static constexpr std::size_t most_buckets = std::bit_floor(
       static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(void*) / 2);
 
@@ -196,7 +283,63 @@ class resizable_hash_table {
     return static_cast<std::size_t>(&s - stripes_);
   }
 
-  void retire(node& old) noexcept { schedule(domain_.core(), old, kind_of_hash_node<Value>); }
+  void retire(node& old) noexcept { schedule(domain_->core(), old, kind_of_hash_node<Value>); }
+
+  template <class Atomic>
+  static void swap_values(Atomic& a, Atomic& b) noexcept {
+    const auto of_a = a.load(platform::relaxed);
+    a.store(b.load(platform::relaxed), platform::relaxed);
+    b.store(of_a, platform::relaxed);
+  }
+
+  // --- Erasing many
+
+  // Elements that have been taken out; retires them at its end.
+  class batch {
+   public:
+    explicit batch(resizable_hash_table& of) noexcept : of_(of) {}
+    batch(const batch&) = delete;
+    batch& operator=(const batch&) = delete;
+    ~batch() {
+      while (retired* const each = first_) {
+        first_ = each->next;
+        of_.retire(static_cast<node&>(*each));
+      }
+    }
+    void add(node& old) noexcept {
+      old.retired::next = first_;
+      first_ = &old;
+      ++size_;
+    }
+    std::size_t size() const noexcept { return size_; }
+
+   private:
+    resizable_hash_table& of_;
+    retired* first_ = nullptr;
+    std::size_t size_ = 0;
+  };
+
+  static constexpr std::uint64_t reversed(std::uint64_t bits) noexcept {
+    bits = (bits >> 1 & 0x5555'5555'5555'5555) | (bits & 0x5555'5555'5555'5555) << 1;
+    bits = (bits >> 2 & 0x3333'3333'3333'3333) | (bits & 0x3333'3333'3333'3333) << 2;
+    bits = (bits >> 4 & 0x0F0F'0F0F'0F0F'0F0F) | (bits & 0x0F0F'0F0F'0F0F'0F0F) << 4;
+    return __builtin_bswap64(bits);
+  }
+
+  // Passes over elements whose reversed hash is below `from`: the walk has met them in a larger
+  // table.
+  template <class F>
+  void erase_in_bucket(stripe& s, buckets& all, std::size_t bucket, std::uint64_t from, F& f,
+                       batch& old) {
+    node* after = nullptr;
+    for (node* each = all.head(bucket).peek(); each != nullptr; each = after) {
+      after = each->next.peek();
+      if (!all.is_in_bucket(*each, bucket) || reversed(each->hash) < from) continue;
+      if (!f(std::as_const(each->value))) continue;
+      s.unlink(*each);
+      old.add(*each);
+    }
+  }
 
   // --- How large
 
@@ -230,27 +373,24 @@ class resizable_hash_table {
 
   // --- Resizing
 
-  bool may_wait() const noexcept { return !is_in_section(number_of(domain_.core())); }
+  bool may_wait() const noexcept { return !is_in_section(number_of(domain_->core())); }
 
-  // Resizes until the number of buckets fits, unless another thread is resizing.
-  void fit() {
-    if (!automatic_resizing() || !may_wait()) return;
+  // After a change: begins a resize if the caller's stripe seems to need one, and takes the steps
+  // of the one in progress that need not wait; does nothing if another thread does it already.
+  void resize_after_change(bool needed) {
+    if (!needed && !resize_in_progress_.load(platform::relaxed)) return;
+    if (!automatic_resizing()) return;
     const std::unique_lock resizing(resizing_, std::try_to_lock);
-    if (!resizing.owns_lock()) return;
-    for (;;) {
-      const std::size_t count = newest()->mask + 1;
-      const std::size_t elements = size();
-      if (is_too_small(count, elements)) {
-        if (!grow()) return;
-      } else if (is_too_large(count, elements)) {
-        if (!shrink()) return;
-      } else {
-        return;
-      }
-    }
+    if (resizing.owns_lock()) take_steps([this] { return begin_resize(true); });
   }
 
   // Precondition of all members below: the caller holds `resizing_`.
+
+  enum class phase : std::uint8_t {
+    at_rest,
+    published,  // until no reader uses the table `before_`
+    unzipping,  // until no reader is between the chains that the last step has separated
+  };
 
   // Sees the changes of earlier resizes, through the mutex.
   buckets* newest() const noexcept { return table_.load(platform::relaxed); }
@@ -264,29 +404,88 @@ class resizable_hash_table {
     }
   }
 
-  // Shows readers `fresh`, whose chains are complete, and waits until none uses the older table.
+  // Begins a resize if the number of buckets does not fit. False: it does, or there is no memory.
+  // `lazily`: keeps a table that is a little too large.
+  bool begin_resize(bool lazily) {
+    const std::size_t count = newest()->mask + 1;
+    const std::size_t elements = size();
+    if (is_too_small(count, elements)) return begin_growing();
+    const bool shrinks = lazily
+                             ? is_too_large(count, elements)
+                             : count / 2 >= fewest_buckets() && !is_too_small(count / 2, elements);
+    return shrinks && begin_shrinking();
+  }
+
+  // Takes steps as long as none has to wait; calls begin(), which may begin another resize, at the
+  // end of each. True: the table is at rest.
+  template <class Begin>
+  bool take_steps(Begin begin) {
+    for (;;) {
+      if (phase_ == phase::at_rest && !begin()) return true;
+      if (!may_take_step()) return false;
+      take_step();
+    }
+  }
+  bool may_take_step() noexcept {
+    // A reader may be among the elements of the other bucket and needs the link that leads out of
+    // there, which is the next one to change.
+    if (phase_ == phase::unzipping && is_mutant(mutant::unzips_at_once)) return true;
+    return try_advance(domain_->core(), grace_period_);
+  }
+
+  // Precondition: a resize is in progress, and its grace period is over.
+  void take_step() noexcept {
+    if (phase_ == phase::published) {
+      const bool grows = before_->mask < newest()->mask;
+      for_each_stripe([&](stripe& s, std::size_t) {
+        s.older = nullptr;
+        if (!grows) s.sibling = 0;
+      });
+      before_.reset();
+      if (!grows) return end_resize();
+      phase_ = phase::unzipping;
+    }
+    unzip_one_step(*newest());
+    if (!zipped_.empty()) {
+      grace_period_ = grace_period_from_now(domain_->core());
+      return;
+    }
+    for_each_stripe([](stripe& s, std::size_t) { s.sibling = 0; });
+    end_resize();
+  }
+
+  void end_resize() noexcept {
+    numbers().swap(zipped_);
+    phase_ = phase::at_rest;
+    resize_in_progress_.store(false, platform::relaxed);
+    resizes_done_.store(resizes_done_.load(platform::relaxed) + 1, platform::relaxed);
+  }
+
+  // Shows readers `fresh`, whose chains are complete.
   void publish(buckets& fresh) noexcept {
+    before_.reset(newest());
     // (RH8) Pairs with (RH7).
     table_.store(&fresh, at(letter::RH8, platform::release));
-    synchronize(domain_.core(), urgency::normal);
+    phase_ = phase::published;
+    resize_in_progress_.store(true, platform::relaxed);
+    grace_period_ = grace_period_from_now(domain_->core());
   }
 
   // Doubles the number of buckets. False: no memory.
-  bool grow() {
+  bool begin_growing() {
     buckets* const small = newest();
     const std::size_t count = small->mask + 1;
     owned_buckets large;
-    numbers zipped;
     READMOST_TRY {
       large = buckets::make(2 * count);
-      zipped.reserve(count);
+      zipped_.reserve(count);
     }
     READMOST_CATCH(const std::bad_alloc&) {
       return false;
     }
     for_each_stripe([&](stripe& s, std::size_t number) {
       for (std::size_t bucket = number; bucket < count; bucket += stripe_count) {
-        zipped.push_back(bucket);
+        zipped_.push_back(bucket);
         node* const first = small->head(bucket).peek();
         for (const std::size_t half : {bucket, bucket + count}) {
           large->head(half).prepare(large->first_in_bucket(half, first));
@@ -294,47 +493,33 @@ class resizable_hash_table {
       }
       s.begin_resizing(*large);
     });
-    publish(*large);
-    for_each_stripe([](stripe& s, std::size_t) { s.older = nullptr; });
-    const owned_buckets old(small);
-    unzip(*large.release(), zipped);
-    for_each_stripe([](stripe& s, std::size_t) { s.sibling = 0; });
+    publish(*large.release());
     return true;
   }
 
-  // Separates the chains of each pair of buckets. `zipped` has the lower ones, those of one stripe
-  // next to each other. Waits after the last step too: chains must not be joined again before.
-  void unzip(buckets& large, numbers& zipped) {
-    for (;;) {
-      unzip_one_step(large, zipped);
-      if (zipped.empty()) return;
-      // A reader may be among the elements of the other bucket and needs the link that leads out of
-      // there, which is the next one to change.
-      if (!is_mutant(mutant::unzips_at_once)) synchronize(domain_.core(), urgency::normal);
-    }
-  }
-
-  // Takes one step for each bucket in `zipped`; those that needed one stay there.
-  void unzip_one_step(buckets& large, numbers& zipped) {
+  // Takes one step to separate the chains of each pair of buckets in `zipped_`, which has the lower
+  // ones, those of one stripe next to each other. Those that needed the step stay there, also after
+  // their last one: chains must not be joined again before its readers are gone.
+  void unzip_one_step(buckets& large) noexcept {
     constexpr std::size_t at_once = 64;  // then other writers get the mutex
     std::unique_lock<mutex> lock;
     std::size_t left = 0;
-    for (std::size_t i = 0; i < zipped.size(); ++i) {
-      const std::size_t bucket = zipped[i];
+    for (std::size_t i = 0; i < zipped_.size(); ++i) {
+      const std::size_t bucket = zipped_[i];
       mutex& needed = stripe_of(bucket).writing;
       if (lock.mutex() != &needed || i % at_once == 0) {
         if (lock.owns_lock()) lock.unlock();
         lock = std::unique_lock(needed);
       }
-      if (large.unzip_step(bucket)) zipped[left++] = bucket;
+      if (large.unzip_step(bucket)) zipped_[left++] = bucket;
     }
-    zipped.resize(left);
+    zipped_.resize(left);
   }
 
   // Halves the number of buckets: appends the chain of the upper bucket to that of the lower one.
   // Readers of the large table that search the lower bucket then pass over the upper one's
   // elements. False: no memory.
-  bool shrink() {
+  bool begin_shrinking() {
     buckets* const large = newest();
     const std::size_t count = (large->mask + 1) / 2;
     owned_buckets small;
@@ -354,11 +539,6 @@ class resizable_hash_table {
       s.begin_resizing(*small);
     });
     publish(*small.release());
-    for_each_stripe([](stripe& s, std::size_t) {
-      s.older = nullptr;
-      s.sibling = 0;
-    });
-    const owned_buckets old(large);
     return true;
   }
 
@@ -371,12 +551,20 @@ class resizable_hash_table {
 
   // For readers.
   alignas(platform::cache_line) platform::atomic<buckets*> table_{nullptr};
-  Domain& domain_;
+  Domain* domain_;
 
   alignas(platform::cache_line) platform::atomic<float> max_load_{1.0F};
   platform::atomic<std::size_t> fewest_buckets_{0};
   platform::atomic<bool> resizes_{true};
+  platform::atomic<bool> resize_in_progress_{false};  // a hint, without the mutex
+  platform::atomic<std::uint64_t> resizes_done_{0};
+
   mutex resizing_;
+  platform::variable<phase> phase_{phase::at_rest};
+  platform::variable<std::uint64_t> grace_period_{};  // that has to pass before the next step
+  owned_buckets before_;                              // that readers may still use
+  numbers zipped_;
+
   stripe stripes_[stripe_count];
 };
 
