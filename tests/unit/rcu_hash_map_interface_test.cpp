@@ -19,18 +19,16 @@ using ours = readmost::rcu_hash_map<std::string, int, text_hash, std::equal_to<>
 using standard = std::unordered_map<std::string, int, text_hash, std::equal_to<>>;
 
 // Declares a concept of maps that have `EXPRESSION` on a map `m`, with arguments of these types.
-#define MAP_CONCEPT(NAME, EXPRESSION)                                                          \
-  template <class Map>                                                                         \
-  concept NAME = requires(Map& m, const Map& c, Map& other, const std::string& key,            \
-                          std::string_view view, std::pair<const std::string, int> value,     \
-                          std::pair<const std::string, int>* range,                            \
-                          bool (*chosen)(const std::pair<const std::string, int>&)) {          \
-    EXPRESSION;                                                                                \
-  }
+#define MAP_CONCEPT(NAME, EXPRESSION)                                                             \
+  template <class Map>                                                                            \
+  concept NAME =                                                                                  \
+      requires(Map& m, const Map& c, Map& other, const std::string& key, std::string_view view,   \
+               std::pair<const std::string, int> value, std::pair<const std::string, int>* range, \
+               bool (*chosen)(const std::pair<const std::string, int>&)) { EXPRESSION; }
 // The standard's, which ours has too.
 #define BOTH(NAME, EXPRESSION)   \
   MAP_CONCEPT(NAME, EXPRESSION); \
-  static_assert(NAME<standard>&& NAME<ours>)
+  static_assert(NAME<standard> && NAME<ours>)
 // The standard's, which ours has not.
 #define STANDARD_ALONE(NAME, EXPRESSION) \
   MAP_CONCEPT(NAME, EXPRESSION);         \
