@@ -6,10 +6,6 @@
 #include FLAVOR_HEADER
 
 /* Other headers of liburcu, by their own names. */
-#include <urcu/list.h>
-#include <urcu/rculist.h>
-#include <urcu/uatomic.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,6 +13,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <urcu/list.h>
+#include <urcu/rculist.h>
+#include <urcu/uatomic.h>
 
 #include "support/expect.h"
 

@@ -81,6 +81,8 @@ class cell {
         in_(s) {
     s.spins(0);
     find_out_once();
+    // No scan is due, whatever the clock says.
+    hazard_pointer_limit_backlog({.nanoseconds = ~std::uint64_t{0}});
   }
 
   // Returns the hazard pointer with which the reader tries to protect the object once.

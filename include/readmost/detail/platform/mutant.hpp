@@ -41,6 +41,7 @@
   X(forgets_nesting, "an inner unlock ends the outer section")                                    \
   X(unzips_at_once, "a growing hash map does not wait for readers between two steps")             \
   X(hazards_forgotten, "a scan reclaims objects that hazard pointers protect")                    \
+  X(one_pass, "a scan leaves what its deleters retire to the next")                               \
   X(bravo_without_scan, "a revocation scans no slots")                                            \
   X(bravo_scans_newest_alone, "a revocation scans the newest array of slots only")                \
   X(bravo_forgets_nesting, "an inner unlock of a slot ends the outer section")                    \
