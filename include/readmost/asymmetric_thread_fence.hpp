@@ -22,17 +22,9 @@
 #pragma once
 
 #include <atomic>
-#include <readmost/detail/platform/platform.hpp>
+#include <readmost/detail/platform/asymmetric_fence.hpp>
 
 namespace readmost {
-
-namespace detail {
-
-// Whether light fences rely on membarrier(2). Never changes back.
-extern platform::atomic<bool> light_fences_are_light;
-void execute_heavy_fence() noexcept;
-
-}  // namespace detail
 
 // No effect if `order` is relaxed. All other orders cost the same.
 inline void asymmetric_thread_fence_light(std::memory_order order) noexcept {

@@ -26,7 +26,7 @@
 // pointer a few ns; retire() about 10 ns, and now and then a scan of all hazard pointers. Progress:
 // protect() is lock-free, all other members are wait-free except where they allocate memory.
 //
-// Bounded backlog. A thread that retires scans when, over all threads, 256 objects or 1 MiB of
+// Bounded backlog. A thread that retires scans when, over all threads, 128 objects or 1 MiB of
 // sizeof wait, or when the last scan was a second ago (hazard_pointer_limit_backlog() adjusts all
 // three). The scan reclaims what any thread has retired, also a thread that is idle or has exited,
 // unless it is protected. Let H be the number of hazard pointers, including up to 8 that each

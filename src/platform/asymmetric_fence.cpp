@@ -5,7 +5,7 @@
 // and so is every heavy one.
 #include <cstdlib>
 #include <cstring>
-#include <readmost/asymmetric_thread_fence.hpp>
+#include <readmost/detail/platform/asymmetric_fence.hpp>
 
 namespace readmost::detail {
 

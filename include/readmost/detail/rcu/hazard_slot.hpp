@@ -21,7 +21,7 @@ struct alignas(platform::cache_line) hazard_slot {
 // When a thread that retires scans: as soon as so much waits over all threads, or when the last
 // scan is that long ago.
 struct hazard_backlog_limit {
-  std::uint64_t objects = 256;
+  std::uint64_t objects = 128;
   std::uint64_t bytes = 1024 * 1024;
   std::uint64_t nanoseconds = 1'000'000'000;
 };
