@@ -22,7 +22,7 @@ int times_that_both_miss(int rounds, Fence fence, OtherFence other_fence) {
   struct alignas(64) cell {
     std::atomic<int> value{0};
   };
-  cell mine, theirs, mine_seen, theirs_seen, mine_done, theirs_done, go;
+  cell mine, theirs, theirs_seen, theirs_done, go;
   int both = 0;
   const auto await = [](cell& which, int value) {
     for (int turn = 0; which.value.load(std::memory_order_acquire) != value; ++turn) {
