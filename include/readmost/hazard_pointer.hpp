@@ -26,15 +26,21 @@
 // pointer a few ns; retire() about 10 ns, and now and then a scan of all hazard pointers. Progress:
 // protect() is lock-free, all other members are wait-free except where they allocate memory.
 //
-// Bounded backlog. Let H be the number of hazard pointers, including up to 8 that each thread keeps
-// for reuse, and L the larger of 64 and 2 H. A thread with L retired objects scans and reclaims
-// those that are not protected, which are at least half. So at most L objects wait for each thread
-// that there has been at a time, plus those that deleters retire during a scan. The next scan takes
-// over the objects of threads that have exited.
+// Bounded backlog. A thread that retires scans when, over all threads, 128 objects or 1 MiB of
+// sizeof wait, or when the last scan was a second ago (hazard_pointer_limit_backlog() adjusts all
+// three). The scan reclaims what any thread has retired, also a thread that is idle or has exited,
+// unless it is protected. Let H be the number of hazard pointers, including up to 8 that each
+// thread keeps for reuse. At most this waits, beside what scans in progress have taken:
+//   objects: the larger of the limit and 2 H, and 16 for each thread that there has been at a time;
+//   bytes: the limit, what the last scan found protected, and 64 KiB for each such thread.
+// The clock is looked at in the 1st, 2nd, 4th, 8th and 16th of every 16 retirements of a thread. If
+// no thread retires any more, so much stays until hazard_pointer_clean_up() is called: the library
+// has no thread of its own for hazard pointers.
 //
-// Deleters run in retire() and hazard_pointer_clean_up(). They may retire, protect, lock and wait;
-// a scan that is due inside a deleter is left to the next call. A deleter that throws ends the
-// program. Objects that are not reclaimed when the process ends never are.
+// Deleters run in retire() and hazard_pointer_clean_up(). They may retire, protect, lock and wait.
+// What they retire is reclaimed by the same call, in passes and not by recursion, unless it is
+// protected. A deleter that throws ends the program. Objects that are not reclaimed when the
+// process ends never are.
 //
 // Signal handlers may make, use and destroy hazard pointers of their own, but must not retire. In
 // the child of a fork, objects that any thread of the parent protected stay protected. The child
@@ -50,6 +56,7 @@
 #include <new>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
+#include <span>
 #include <utility>
 
 #if defined(READMOST_FAULTS)
@@ -58,9 +65,23 @@
 
 namespace readmost {
 
-#define READMOST_HAZARD_POINTER 202306L  // the value of __cpp_lib_hazard_pointer
+#define READMOST_HAZARD_POINTER 202606L  // the value of __cpp_lib_hazard_pointer
 
+using detail::hazard_backlog_limit;
 using detail::hazard_pointer_clean_up;
+using detail::hazard_pointer_limit_backlog;
+
+namespace detail {
+
+[[noreturn]] inline void fail_for_want_of_memory() {
+#if defined(__cpp_exceptions)
+  throw std::bad_alloc();
+#else
+  __builtin_trap();
+#endif
+}
+
+}  // namespace detail
 
 // --- The classes ---------------------------------------------------------------------------------
 
@@ -68,44 +89,34 @@ using detail::hazard_pointer_clean_up;
 // incomplete here; it has exactly one such base, public and not virtual. D is default constructible
 // and move assignable.
 template <class T, class D = std::default_delete<T>>
-class hazard_pointer_obj_base : private detail::retired {
+class hazard_pointer_obj_base {
  public:
   // Evaluates `d(pointer to the object)` later, once no hazard pointer that protected the object
   // before this call still does. May run deleters of other objects. Precondition: called once in
   // the object's life, when no thread can reach the object anew.
   void retire(D d = D()) noexcept {
-    deleter_ = std::move(d);
+    readmost_retirable_.deleter = std::move(d);
     static constexpr detail::retired_kind kind{
         [](detail::retired* object) noexcept {
-          auto* const self = static_cast<hazard_pointer_obj_base*>(object);
-          D deleter = std::move(self->deleter_);  // the object goes, and this member with it
-          deleter(static_cast<T*>(self));
+          auto* const self =
+              reinterpret_cast<hazard_pointer_obj_base*>(object);  // its first member
+          detail::call_deleter(self->readmost_retirable_.deleter, static_cast<T*>(self));
         },
         sizeof(T)};
-    detail::retire_hazardous(*this, kind);
+    detail::retire_hazardous(readmost_retirable_.link, kind);
   }
 
  protected:
-  hazard_pointer_obj_base() = default;
   // A copy is not retired with its original.
-  hazard_pointer_obj_base(const hazard_pointer_obj_base& other)
-      : detail::retired(), deleter_(other.deleter_) {}
-  hazard_pointer_obj_base(hazard_pointer_obj_base&& other)
-      : detail::retired(), deleter_(std::move(other.deleter_)) {}
-  hazard_pointer_obj_base& operator=(const hazard_pointer_obj_base& other) {
-    deleter_ = other.deleter_;
-    return *this;
-  }
-  hazard_pointer_obj_base& operator=(hazard_pointer_obj_base&& other) {
-    deleter_ = std::move(other.deleter_);
-    return *this;
-  }
+  hazard_pointer_obj_base() = default;
+  hazard_pointer_obj_base(const hazard_pointer_obj_base&) = default;
+  hazard_pointer_obj_base(hazard_pointer_obj_base&&) = default;
+  hazard_pointer_obj_base& operator=(const hazard_pointer_obj_base&) = default;
+  hazard_pointer_obj_base& operator=(hazard_pointer_obj_base&&) = default;
   ~hazard_pointer_obj_base() = default;
 
  private:
-  friend class hazard_pointer;
-
-  [[no_unique_address]] D deleter_{};
+  detail::retirable<detail::uncopied_link, D> readmost_retirable_;
 };
 
 // Protects one object at a time, or none. Used by one thread at a time; it may be moved to another
@@ -170,8 +181,28 @@ class hazard_pointer {
 
  private:
   friend hazard_pointer make_hazard_pointer();
+  friend void make_hazard_pointer_batch(std::span<hazard_pointer> batch);
 
   explicit hazard_pointer(detail::hazard_slot& slot) noexcept : slot_(&slot) {}
+
+  // Fills the empty ones of the batch, or none.
+  static bool fill(hazard_pointer* batch, std::size_t size) noexcept {
+    detail::hazard_slot* made = nullptr;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!batch[i].empty()) continue;
+      detail::hazard_slot* const slot = detail::take_hazard_slot();
+      if (slot == nullptr) {
+        while (made != nullptr) detail::give_back_hazard_slot(*std::exchange(made, made->before));
+        return false;
+      }
+      slot->before = made;
+      made = slot;
+    }
+    for (std::size_t i = size; i-- > 0;) {
+      if (batch[i].empty()) batch[i].slot_ = std::exchange(made, made->before);
+    }
+    return true;
+  }
 
   template <class T>
   T* protect_and_load(T* pointer, const detail::platform::atomic<T*>& source) noexcept {
@@ -184,7 +215,7 @@ class hazard_pointer {
   // The address by which scans know the object, which may be deleted already.
   template <class T, class D>
   static const detail::retired* identity(const hazard_pointer_obj_base<T, D>* object) noexcept {
-    return object;
+    return reinterpret_cast<const detail::retired*>(object);
   }
 
   detail::hazard_slot* slot_ = nullptr;
@@ -194,14 +225,20 @@ class hazard_pointer {
 // compiled without exceptions.
 inline hazard_pointer make_hazard_pointer() {
   detail::hazard_slot* const slot = detail::take_hazard_slot();
-  if (slot == nullptr) {
-#if defined(__cpp_exceptions)
-    READMOST_THROW(std::bad_alloc());
-#else
-    __builtin_trap();
-#endif
-  }
+  if (slot == nullptr) detail::fail_for_want_of_memory();
   return hazard_pointer(*slot);
+}
+
+// Makes each empty element of the batch a hazard pointer that is not empty. Throws as
+// make_hazard_pointer() does, and then has no effect. C++29 (P3428R4).
+inline void make_hazard_pointer_batch(std::span<hazard_pointer> batch) {
+  if (hazard_pointer::fill(batch.data(), batch.size())) return;
+  detail::fail_for_want_of_memory();
+}
+
+// Makes each element empty, as its destructor would. C++29 (P3428R4).
+inline void clear_hazard_pointer_batch(std::span<hazard_pointer> batch) noexcept {
+  for (hazard_pointer& each : batch) each = hazard_pointer();
 }
 
 inline void swap(hazard_pointer& left, hazard_pointer& right) noexcept {

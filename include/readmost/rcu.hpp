@@ -251,48 +251,43 @@ inline void rcu_synchronize_since(rcu_ticket ticket,
 // T may be incomplete here; it has exactly one such base, public and not virtual. D is default
 // constructible and move assignable.
 template <class T, class D = std::default_delete<T>>
-class rcu_obj_base : private detail::retired {
+class rcu_obj_base {
  public:
   // Evaluates `d(pointer to the object)` after a grace period. Precondition: called once in the
   // object's life. Wait-free below the limit of the backlog; costs about 10 ns, and a system call
   // (about 2 us) when the reclaiming thread is asleep.
   void retire(D d = D(), rcu_domain& dom = rcu_default_domain()) noexcept {
-    deleter_ = std::move(d);
-    static constexpr detail::retired_kind kind{reclaim_this, sizeof(T)};
-    detail::schedule(dom.core(), *this, kind);
+    readmost_retirable_.deleter = std::move(d);
+    static constexpr detail::retired_kind kind{readmost_reclaim, sizeof(T)};
+    detail::schedule(dom.core(), readmost_retirable_.link, kind);
   }
 
   // Extension: the same, but never waits, also inside sections: false while the backlog is above
   // its limit. Then the object is not retired, and may be later.
   [[nodiscard]] bool try_retire(D d = D(), rcu_domain& dom = rcu_default_domain()) noexcept {
-    deleter_ = std::move(d);
-    static constexpr detail::retired_kind kind{reclaim_this, sizeof(T)};
-    return detail::try_schedule(dom.core(), *this, kind);
+    readmost_retirable_.deleter = std::move(d);
+    static constexpr detail::retired_kind kind{readmost_reclaim, sizeof(T)};
+    return detail::try_schedule(dom.core(), readmost_retirable_.link, kind);
   }
 
  protected:
+  // Trivially copyable if D is. A copy is not retired with its original; but copy no object that is
+  // retired already or meanwhile, for its two pointers come along.
   rcu_obj_base() = default;
-  // A copy is not retired with its original.
-  rcu_obj_base(const rcu_obj_base& other) : detail::retired(), deleter_(other.deleter_) {}
-  rcu_obj_base(rcu_obj_base&& other) : detail::retired(), deleter_(std::move(other.deleter_)) {}
-  rcu_obj_base& operator=(const rcu_obj_base& other) {
-    deleter_ = other.deleter_;
-    return *this;
-  }
-  rcu_obj_base& operator=(rcu_obj_base&& other) {
-    deleter_ = std::move(other.deleter_);
-    return *this;
-  }
+  rcu_obj_base(const rcu_obj_base&) = default;
+  rcu_obj_base(rcu_obj_base&&) = default;
+  rcu_obj_base& operator=(const rcu_obj_base&) = default;
+  rcu_obj_base& operator=(rcu_obj_base&&) = default;
   ~rcu_obj_base() = default;
 
  private:
-  static void reclaim_this(detail::retired* object) noexcept {
-    auto* const self = static_cast<rcu_obj_base*>(object);
-    D deleter = std::move(self->deleter_);  // the object goes, and this member with it
-    deleter(static_cast<T*>(self));
+  // Private, but a name all the same: like the member's, one that users do not have.
+  static void readmost_reclaim(detail::retired* object) noexcept {
+    auto* const self = reinterpret_cast<rcu_obj_base*>(object);  // whose first member it is
+    detail::call_deleter(self->readmost_retirable_.deleter, static_cast<T*>(self));
   }
 
-  [[no_unique_address]] D deleter_{};
+  detail::retirable<detail::retired, D> readmost_retirable_;
 };
 
 // Evaluates `d(p)` after a grace period. T may be any type, also an incomplete one. Allocates a

@@ -18,8 +18,9 @@
 // these cases.
 //
 // Slots are never unmapped, so a scan may read each at any time. The objects that a thread retires
-// are on a list in its record; a scan takes the lists of its own thread, of threads that have
-// exited and of those without a record.
+// are on a list in its record; a scan takes the lists of all threads.
+#include <algorithm>
+#include <bit>
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
@@ -140,26 +141,60 @@ thread_record* own_record() noexcept {
 
 // The retired objects of threads without a record.
 platform::atomic<retired*> unrecorded{};
-platform::atomic<std::uint32_t> unrecorded_since{};
 
-constexpr std::uint32_t shortest_list_to_scan = 64;
+struct amount {
+  std::int64_t objects = 0;
+  std::int64_t bytes = 0;
 
-// The number of objects at which a thread scans: twice as many as can be protected, so that a scan
-// reclaims at least half of them.
-std::uint32_t list_to_scan() noexcept {
-  const std::uint32_t slots = slots_taken.load(platform::relaxed);
-  return slots > shortest_list_to_scan / 2 ? 2 * slots : shortest_list_to_scan;
+  void add(const retired& object) noexcept {
+    ++objects;
+    bytes += static_cast<std::int64_t>(object.kind->bytes);
+  }
+};
+
+// What is on all lists, less what threads have not counted yet. A list that another thread takes
+// before its owner has counted it makes the sum smaller until then.
+platform::atomic<std::int64_t> waiting_objects{0};
+platform::atomic<std::int64_t> waiting_bytes{0};
+
+// A thread counts when it has so much that is not counted.
+constexpr std::int64_t most_uncounted_objects = 16;
+constexpr std::int64_t most_uncounted_bytes = 64 * 1024;
+
+void count(const amount& what) noexcept {
+  if (what.objects != 0) waiting_objects.fetch_add(what.objects, platform::relaxed);
+  if (what.bytes != 0) waiting_bytes.fetch_add(what.bytes, platform::relaxed);
 }
 
-// Puts the object on the list; returns the number of objects there since the last scan.
-std::uint32_t keep(thread_record* me, retired& object) noexcept {
+void count_all(hazard_store& store) noexcept {
+  const amount mine{store.uncounted_objects, store.uncounted_bytes};
+  store.uncounted_objects = 0;
+  store.uncounted_bytes = 0;
+  count(mine);
+}
+
+// Returns whether it has counted.
+bool count_if_much(hazard_store& store) noexcept {
+  if (store.uncounted_objects < most_uncounted_objects &&
+      store.uncounted_bytes < most_uncounted_bytes) {
+    return false;
+  }
+  count_all(store);
+  return true;
+}
+
+// Puts the object on the list.
+void keep(thread_record* me, retired& object) noexcept {
+  amount one;
+  one.add(object);  // before another thread may take and reclaim it
   if (me == nullptr) {
     push(unrecorded, object, letter::HP13);
-    return unrecorded_since.fetch_add(1, platform::relaxed) + 1;
+    count(one);
+    return;
   }
   push(me->hazards.latest, object, letter::HP13);
-  ++me->hazards.retired_since;
-  return me->hazards.retired_since;
+  me->hazards.uncounted_objects = me->hazards.uncounted_objects + one.objects;
+  me->hazards.uncounted_bytes = me->hazards.uncounted_bytes + one.bytes;
 }
 
 // Puts `from` before `rest`; returns the whole list.
@@ -171,32 +206,73 @@ retired* joined(retired* from, retired* rest) noexcept {
   return from;
 }
 
-retired* take_list(platform::atomic<retired*>& latest, retired* rest) noexcept {
+retired* take_list(platform::atomic<retired*>& latest, retired* rest, amount& taken) noexcept {
   if (latest.load(platform::relaxed) == nullptr) return rest;
   // (HP14) Pairs with (HP13).
-  return joined(latest.exchange(nullptr, at(letter::HP14, platform::acquire)), rest);
+  retired* const list = latest.exchange(nullptr, at(letter::HP14, platform::acquire));
+  retired* last = nullptr;
+  for (retired* each = list; each != nullptr; each = each->next) {
+    taken.add(*each);
+    last = each;
+  }
+  if (last == nullptr) return rest;
+  last->next = rest;
+  return list;
 }
 
-// Takes the caller's list and the lists that no other thread would scan, or all lists.
+// Takes the caller's list and that of threads without a record, or all lists.
 retired* take_lists(thread_record* me, bool of_everybody) noexcept {
   retired* all = nullptr;
-  if (me != nullptr) {
-    me->hazards.retired_since = 0;
-    all = take_list(me->hazards.latest, all);
+  amount taken;
+  if (me != nullptr) all = take_list(me->hazards.latest, all, taken);
+  if (of_everybody || me == nullptr) all = take_list(unrecorded, all, taken);
+  if (of_everybody) {
+    for_each_chunk(default_domain, [&](chunk& c) {
+      for (std::uint64_t left = c.hazardous.load(platform::relaxed); left != 0; left &= left - 1) {
+        all = take_list(c.records[__builtin_ctzll(left)].hazards.latest, all, taken);
+      }
+      return true;
+    });
   }
-  if (unrecorded.load(platform::relaxed) != nullptr) {
-    unrecorded_since.store(0, platform::relaxed);
-    all = take_list(unrecorded, all);
+  if (me == nullptr) {
+    count({-taken.objects, -taken.bytes});
+  } else {
+    me->hazards.uncounted_objects = me->hazards.uncounted_objects - taken.objects;
+    me->hazards.uncounted_bytes = me->hazards.uncounted_bytes - taken.bytes;
   }
-  for_each_chunk(default_domain, [&](chunk& c) {
-    std::uint64_t left = c.hazardous.load(platform::relaxed);
-    if (!of_everybody) left &= ~c.used.load(platform::relaxed);
-    for (; left != 0; left &= left - 1) {
-      all = take_list(c.records[__builtin_ctzll(left)].hazards.latest, all);
-    }
-    return true;
-  });
   return all;
+}
+
+// --- When to scan --------------------------------------------------------------------------------
+
+platform::atomic<std::int64_t> most_objects{hazard_backlog_limit{}.objects};
+platform::atomic<std::int64_t> most_bytes{hazard_backlog_limit{}.bytes};
+platform::atomic<std::int64_t> longest_pause{hazard_backlog_limit{}.nanoseconds};
+platform::atomic<std::uint64_t> last_scan{0};
+// What the last scan found protected. A scan would find them again.
+platform::atomic<std::int64_t> protected_bytes{0};
+
+// Twice as many objects as can be protected, so that a scan reclaims at least half of them.
+bool is_above_limit() noexcept {
+  const std::int64_t slots = slots_taken.load(platform::relaxed);
+  const std::int64_t objects = std::max(most_objects.load(platform::relaxed), 2 * slots);
+  if (waiting_objects.load(platform::relaxed) >= objects) return true;
+  const std::int64_t kept = protected_bytes.load(platform::relaxed);
+  return waiting_bytes.load(platform::relaxed) - kept >= most_bytes.load(platform::relaxed);
+}
+
+bool is_long_since_last() noexcept {
+  // Negative if another thread has scanned meanwhile.
+  const auto pause = static_cast<std::int64_t>(platform::now() - last_scan.load(platform::relaxed));
+  return pause >= longest_pause.load(platform::relaxed);
+}
+
+// The clock takes longer than a retirement, so most do not look at it.
+bool is_scan_due(thread_record* me) noexcept {
+  if (me == nullptr) return is_above_limit() || is_long_since_last();
+  const auto uncounted = static_cast<std::uint64_t>(std::int64_t{me->hazards.uncounted_objects});
+  return (count_if_much(me->hazards) && is_above_limit()) ||
+         (std::has_single_bit(uncounted) && is_long_since_last());
 }
 
 // --- Forks ---------------------------------------------------------------------------------------
@@ -246,11 +322,27 @@ void go_on_scanning() noexcept {
   put_back_what_was_taken();
 }
 
+// A thread may have been counting. Only the caller's list is left, and only where a signal handler
+// forked, so the lists were not taken.
+void recount_in_child() noexcept {
+  amount mine;
+  if (thread_record* const me = own_record()) {
+    for (const retired* each = me->hazards.latest.load(platform::relaxed); each != nullptr;
+         each = each->next) {
+      mine.add(*each);
+    }
+  }
+  waiting_objects.store(mine.objects, platform::relaxed);
+  waiting_bytes.store(mine.bytes, platform::relaxed);
+}
+
 // The other threads do not exist in the child, and their records are free already. The lists of
 // scans that were not stopped may be torn.
 void go_on_in_child() noexcept {
   for_each_record(default_domain, [](thread_record& record, bool) {
     hazard_store& store = record.hazards;
+    if (store.uncounted_objects != 0) store.uncounted_objects = 0;
+    if (store.uncounted_bytes != 0) store.uncounted_bytes = 0;
     if (&record != &my_record()) {
       if (is_stopped_by_me(store)) taken_for_fork = joined(store.examined, taken_for_fork);
       if (store.examined != nullptr) store.examined = nullptr;
@@ -261,6 +353,7 @@ void go_on_in_child() noexcept {
     store.moving.open_in_child();
   });
   unrecorded.store(nullptr, platform::relaxed);
+  recount_in_child();
   put_back_what_was_taken();
 }
 
@@ -346,8 +439,9 @@ class protected_objects {
   std::size_t mask_ = 0;
 };
 
-// Whether the thread is in a scan. Deleters then retire without another scan.
+// Whether the thread is in a scan. Deleters then retire without another scan, and note it.
 READMOST_THREAD_LOCAL bool scanning = false;
+READMOST_THREAD_LOCAL bool deleters_retired = false;
 
 // Calls move() while no thread is forking.
 template <class Move>
@@ -361,9 +455,9 @@ auto move_lists(thread_record* me, Move move) noexcept {
   return move();
 }
 
-void scan(thread_record* me, bool of_everybody) noexcept {
-  if (scanning) return;
-  scanning = true;
+// One pass of a scan; returns the bytes that it found protected.
+std::int64_t examine(thread_record* me, bool of_everybody) noexcept {
+  amount kept;
   // In the record, where the child of a fork finds it.
   platform::variable<retired*> own{};
   platform::variable<retired*>& left = me != nullptr ? me->hazards.examined : own;
@@ -381,6 +475,7 @@ void scan(thread_record* me, bool of_everybody) noexcept {
     };
     while (retired* const object = move_lists(me, next)) {
       if (is_protected.contains(object)) {
+        kept.add(*object);
         keep(me, *object);
       } else {
         const retired_kind* const kind = object->kind;
@@ -388,6 +483,24 @@ void scan(thread_record* me, bool of_everybody) noexcept {
       }
     }
   }
+  return kept.bytes;
+}
+
+// The first pass takes the lists of all threads. The others take the thread's own, so they come to
+// an end when its deleters retire no more, whatever other threads retire meanwhile.
+void scan(thread_record* me) noexcept {
+  if (scanning) return;
+  scanning = true;
+  last_scan.store(platform::now(), platform::relaxed);
+  bool first = true;
+  do {
+    deleters_retired = false;
+    const std::int64_t kept = examine(me, first);
+    // A later pass sees again what the first one kept.
+    protected_bytes.store(kept, platform::relaxed);
+    first = false;
+  } while (deleters_retired && !is_mutant(mutant::one_pass));
+  if (me != nullptr) count_all(me->hazards);
   scanning = false;
 }
 
@@ -432,11 +545,25 @@ void retire_hazardous(retired& object, const retired_kind& kind) noexcept {
   thread_record* const me = enlist();
   add_hazards_part();
   if (me != nullptr) mark(*me);
-  if (keep(me, object) >= list_to_scan()) scan(me, false);
+  keep(me, object);
+  if (scanning) {
+    deleters_retired = true;
+  } else if (is_scan_due(me)) {
+    scan(me);
+  }
 }
 
 void hazard_pointer_clean_up() noexcept {
-  scan(enlist(), true);
+  scan(enlist());
+}
+
+void hazard_pointer_limit_backlog(hazard_backlog_limit limit) noexcept {
+  const auto most = [](std::uint64_t n) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(n, INT64_MAX));
+  };
+  most_objects.store(most(limit.objects), platform::relaxed);
+  most_bytes.store(most(limit.bytes), platform::relaxed);
+  longest_pause.store(most(limit.nanoseconds), platform::relaxed);
 }
 
 }  // namespace readmost::detail

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <readmost/asymmetric_thread_fence.hpp>
 #include <readmost/bravo.hpp>
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/id_table.hpp>
@@ -17,6 +18,7 @@
 #include <readmost/rcu_version.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <readmost/shared_timed_mutex.hpp>
+#include <span>
 
 template class readmost::bravo<std::mutex>;
 template class readmost::bravo<std::mutex, readmost::bravo_consensus_policy>;
@@ -80,6 +82,11 @@ void all_of_hazard_pointers(const std::atomic<element*>& source) {
   if (hazard.try_protect(found, source)) hazard.reset_protection(found);
   (new element)->retire();
   readmost::hazard_pointer_clean_up();
+  readmost::hazard_pointer_limit_backlog({});
+  readmost::make_hazard_pointer_batch(std::span(&hazard, 1));
+  readmost::clear_hazard_pointer_batch(std::span(&hazard, 1));
+  readmost::asymmetric_thread_fence_light(std::memory_order_seq_cst);
+  readmost::asymmetric_thread_fence_heavy(std::memory_order_seq_cst);
 }
 
 struct config : readmost::rcu_obj_base<config> {};

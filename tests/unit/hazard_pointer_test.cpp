@@ -10,6 +10,7 @@
 #include <memory>
 #include <readmost/hazard_pointer.hpp>
 #include <readmost/shared_mutex.hpp>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -21,10 +22,13 @@
 namespace {
 
 using namespace readmost::detail;
+using readmost::clear_hazard_pointer_batch;
 using readmost::hazard_pointer;
 using readmost::hazard_pointer_clean_up;
+using readmost::hazard_pointer_limit_backlog;
 using readmost::hazard_pointer_obj_base;
 using readmost::make_hazard_pointer;
+using readmost::make_hazard_pointer_batch;
 using test::helper_thread;
 using test::in_a_child;
 
@@ -39,7 +43,7 @@ struct to_nobody {
 };
 struct with_deleter : hazard_pointer_obj_base<with_deleter, to_nobody> {};
 
-static_assert(READMOST_HAZARD_POINTER == 202306L);
+static_assert(READMOST_HAZARD_POINTER == 202606L);
 static_assert(std::is_nothrow_default_constructible_v<hazard_pointer>);
 static_assert(std::is_nothrow_move_constructible_v<hazard_pointer>);
 static_assert(std::is_nothrow_move_assignable_v<hazard_pointer>);
@@ -61,12 +65,42 @@ concept has_the_standard_s_members =
       { h.swap(h) } noexcept -> std::same_as<void>;
       { swap(h, h) } noexcept -> std::same_as<void>;
       { make_hazard_pointer() } -> std::same_as<Hazard>;
+      { make_hazard_pointer_batch(std::span<Hazard>(&h, 1)) } -> std::same_as<void>;
+      { clear_hazard_pointer_batch(std::span<Hazard>(&h, 1)) } noexcept -> std::same_as<void>;
       { object.retire() } noexcept -> std::same_as<void>;
       { object.retire(std::default_delete<incomplete>()) } noexcept -> std::same_as<void>;
       { other.retire(to_nobody()) } noexcept -> std::same_as<void>;
     };
 static_assert(has_the_standard_s_members<>);
 static_assert(!noexcept(make_hazard_pointer()));
+static_assert(!noexcept(make_hazard_pointer_batch(std::span<hazard_pointer>())));
+static_assert(std::is_nothrow_move_constructible_v<with_deleter>);
+static_assert(std::is_nothrow_move_assignable_v<with_deleter>);
+static_assert(std::is_nothrow_copy_constructible_v<with_deleter>);
+
+// Names that a user's class has from elsewhere.
+struct names {
+  int next = 1, kind = 2, link = 3, deleter = 4, retired = 5;
+};
+struct with_names : names, hazard_pointer_obj_base<with_names> {
+  int sum() const { return next + kind + link + deleter + retired; }
+};
+
+// No more of D than that it is default constructible and move assignable.
+struct assigned_only;
+struct assigning_deleter {
+  int* where = nullptr;
+  assigning_deleter() = default;
+  explicit assigning_deleter(int& count) : where(&count) {}
+  assigning_deleter(assigning_deleter&&) = delete;
+  assigning_deleter& operator=(assigning_deleter&& other) noexcept {
+    where = other.where;
+    return *this;
+  }
+  void operator()(assigned_only*) const { ++*where; }
+};
+struct assigned_only : hazard_pointer_obj_base<assigned_only, assigning_deleter> {};
+static_assert(!std::is_copy_constructible_v<assigned_only>);
 // Two pointers; a deleter without state takes no room.
 static_assert(sizeof(with_deleter) == 2 * sizeof(void*));
 static_assert(!std::is_constructible_v<hazard_pointer_obj_base<incomplete>>);
@@ -106,7 +140,9 @@ constexpr int most_that_wait = 500;
 
 class hazard_pointers : public testing::Test {
  protected:
+  // However long a test takes, no scan is due for that.
   void SetUp() override {
+    hazard_pointer_limit_backlog({.nanoseconds = ~std::uint64_t{0}});
     hazard_pointer_clean_up();
     ASSERT_EQ(counted::alive.load(), 0);
   }
@@ -470,6 +506,135 @@ TEST_F(hazard_pointers, have_the_deleter_called_that_was_given) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST_F(hazard_pointers, ask_of_deleters_only_to_be_assigned) {
+  int calls = 0;
+  {
+    assigned_only object;
+    object.retire(assigning_deleter(calls));
+    hazard_pointer_clean_up();
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(hazard_pointers, leave_a_class_its_names) {
+  auto* const object = new with_names;
+  EXPECT_EQ(object->sum(), 15);
+  std::atomic<with_names*> source{object};
+  hazard_pointer hazard = make_hazard_pointer();
+  ASSERT_EQ(hazard.protect(source), object);
+  object->retire();
+  hazard_pointer_clean_up();
+  EXPECT_EQ(object->sum(), 15);
+  hazard.reset_protection();
+  hazard_pointer_clean_up();
+}
+
+TEST_F(hazard_pointers, reclaim_what_idle_threads_have_retired_once_there_is_much) {
+  helper_thread idle;
+  idle.call([] {
+    for (int i = 0; i < 40; ++i) (new counted)->retire();
+  });
+  EXPECT_EQ(counted::alive.load(), 40);
+  struct other : hazard_pointer_obj_base<other> {};
+  for (int i = 0; i < most_that_wait; ++i) (new other)->retire();
+  EXPECT_EQ(counted::alive.load(), 0);
+}
+
+TEST_F(hazard_pointers, reclaim_what_idle_threads_have_retired_once_it_is_long_ago) {
+  helper_thread idle;
+  idle.call([] { (new counted)->retire(); });
+  EXPECT_EQ(counted::alive.load(), 1);
+  hazard_pointer_limit_backlog({.nanoseconds = 0});
+  struct other : hazard_pointer_obj_base<other> {};
+  (new other)->retire();
+  EXPECT_EQ(counted::alive.load(), 0);
+}
+
+// Counts its instances.
+struct bulky : hazard_pointer_obj_base<bulky> {
+  static inline std::atomic<int> alive{0};
+  bulky() { alive.fetch_add(1); }
+  ~bulky() { alive.fetch_sub(1); }
+  char content[256 * 1024];
+};
+
+TEST_F(hazard_pointers, bound_the_bytes_that_wait) {
+  int most = 0;
+  for (int i = 0; i < 60; ++i) {
+    (new bulky)->retire();
+    most = std::max(most, bulky::alive.load());
+  }
+  EXPECT_LE(most, 5);  // 1 MiB and one more
+  hazard_pointer_clean_up();
+  EXPECT_EQ(bulky::alive.load(), 0);
+}
+
+TEST_F(hazard_pointers, bound_the_bytes_of_all_threads_together) {
+  std::vector<std::unique_ptr<helper_thread>> threads;
+  int most = 0;
+  for (int i = 0; i < 20; ++i) {
+    threads.push_back(std::make_unique<helper_thread>());
+    threads.back()->call([] { (new bulky)->retire(); });
+    most = std::max(most, bulky::alive.load());
+  }
+  EXPECT_LE(most, 5);
+  hazard_pointer_clean_up();
+  EXPECT_EQ(bulky::alive.load(), 0);
+}
+
+TEST_F(hazard_pointers, scan_as_seldom_when_what_is_protected_is_above_the_limit) {
+  std::vector<hazard_pointer> hazards(8);
+  make_hazard_pointer_batch(hazards);
+  for (hazard_pointer& each : hazards) {
+    auto* const object = new bulky;
+    each.reset_protection(object);
+    object->retire();
+  }
+  hazard_pointer_clean_up();
+  EXPECT_EQ(bulky::alive.load(), 8);
+  (new bulky)->retire();
+  EXPECT_EQ(bulky::alive.load(), 9);
+  clear_hazard_pointer_batch(hazards);
+  hazard_pointer_clean_up();
+  EXPECT_EQ(bulky::alive.load(), 0);
+}
+
+TEST_F(hazard_pointers, take_the_limit_that_is_set) {
+  hazard_pointer_limit_backlog({.objects = 4096, .nanoseconds = ~std::uint64_t{0}});
+  for (int i = 0; i < 4000; ++i) (new counted)->retire();
+  EXPECT_EQ(counted::alive.load(), 4000);
+  hazard_pointer_limit_backlog({.objects = 32, .nanoseconds = ~std::uint64_t{0}});
+  for (int i = 0; i < 16; ++i) (new counted)->retire();
+  EXPECT_LT(counted::alive.load(), 100);
+  hazard_pointer_clean_up();
+}
+
+// --- Batches -------------------------------------------------------------------------------------
+
+TEST_F(hazard_pointers, of_a_batch_are_made_and_cleared_together) {
+  std::array<hazard_pointer, 20> batch;
+  marked kept;
+  batch[3] = make_hazard_pointer();
+  batch[3].reset_protection(&kept);
+  make_hazard_pointer_batch(batch);
+  for (const hazard_pointer& each : batch) EXPECT_FALSE(each.empty());
+  std::array<marked, 20> objects;
+  for (std::size_t i = 0; i < 20; ++i) {
+    if (i != 3) batch[i].reset_protection(&objects[i]);
+  }
+  kept.retire();
+  for (marked& each : objects) each.retire();
+  hazard_pointer_clean_up();
+  // Those that were not empty stay as they were.
+  EXPECT_EQ(kept.reclaimed, 0);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(objects[i].reclaimed, i == 3 ? 1 : 0);
+  clear_hazard_pointer_batch(batch);
+  for (const hazard_pointer& each : batch) EXPECT_TRUE(each.empty());
+  hazard_pointer_clean_up();
+  EXPECT_EQ(kept.reclaimed, 1);
+  for (const marked& each : objects) EXPECT_EQ(each.reclaimed, 1);
+}
+
 // The deleter of each retires the next.
 struct chained;
 struct delete_chain {
@@ -500,7 +665,7 @@ TEST_F(hazard_pointers, have_deleters_that_retire_without_recursion) {
   chained* first = nullptr;
   for (int i = 0; i < length; ++i) first = new chained(first);
   first->retire();
-  for (int i = 0; i < length + 1 && chained::alive.load() != 0; ++i) hazard_pointer_clean_up();
+  hazard_pointer_clean_up();
   EXPECT_EQ(chained::alive.load(), 0);
   EXPECT_EQ(chained::deepest, 1);
 }
@@ -525,7 +690,7 @@ struct branching : hazard_pointer_obj_base<branching> {
 
 TEST_F(hazard_pointers, lose_nothing_that_deleters_retire) {
   (new branching(12))->retire();
-  for (int i = 0; i < 20; ++i) hazard_pointer_clean_up();
+  hazard_pointer_clean_up();
   EXPECT_EQ(branching::alive.load(), 0);
 }
 

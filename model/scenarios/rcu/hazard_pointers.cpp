@@ -81,6 +81,8 @@ class cell {
         in_(s) {
     s.spins(0);
     find_out_once();
+    // No scan is due, whatever the clock says.
+    hazard_pointer_limit_backlog({.nanoseconds = ~std::uint64_t{0}});
   }
 
   // Returns the hazard pointer with which the reader tries to protect the object once.
@@ -240,6 +242,24 @@ SCENARIO(object_retired_during_a_scan, "a scan reclaims no object that was retir
   from.add_reader();
   s.thread("writer", be_known, [&] { unlink(from.current, from.first); });
   s.thread("scanner", be_known, hazard_pointer_clean_up);
+}
+
+SCENARIO(
+    object_of_another_thread_reclaimed_by_retiring,
+    "a thread that retires when a scan is due reclaims what another thread has retired, unless "
+    "it is protected",
+    effort::medium) {
+  auto& from = s.make<cell>("cell", s);
+  hazard_pointer_limit_backlog({.nanoseconds = 0});
+  auto& mine = from.add_reader();
+  s.thread("writer", be_known, [&] { unlink(from.current, from.first); });
+  s.thread("other writer", be_known, [&] { from.second.retire(); });
+  s.finally([&] {
+    mine = hazard_pointer();
+    hazard_pointer_clean_up();
+    expect_reclaimed(from.first);
+    expect_reclaimed(from.second);
+  });
 }
 
 SCENARIO(replaced_object_is_whole, "a thread that protects an object finds it as it was published",

@@ -43,6 +43,7 @@
   X(hazards_forgotten, "a scan reclaims objects that hazard pointers protect")                    \
   X(erases_unmarked, "an object taken out of an id table is not marked obsolete")                 \
   X(ids_come_back, "the next object in a slot of an id table has the id of the last one")         \
+  X(one_pass, "a scan leaves what its deleters retire to the next")                               \
   X(bravo_without_scan, "a revocation scans no slots")                                            \
   X(bravo_scans_newest_alone, "a revocation scans the newest array of slots only")                \
   X(bravo_forgets_nesting, "an inner unlock of a slot ends the outer section")                    \

@@ -15,6 +15,15 @@ struct hazard_block;
 struct alignas(platform::cache_line) hazard_slot {
   platform::atomic<const retired*> object{};
   platform::variable<hazard_block*> in_block{};
+  platform::variable<hazard_slot*> before{};  // while a batch is made
+};
+
+// When a thread that retires scans: as soon as so much waits over all threads, or when the last
+// scan is that long ago.
+struct hazard_backlog_limit {
+  std::uint64_t objects = 128;
+  std::uint64_t bytes = 1024 * 1024;
+  std::uint64_t nanoseconds = 1'000'000'000;
 };
 
 // Returns null when there is no memory.
@@ -29,10 +38,13 @@ void give_back_hazard_slot(hazard_slot& slot) noexcept;
 // Hands an object over, to be reclaimed once no slot names it. May run deleters.
 void retire_hazardous(retired& object, const retired_kind& kind) noexcept;
 
+// Extension: sets the limits. Any thread may call it at any time.
+void hazard_pointer_limit_backlog(hazard_backlog_limit limit) noexcept;
+
 // Extension: reclaims the objects that any thread has retired before and no hazard pointer
-// protects, except those that other threads are reclaiming and those that deleters retire
-// meanwhile. Does nothing inside a deleter. Runs a round of consensus, which takes one
-// membarrier(2) at most.
+// protects, except those that other threads are reclaiming; also what its deleters retire. Does
+// nothing inside a deleter. Runs a round of consensus, which takes one
+// membarrier(2) at most, and another for each time that deleters have retired something.
 void hazard_pointer_clean_up() noexcept;
 
 inline void unpublish(hazard_slot& slot) noexcept {

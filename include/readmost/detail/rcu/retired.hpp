@@ -5,6 +5,7 @@
 
 #include <readmost/detail/rcu/grace_period.hpp>
 #include <readmost/detail/rcu/read_section.hpp>
+#include <utility>
 
 namespace readmost::detail {
 
@@ -22,6 +23,32 @@ struct retired {
   platform::variable<retired*> next{};
   platform::variable<const retired_kind*> kind{};  // or a function: see schedule_call()
 };
+
+// As the link of an object that may be copied while another thread retires it: a copy takes nothing
+// along.
+struct uncopied_link : retired {
+  uncopied_link() = default;
+  uncopied_link(const uncopied_link&) noexcept : retired() {}
+  uncopied_link& operator=(const uncopied_link&) noexcept { return *this; }
+  ~uncopied_link() = default;
+};
+
+// The only member of the bases of retirable objects, so that a user's class inherits no name but
+// the standard's. The link comes first: its address is that of the base.
+template <class Link, class D>
+struct retirable {
+  Link link{};
+  [[no_unique_address]] D deleter = D();
+};
+
+// Moves the deleter out of an object, which goes with what the deleter does, and calls it. Asks of
+// D what the standard does: to be default constructible and move assignable.
+template <class T, class D>
+void call_deleter(D& of_object, T* object) noexcept {
+  D deleter = D();
+  deleter = std::move(of_object);
+  deleter(object);
+}
 
 // What a thread does that retires while the backlog is above its limit.
 enum class backlog_policy : std::uint8_t {

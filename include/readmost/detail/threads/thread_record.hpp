@@ -31,8 +31,10 @@ struct hazard_store {
 
   // Objects that the owner has retired, latest first. A scan takes the list.
   platform::atomic<retired*> latest{};
-  // Only the owner uses the members below. An upper bound of the length of the list:
-  platform::variable<std::uint32_t> retired_since{};
+  // Only the owner uses the members below. What it has added to lists less what it has taken, as
+  // far as the sums over all threads do not contain it:
+  platform::variable<std::int64_t> uncounted_objects{};
+  platform::variable<std::int64_t> uncounted_bytes{};
   // Slots kept for the next hazard pointers. `in_use` tells signal handlers that they are being
   // moved.
   platform::variable<bool> in_use{};
