@@ -116,7 +116,7 @@ class hazard_pointer_obj_base {
   ~hazard_pointer_obj_base() = default;
 
  private:
-  detail::retirable<detail::uncopied_link, D> readmost_retirable_;
+  detail::link_and_deleter<detail::uncopied_link, D> readmost_retirable_;
 };
 
 // Protects one object at a time, or none. Used by one thread at a time; it may be moved to another

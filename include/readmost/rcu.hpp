@@ -287,7 +287,7 @@ class rcu_obj_base {
     detail::call_deleter(self->readmost_retirable_.deleter, static_cast<T*>(self));
   }
 
-  detail::retirable<detail::retired, D> readmost_retirable_;
+  detail::link_and_deleter<detail::retired, D> readmost_retirable_;
 };
 
 // Evaluates `d(p)` after a grace period. T may be any type, also an incomplete one. Allocates a

@@ -36,7 +36,7 @@ struct uncopied_link : retired {
 // The only member of the bases of retirable objects, so that a user's class inherits no name but
 // the standard's. The link comes first: its address is that of the base.
 template <class Link, class D>
-struct retirable {
+struct link_and_deleter {
   Link link{};
   [[no_unique_address]] D deleter = D();
 };
