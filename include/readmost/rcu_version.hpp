@@ -102,7 +102,7 @@ class rcu_versioned {
         }
       }
       READMOST_CATCH(...) {
-        if (version_.is_still(before)) throw;
+        if (version_.is_still(before)) READMOST_RETHROW();
       }
     }
   }

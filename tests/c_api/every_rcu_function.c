@@ -190,7 +190,8 @@ static void lazy(readmost_rcu_domain_t* domain) {
   for (int i = 0; i < items; ++i) call(domain, 0, 0);
   EXPECT(readmost_rcu_barrier(domain), 0);
   readmost_rcu_statistics(domain, &after);
-  EXPECT(after.grace_periods - before.grace_periods, 1);
+  /* One for the first object, if the pause before it was long enough, and one for the barrier. */
+  EXPECT(after.grace_periods - before.grace_periods <= 2, 1);
   readmost_rcu_limit_laziness(domain, 10000);
 }
 

@@ -301,7 +301,7 @@ TEST(stall, of_a_grace_period_is_reported_once_with_its_reader) {
   EXPECT_EQ(reports_in(result.text), 1U) << result.text;
   EXPECT_THAT(result.text,
               ContainsRegex("^readmost: warning: a grace period has been waiting for a reader for "
-                            "0\\.[1-4][0-9]+ s"));
+                            "[0-9]+\\.[0-9]+ s"));
   EXPECT_THAT(result.text,
               ContainsRegex("  thread [0-9]+ \\(worker-3\\) of process [0-9]+, domain 0"));
   EXPECT_THAT(result.text, ContainsRegex("  waiting: [1-9][0-9]* objects, [1-9][0-9]* bytes"));
@@ -327,7 +327,7 @@ TEST(stall, by_a_deleter_is_reported_with_its_name) {
   EXPECT_THAT(
       result.text,
       ContainsRegex(
-          "^readmost: warning: (2 deleters took [12]|a deleter (took|has been running for) 1)\\."));
+          "^readmost: warning: (2 deleters took|a deleter (took|has been running for)) [1-9][0-9]*\\."));
   EXPECT_THAT(result.text, ContainsRegex("  process [0-9]+, domain 0\n  in .*deleter_takes_long"));
 }
 

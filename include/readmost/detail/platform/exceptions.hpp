@@ -4,10 +4,12 @@
 
 #if defined(__cpp_exceptions)
 #define READMOST_THROW(exception) throw exception
+#define READMOST_RETHROW() throw
 #define READMOST_TRY try
 #define READMOST_CATCH(declaration) catch (declaration)
 #else
 #define READMOST_THROW(exception) __builtin_trap()
+#define READMOST_RETHROW() __builtin_trap()
 #define READMOST_TRY if constexpr (true)
 #define READMOST_CATCH(declaration) else
 #endif
