@@ -175,7 +175,7 @@
   X(RT2, "replace_by: release store of the array", "RT1")                                        \
   X(RT3, "follow: acquire load of a slot", "RT4")                                                \
   X(RT4, "insert: release store of the slot", "RT3")                                             \
-  X(RT5, "drop: acquiring and releasing read-modify-write, one reference less",                  \
+  X(RT5, "drop: release read-modify-write, one reference less",                                  \
     "RT5 of whoever drops the last one")                                                         \
   X(RS1, "begin: acquire load of a stack's top", "RS2")                                          \
   X(RS2, "push: release compare-and-swap of the top, a new element", "RS1, RS3, RS4")            \

@@ -375,7 +375,11 @@ class id_slots {
   void drop(Node& of) const noexcept {
     // (RT5) Pairs with itself: whoever drops the last reference retires the object after all that
     // others did to it.
-    if (of.references.fetch_sub(1, at(letter::RT5, platform::acq_rel)) == 1) of.retire(home());
+    if (of.references.fetch_sub(1, at(letter::RT5, platform::release)) != 1) return;
+    // Acquires what all others released. The grace period that follows does too, for what the
+    // checker can see.
+    static_cast<void>(of.references.load(platform::acquire));
+    of.retire(home());
   }
 
   // --- Slots. Precondition of all members below: the caller holds `changes_`.
