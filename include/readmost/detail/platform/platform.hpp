@@ -115,20 +115,18 @@ inline void full_fence(letter) noexcept {
   full_fence();
 }
 
-// Makes the earlier relaxed loads of this thread acquire ones. For vector loads, which have no
-// order.
-inline void acquire_fence() noexcept {
-  std::atomic_thread_fence(acquire);
-}
-
 // Half fences: earlier loads stay before all later accesses; all earlier accesses stay before later
-// stores. On x86 they keep only the compiler from reordering.
-inline void acquire_fence(letter) noexcept {
+// stores. On x86 they keep only the compiler from reordering. The first without a letter makes
+// vector loads, which have no order, acquire ones.
+inline void acquire_fence() noexcept {
 #if defined(READMOST_THREAD_SANITIZER)
   full_fence();
 #else
   std::atomic_thread_fence(acquire);
 #endif
+}
+inline void acquire_fence(letter) noexcept {
+  acquire_fence();
 }
 inline void release_fence(letter) noexcept {
 #if defined(READMOST_THREAD_SANITIZER)

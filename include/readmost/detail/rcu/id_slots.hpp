@@ -376,8 +376,9 @@ class id_slots {
     // (RT5) Pairs with itself: whoever drops the last reference retires the object after all that
     // others did to it.
     if (of.references.fetch_sub(1, at(letter::RT5, platform::release)) != 1) return;
-    // Acquires what all others released. The grace period that follows does too, for what the
-    // checker can see.
+    // Acquire: what the others did to the object happens before its deleter. The grace period in
+    // between orders the two as well, so the checker does not find this one needed, and it has no
+    // letter.
     static_cast<void>(of.references.load(platform::acquire));
     of.retire(home());
   }
