@@ -40,6 +40,7 @@ exploration usual_exploration(const named_scenario& which, memory_model memory) 
     how.bound = 3;
     how.runs = 30'000;
   }
+  how.most_executions = most_usual_executions;
   return how;
 }
 

@@ -16,7 +16,7 @@
 
 namespace readmost::model {
 
-// How far a scenario can be explored within a minute.
+// How far a scenario can be explored within `most_usual_executions`.
 enum class effort : std::uint8_t {
   small,   // exhaustively, under every memory model
   medium,  // exhaustively under sequential consistency and TSO, otherwise with few surprises and at
@@ -24,6 +24,11 @@ enum class effort : std::uint8_t {
   large,   // with few surprises and at random
 };
 const char* name_of(effort size) noexcept;
+
+// A search by a scenario's effort that begins more executions than these has failed: a change has
+// made the scenario larger than it says, and running all of them would take longer than all others.
+// Half a minute on a slow machine.
+inline constexpr std::uint64_t most_usual_executions = 1'000'000;
 
 struct named_scenario {
   const char* name;

@@ -50,6 +50,7 @@ exploration exploration_of(const run_request& asked, const named_scenario& which
   how.seed = asked.seed.value_or(how.seed);
   how.runs = asked.runs.value_or(how.runs);
   if (asked.seconds > 0) how.limit_time(asked.seconds);
+  if (asked.seconds > 0 || asked.search != "usual" || asked.runs) how.most_executions = 0;
   if (!asked.schedule.empty()) {
     how.search = search_kind::replay;
     how.schedule = schedule_from(asked.schedule);
@@ -107,7 +108,9 @@ std::string text_of(const named_scenario& which, const exploration& how, const r
       fmt::format("{:4} {:48} {:3}  {:10} {:>9} executions, {:>6.0f} per ms, {:6.2f} s{}{}\n",
                   as_expected ? "ok" : "FAIL", which.name, name_of(how.memory), name_of(how.search),
                   begun, static_cast<double>(begun) / of.seconds / 1000, of.seconds,
-                  of.complete ? ", search complete" : "",
+                  of.complete    ? ", search complete"
+                  : of.too_large ? fmt::format(", larger than effort::{} says", name_of(which.size))
+                                 : "",
                   of.failed ? fmt::format(", {}", name_of(of.found.what.kind)) : "");
   if (of.failed && (!as_expected || always_shows_execution)) {
     text += fmt::format("\n{}\n\n", describe(of.found, which.name, how.memory));
@@ -150,7 +153,8 @@ int run_scenarios(const run_request& asked) {
     how.progress = std::ref(line);
     const result of = explore(which->describe, how);
     const bool fails = of.failed && of.found.what.kind == which->defect;
-    const bool as_expected = which->fails_under_model(memory) ? fails : !of.failed;
+    const bool as_expected =
+        !of.too_large && (which->fails_under_model(memory) ? fails : !of.failed);
     const std::string text = text_of(*which, how, of, as_expected, !asked.schedule.empty());
     return record()
         .set("text", text)

@@ -75,6 +75,10 @@ result explore(const execution::body& scenario, const exploration& how) {
       made.complete = how.search == search_kind::exhaustive || how.search == search_kind::plain;
       break;
     }
+    if (begun == how.most_executions) {
+      made.too_large = true;
+      break;
+    }
     constexpr std::uint64_t between_looks = 1024;
     if (begun % between_looks == 0) {
       if (how.progress) how.progress(begun, seconds());

@@ -23,6 +23,7 @@ struct exploration {
   std::vector<choice> schedule;  // replay
   limits bounds;
   std::chrono::milliseconds time{0};  // limit; 0: none
+  std::uint64_t most_executions = 0;  // limit, of those begun; 0: none
   bool shrinks = true;                // makes a failing schedule shorter
   // Called from time to time.
   std::function<void(std::uint64_t executions, double seconds)> progress;
@@ -43,6 +44,7 @@ struct finding {
 struct result {
   bool failed = false;
   bool complete = false;  // the search has covered all executions
+  bool too_large = false;  // it has reached its most executions
   finding found;
   std::uint64_t executions = 0;  // those that ran to their end
   std::uint64_t abandoned = 0;   // those whose rest is covered by others

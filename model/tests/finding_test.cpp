@@ -57,6 +57,24 @@ TEST(finding, an_expectation_that_does_not_hold) {
   });
 }
 
+TEST(finding, a_search_that_is_larger_than_its_limit_ends_without_a_verdict) {
+  exploration how;
+  how.most_executions = 3;
+  const result of = explore(
+      [](scenario& s) {
+        auto& count = s.make<atomic<int>>("count");
+        const auto raise = [&] {
+          for (int i = 0; i < 3; ++i) count.fetch_add(1);
+        };
+        s.thread("left", raise).thread("right", raise);
+      },
+      how);
+  EXPECT_TRUE(of.too_large);
+  EXPECT_FALSE(of.complete);
+  EXPECT_FALSE(of.failed);
+  EXPECT_EQ(of.executions + of.abandoned, 3U);
+}
+
 TEST(finding, an_exception_that_leaves_a_thread) {
   expect_violation(
       violation_kind::assertion, "an exception leaves thrower: enough",

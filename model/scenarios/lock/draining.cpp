@@ -52,7 +52,7 @@ SCENARIO(drain_two_writers, "two writers that sleep until a passive reader leave
 
 SCENARIO(drain_released_by_another,
          "a thread that releases another's passive hold wakes the writer that waits for it",
-         effort::small) {
+         effort::medium) {
   auto& on = once_biased_scene(s);
   hold_while_draining(on.lock);
   on.thread("releaser", [] {}, [&] { on.finish_reading(); }).add_writer();

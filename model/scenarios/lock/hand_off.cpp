@@ -98,7 +98,7 @@ SCENARIO(wake_readers_at_once, "a writer that leaves wakes all sleeping readers"
 
 SCENARIO(wake_readers_by_relay,
          "where woken readers wake others, all readers that sleep on one CPU are woken",
-         effort::small) {
+         effort::large) {
   wake_readers_by_relay_of(s, 1, {"one", "another"});
 }
 

@@ -10,7 +10,7 @@ SCENARIO(passive_hold_released_by_another,
 }
 
 SCENARIO(sleeping_writer_and_release_by_another,
-         "a writer that waits for a hold is woken when another thread releases it", effort::small) {
+         "a writer that waits for a hold is woken when another thread releases it", effort::medium) {
   biased_scene(s).add_holder("holder", hold_passively).add_releaser().add_writer();
 }
 
@@ -144,7 +144,7 @@ SCENARIO(move_against_late_publisher_and_writer,
 }
 
 SCENARIO(move_against_recursion,
-         "a reader whose hold is moved while it locks again holds the lock twice", effort::small) {
+         "a reader whose hold is moved while it locks again holds the lock twice", effort::large) {
   scene_with_foreign_release(s).thread("owner", hold_while_dormant, [](lock_scene& on) {
     expect(test::lock_shared(on.lock) == test::acquired, "a reader inside was refused");
     expect(test::unlock_shared(on.lock), "the inner hold is lost");

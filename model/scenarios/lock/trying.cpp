@@ -144,7 +144,7 @@ SCENARIO(try_reader_enters_during_claim,
 }
 
 SCENARIO(two_try_readers_during_claim,
-         "a writer finds two readers that enter while it checks for holds", effort::medium) {
+         "a writer finds two readers that enter while it checks for holds", effort::large) {
   biased_scene(s)
       .add_trying_reader("reader", be_dormant)
       .add_trying_reader("other reader", be_dormant)

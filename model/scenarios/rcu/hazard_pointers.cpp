@@ -248,7 +248,7 @@ SCENARIO(
     object_of_another_thread_reclaimed_by_retiring,
     "a thread that retires when a scan is due reclaims what another thread has retired, unless "
     "it is protected",
-    effort::medium) {
+    effort::large) {
   auto& from = s.make<cell>("cell", s);
   hazard_pointer_limit_backlog({.nanoseconds = 0});
   auto& mine = from.add_reader();

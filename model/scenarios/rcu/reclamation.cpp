@@ -272,7 +272,7 @@ SCENARIO(queue_passes_to_new_thread,
 }
 
 SCENARIO(retired_past_its_exit, "an object is reclaimed that a thread without a record has retired",
-         effort::medium) {
+         effort::large) {
   begin_in_place(s);
   auto& object = make_object(s);
   auto& other = make_other_object(s);
