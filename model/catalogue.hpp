@@ -27,8 +27,8 @@ const char* name_of(effort size) noexcept;
 
 // A search by a scenario's effort that begins more executions than these has failed: a change has
 // made the scenario larger than it says, and running all of them would take longer than all others.
-// Half a minute on a slow machine.
-inline constexpr std::uint64_t most_usual_executions = 1'000'000;
+// Half a minute or so.
+inline constexpr std::uint64_t most_usual_executions = 1'500'000;
 
 struct named_scenario {
   const char* name;

@@ -189,7 +189,7 @@ SCENARIO(rival_rmlock_two_writers_that_take_tokens,
 
 // Every reader arrives at its leaf, and both have the same leaf.
 SCENARIO(rival_c_snzi_readers_at_a_leaf, "the last of two readers of a leaf lets the writer in",
-         effort::medium) {
+         effort::large) {
   two_readers_of_one_place<rivals::csnzi_rwlock>(s, 0U);
 }
 
