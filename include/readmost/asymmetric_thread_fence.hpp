@@ -17,8 +17,9 @@
 // and light ones until the first heavy one has found out.
 //
 // Progress: light is wait-free; heavy waits for nothing but the kernel. Thread and signal safety:
-// both. If the kernel refuses a heavy fence after it had promised them, the program ends with a
-// message: light fences that lie in the past could not be made good.
+// both. If the kernel refuses membarrier(2) after it had allowed it, a heavy fence runs on each CPU
+// in turn, about 10 us each; if it refuses that too, the program ends with a message, since light
+// fences that lie in the past could not be made good.
 #pragma once
 
 #include <atomic>

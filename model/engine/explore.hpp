@@ -43,7 +43,7 @@ struct finding {
 
 struct result {
   bool failed = false;
-  bool complete = false;  // the search has covered all executions
+  bool complete = false;   // the search has covered all executions
   bool too_large = false;  // it has reached its most executions
   finding found;
   std::uint64_t executions = 0;  // those that ran to their end

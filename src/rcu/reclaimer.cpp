@@ -1,6 +1,8 @@
 // The reclaimer: a thread of the library that is the executor of a domain, and sleeps while nothing
-// is queued. The first retirement starts it. Where it must not be started, the threads that retire
-// reclaim in place; where it cannot be started, objects wait until it can, or for a barrier.
+// is queued. The first retirement starts it. After a pause it ends, and the next retirement starts
+// it again: a process in which main() has called pthread_exit() ends with its last thread, which
+// must not be this one. Where it must not be started, the threads that retire reclaim in place;
+// where it cannot be started, objects wait until it can, or for a barrier.
 //
 // A grace period may take a membarrier, which interrupts every CPU of the process. So the reclaimer
 // is lazy: an object that is retired soon after the last collection waits for company, unless
@@ -25,40 +27,47 @@ bool is_needed(const domain& d, const reclamation& r, bool lazy) noexcept {
   return is_barrier_wanted(r) || (lazy ? has_gathered(r) : is_anything_queued(d, r));
 }
 
-// Without a deadline sleeps until something is queued; else lazily until then.
-void sleep_unless_needed(domain& d, reclamation& r, const platform::deadline* until) noexcept {
-  const std::uint32_t rest = until != nullptr ? reclamation::lazy : reclamation::asleep;
-  if (!change(r.reclaimer, reclamation::awake, rest)) return;
+// A reclaimer that has had nothing to do for so long ends, in nanoseconds.
+constexpr std::uint64_t longest_idleness = 2'000'000'000;
+
+// Sleeps in the state `rest`, lazy or asleep, unless something is to be done. Returns whether it
+// has slept for `nanoseconds`; then the state is `then`.
+bool sleep_unless_needed(domain& d, reclamation& r, std::uint32_t rest, std::uint64_t nanoseconds,
+                         std::uint32_t then) noexcept {
+  if (!change(r.reclaimer, reclamation::awake, rest)) return false;
   // (Y12) Marked asleep before the queues are checked. Pairs with (Y13), (Y14): either this thread
   // sees the queued objects and the requests, or the other thread sees that it has to wake this
   // one.
   platform::full_fence_after_rmw(letter::Y12);
-  if (is_needed(d, r, until != nullptr)) {
+  if (is_needed(d, r, rest == reclamation::lazy)) {
     change(r.reclaimer, rest, reclamation::awake);
-    return;
+    return false;
   }
   go_offline();
+  const platform::deadline until = platform::in(nanoseconds);
   // Again if the wake-up was meant for an earlier sleep.
   do {
-    if (platform::futex_wait(platform::futex_of(r.reclaimer), rest, ~0U, until) ==
+    if (platform::futex_wait(platform::futex_of(r.reclaimer), rest, ~0U, &until) ==
         platform::wake_reason::timed_out) {
-      change(r.reclaimer, rest, reclamation::awake);
+      return change(r.reclaimer, rest, then);
     }
   } while (r.reclaimer.load(platform::relaxed) == rest && !is_mutant(mutant::woken_is_awake));
+  return false;
 }
 
-// After a collection that has found `any` objects.
-void rest_after_collection(domain& d, reclamation& r, bool any) noexcept {
-  if (!any) {
-    sleep_unless_needed(d, r, nullptr);
-    return;
-  }
+// Returns whether the reclaimer has ended. Whoever has queued an object wakes it by a
+// compare-and-swap, or finds that it has ended.
+bool sleep_until_needed(domain& d, reclamation& r) noexcept {
+  return sleep_unless_needed(d, r, reclamation::asleep, longest_idleness, reclamation::not_started);
+}
+
+void gather(domain& d, reclamation& r) noexcept {
   const std::uint64_t laziness = r.laziness.load(platform::relaxed);
   if (laziness == 0) return;
   const std::uint64_t since = platform::now() - r.collected_at;
-  if (since >= laziness) return;
-  const platform::deadline until = platform::in(laziness - since);
-  sleep_unless_needed(d, r, &until);
+  if (since < laziness) {
+    sleep_unless_needed(d, r, reclamation::lazy, laziness - since, reclamation::awake);
+  }
 }
 
 // For the reclaimer, which has nothing left to do; `state` is what it read last.
@@ -81,7 +90,11 @@ void run_reclaimer(void* of_domain) noexcept {
     if (stop_executing(d, r)) return;
     const std::uint32_t state = r.reclaimer.load(platform::relaxed);
     if (state == reclamation::awake) {
-      rest_after_collection(d, r, any);
+      if (any) {
+        gather(d, r);
+      } else if (sleep_until_needed(d, r)) {
+        return;
+      }
     } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
       return end_from(r, state);
     }

@@ -43,9 +43,11 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind, bool may_
   const bool due = count(r, me, bytes);
   // (Y13) Queued before the look at the reclaimer. Pairs with (Y12).
   platform::full_fence_after_rmw(letter::Y13);
-  if (!runs(r)) [[unlikely]]
-    start_reclaimer(d);
+  if (is_mutant(mutant::woken_before_its_end) && !runs(r)) start_reclaimer(d);
   wake_reclaimer(r);
+  // After that, since a reclaimer that cannot be woken may just have ended.
+  if (!is_mutant(mutant::woken_before_its_end) && !runs(r)) [[unlikely]]
+    start_reclaimer(d);
   if (due) relieve(d, r, may_wait);
 }
 

@@ -15,7 +15,7 @@ namespace readmost::detail {
 struct reclamation {
   // Of the reclaimer.
   enum state : std::uint32_t {
-    not_started,  // at first, and while no thread can be started
+    not_started,  // at first, after a pause, and while no thread can be started
     starting,
     awake,
     lazy,       // asleep until more objects have gathered, or somebody cannot wait

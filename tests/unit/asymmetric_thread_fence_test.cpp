@@ -1,10 +1,14 @@
 // Asymmetric fences: that a light and a heavy one order as two full ones, also in a fork's child.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
 
 #include <atomic>
+#include <cerrno>
 #include <readmost/asymmetric_thread_fence.hpp>
 #include <thread>
 
+#include "support/forbidden_calls.hpp"
 #include "support/processes.hpp"
 
 namespace {
@@ -72,6 +76,19 @@ TEST(asymmetric_thread_fence, two_heavy_ones_order_as_full_fences) {
 TEST(asymmetric_thread_fence, work_in_a_child) {
   heavy();
   test::in_a_child([] { EXPECT_EQ(times_that_both_miss(rounds / 4, light, heavy), 0); });
+}
+
+TEST(asymmetric_thread_fence, work_when_membarrier_is_refused_later) {
+  heavy();
+  test::in_a_child([] {
+    if (!test::forbid_calls({SYS_membarrier}, EPERM)) return;  // the system has no filters
+    cpu_set_t before, after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    EXPECT_EQ(times_that_both_miss(rounds / 5, light, heavy), 0);
+    EXPECT_EQ(times_that_both_miss(rounds / 5, heavy, light), 0);
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  });
 }
 
 TEST(asymmetric_thread_fence, are_light_once_membarrier_works) {

@@ -346,6 +346,23 @@ SCENARIO(reclaimer_falls_asleep_over_a_full_queue,
   });
 }
 
+SCENARIO(reclaimer_ends_over_a_full_queue,
+         "an object that is retired while the idle reclaimer ends is reclaimed, or a reclaimer is "
+         "started for it",
+         effort::large) {
+  begin_with_reclaimer(s);
+  s.timeouts(1);
+  auto& object = make_object(s);
+  auto& reclaimed = s.make<signal>("reclaimed");
+  object.then = s.keep([&reclaimed] { reclaimed.give(); });
+  s.thread("retires", be_known, [&] {
+    retire(object);
+    const bool was_refused = all_reclamation[0].start_again.load(platform::relaxed) != 0;
+    if (!was_refused) reclaimed.await();
+    end_reclaimer();
+  });
+}
+
 SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer and is woken by it",
          effort::small) {
   begin_with_reclaimer(s);

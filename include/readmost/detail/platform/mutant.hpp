@@ -78,6 +78,7 @@
   X(silent_executor, "a thread that stops reclaiming does not wake the next one")                 \
   X(nested_barrier_publishes, "a barrier in a deleter reports that everything is reclaimed")      \
   X(lazy_for_all, "a reclaimer that gathers objects is not woken for a barrier")                  \
+  X(woken_before_its_end, "a retiring thread overlooks that the reclaimer has just ended")        \
   X(woken_is_awake, "a reclaimer does not sleep on after a wake-up for an earlier sleep")         \
   X(unlists_holders, "a round takes a record out of the index without checking its slots")        \
   X(online_before_index, "a thread comes online, then enters the index")                          \
