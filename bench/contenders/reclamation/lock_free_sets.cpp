@@ -12,6 +12,9 @@ std::vector<reclamation_policy> all_reclamation_policies() {
 #if defined(BENCH_HAS_URCU)
       liburcu_policy(),
 #endif
+#if defined(BENCH_HAS_XENIUM)
+      xenium_policy(),
+#endif
       policy_of<by_epochs>(),
       policy_of<by_fenced_hazard_pointers>(),
       policy_of<without_reclamation>(),

@@ -63,5 +63,6 @@ struct reclamation_policy {
 std::vector<reclamation_policy> all_reclamation_policies();
 
 reclamation_policy liburcu_policy();
+reclamation_policy xenium_policy();
 
 }  // namespace bench
