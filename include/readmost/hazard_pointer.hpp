@@ -23,8 +23,9 @@
 // membarrier(2), or no memory for a record) execute a fence of their own in protect().
 //
 // Cost: protect() about 2 ns more than the loads of the source; making and destroying a hazard
-// pointer a few ns; retire() some 40 ns with its share of the scans of all hazard pointers. Progress:
-// protect() is lock-free, all other members are wait-free except where they allocate memory.
+// pointer a few ns; retire() some 40 ns with its share of the scans of all hazard pointers.
+// Progress: protect() is lock-free, all other members are wait-free except where they allocate
+// memory.
 //
 // Bounded backlog. A thread that retires scans when, over all threads, 128 objects or 1 MiB of
 // sizeof wait, or when the last scan was a second ago (hazard_pointer_limit_backlog() adjusts all

@@ -324,10 +324,8 @@ TEST(stall, by_a_deleter_is_reported_with_its_name) {
   const outcome result = run("deleter_takes_long", {});
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(reports_in(result.text), 1U) << result.text;
-  EXPECT_THAT(
-      result.text,
-      ContainsRegex(
-          "^readmost: warning: (2 deleters took|a deleter (took|has been running for)) [1-9][0-9]*\\."));
+  EXPECT_THAT(result.text, ContainsRegex("^readmost: warning: (2 deleters took|a deleter (took|has "
+                                         "been running for)) [1-9][0-9]*\\."));
   EXPECT_THAT(result.text, ContainsRegex("  process [0-9]+, domain 0\n  in .*deleter_takes_long"));
 }
 

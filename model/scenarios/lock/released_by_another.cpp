@@ -10,7 +10,8 @@ SCENARIO(passive_hold_released_by_another,
 }
 
 SCENARIO(sleeping_writer_and_release_by_another,
-         "a writer that waits for a hold is woken when another thread releases it", effort::medium) {
+         "a writer that waits for a hold is woken when another thread releases it",
+         effort::medium) {
   biased_scene(s).add_holder("holder", hold_passively).add_releaser().add_writer();
 }
 
