@@ -7,13 +7,6 @@
 #include "engine/scenario.hpp"
 #include "engine/search.hpp"
 
-// The library's thread-local variables lie in a section of their own, which is exchanged whenever
-// another thread runs. The symbols are weak, since a program without the library lacks the section.
-extern "C" {
-[[gnu::weak]] extern char __start_readmost_own[];
-[[gnu::weak]] extern char __stop_readmost_own[];
-}
-
 namespace readmost::model {
 
 namespace {
@@ -22,15 +15,6 @@ constexpr std::uintptr_t objects_at = 0x5100'0000'0000;
 constexpr std::uintptr_t views_at = 0x5200'0000'0000;
 constexpr std::size_t objects_size = std::size_t{16} << 20;
 constexpr std::size_t views_size = std::size_t{64} << 20;
-
-std::size_t own_size() noexcept {
-  return static_cast<std::size_t>(__stop_readmost_own - __start_readmost_own);
-}
-
-const std::vector<char>& own_at_first() {
-  static const std::vector<char> image(__start_readmost_own, __stop_readmost_own);
-  return image;
-}
 
 }  // namespace
 
@@ -47,11 +31,7 @@ execution::execution(memory_model model, limits bounds)
       views_(views_memory_),
       table_(table_size),
       plain_table_(table_size) {
-  own_at_first();
-  for (unsigned i = 0; i < max_threads; ++i) {
-    threads_[i].number = i;
-    threads_[i].own_data = own_at_first();
-  }
+  for (unsigned i = 0; i < max_threads; ++i) threads_[i].number = i;
 }
 
 execution::~execution() = default;
@@ -96,7 +76,8 @@ execution::ending execution::run(const body& of, search& by, bool recorded) {
   main.on_exit = nullptr;
   main.clock = 1'000'000'000;
   running_ = &main;
-  if (own_size() != 0) std::memcpy(__start_readmost_own, own_at_first().data(), own_size());
+  main.own.reset();
+  main.own.take_place();
   current_execution = this;
   fibers_[0].start(enter_thread, &main);
   fibers_[0].resume(engine_);
@@ -179,7 +160,7 @@ simulated_thread& execution::add_thread(const char* name, closure before, closur
   t.accesses = 0;
   t.clock = 1'000'000'000;
   t.on_exit = nullptr;
-  if (own_size() != 0) std::memcpy(t.own_data.data(), own_at_first().data(), own_size());
+  t.own.reset();
   fibers_[thread_count_].start(enter_thread, &t);
   ++thread_count_;
   return t;
@@ -189,10 +170,8 @@ void execution::switch_to(unsigned number) {
   simulated_thread& next = threads_[number];
   simulated_thread& self = *running_;
   if (&next == &self) return;
-  if (const std::size_t size = own_size()) {
-    std::memcpy(self.own_data.data(), __start_readmost_own, size);
-    std::memcpy(__start_readmost_own, next.own_data.data(), size);
-  }
+  self.own.save();
+  next.own.take_place();
   running_ = &next;
   fibers_[number].resume(fibers_[self.number]);
 }

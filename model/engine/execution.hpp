@@ -13,6 +13,7 @@
 
 #include "engine/fiber.hpp"
 #include "engine/memory.hpp"
+#include "engine/own_variables.hpp"
 #include "engine/violation.hpp"
 
 namespace readmost::model {
@@ -56,7 +57,7 @@ struct simulated_thread {
   std::uint32_t accesses = 0;  // made or begun
   std::uint64_t clock = 0;     // nanoseconds
   void (*on_exit)() = nullptr;
-  std::vector<char> own_data;  // its READMOST_THREAD_LOCAL variables while it does not run
+  own_variables own;
 };
 
 // One step of an execution.

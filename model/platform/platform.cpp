@@ -50,17 +50,16 @@ void end_life(void* address, std::uint32_t size) {
   if (run() != nullptr) run()->end_life(address, size, place::current());
 }
 
-std::uint64_t& plain(const void* address, std::uint32_t size) {
-  static std::uint64_t outside;
-  return run() != nullptr ? run()->plain_value(address, size) : outside;
+std::uint64_t load_plain(const void* address, std::uint32_t size, place at) {
+  if (run() == nullptr) return 0;
+  run()->read_plain(address, at);
+  return run()->plain_value(address, size);
 }
 
-void read_plain(const void* address, place at) {
-  if (run() != nullptr) run()->read_plain(address, at);
-}
-
-void write_plain(const void* address, place at) {
-  if (run() != nullptr) run()->write_plain(address, at);
+void store_plain(void* address, std::uint32_t size, std::uint64_t value, place at) {
+  if (run() == nullptr) return;
+  run()->write_plain(address, at);
+  run()->plain_value(address, size) = value;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -111,6 +110,9 @@ bool enable_heavy_fence() noexcept {
 bool heavy_fence(letter which, place in) noexcept {
   return !is_left(which, in) || run()->membarrier(in);
 }
+
+// A thread may stop between any two steps anyway.
+void relax() noexcept {}
 
 void yield(place in) noexcept {
   run()->yield(in);

@@ -33,7 +33,7 @@ std::uintptr_t own_record(const execution& run, unsigned thread, unsigned domain
   }
   const auto offset = reinterpret_cast<const char*>(&own_records[domain]) - __start_readmost_own;
   std::uintptr_t found = 0;
-  std::memcpy(&found, run.thread(thread).own_data.data() + offset, sizeof found);
+  std::memcpy(&found, run.thread(thread).own.data() + offset, sizeof found);
   return found;
 }
 

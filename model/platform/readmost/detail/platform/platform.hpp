@@ -1,5 +1,7 @@
 // The checker's version of include/readmost/detail/platform/platform.hpp, with a simulated machine
-// behind it. It comes first in the include path, so that the library's own sources use it.
+// behind it: the checker's (model/platform/platform.cpp), or the one that counts time
+// (simulation/platform.cpp). It comes first in the include path, so that the library's own sources
+// use it.
 #pragma once
 
 #include <atomic>
@@ -22,12 +24,12 @@ inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 inline constexpr std::size_t cache_line = 64;
 
-// The checker exchanges these variables whenever it switches to another simulated thread.
+// Exchanged at each switch to another simulated thread (model/engine/own_variables.hpp).
 #define READMOST_THREAD_LOCAL __attribute__((section("readmost_own")))
 
 using place = std::source_location;
 
-// --- Into the checker ----------------------------------------------------------------------------
+// --- Into the simulated machine ------------------------------------------------------------------
 
 namespace simulated {
 
@@ -41,9 +43,8 @@ bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::ui
              std::memory_order success, std::memory_order failure, place at);
 void begin_life(void* address, std::uint32_t size, std::uint64_t value);
 void end_life(void* address, std::uint32_t size);
-std::uint64_t& plain(const void* address, std::uint32_t size);
-void read_plain(const void* address, place at);
-void write_plain(const void* address, place at);
+std::uint64_t load_plain(const void* address, std::uint32_t size, place at);
+void store_plain(void* address, std::uint32_t size, std::uint64_t value, place at);
 
 template <class T>
 constexpr std::uint64_t bits(T value) noexcept {
@@ -63,7 +64,8 @@ T value_of(std::uint64_t bits) noexcept {
 
 // --- Variables -----------------------------------------------------------------------------------
 
-// Has the size and layout of a T. Its memory holds the value from before the execution.
+// Has the size and layout of a T. Under the checker its memory holds the value from before the
+// execution.
 template <class T>
 class atomic {
  public:
@@ -163,12 +165,10 @@ class variable {
   variable& operator-=(T by) noexcept { return *this = static_cast<T>(get() - by); }
 
   T get(place at = place::current()) const noexcept {
-    simulated::read_plain(this, at);
-    return simulated::value_of<T>(simulated::plain(this, sizeof(T)));
+    return simulated::value_of<T>(simulated::load_plain(this, sizeof(T), at));
   }
   void write(T value, place at = place::current()) noexcept {
-    simulated::write_plain(this, at);
-    simulated::plain(this, sizeof(T)) = simulated::bits(value);
+    simulated::store_plain(this, sizeof(T), simulated::bits(value), at);
   }
 
  private:
@@ -211,8 +211,8 @@ bool heavy_fence(letter which, place in = place::current()) noexcept;
 
 // --- Waiting -------------------------------------------------------------------------------------
 
-// For spins that may end without success. A thread may stop between any two steps anyway.
-inline void relax() noexcept {}
+// For spins that may end without success.
+void relax() noexcept;
 // For loops that may not. Returns after a variable that the loop has read has changed.
 void yield(place in = place::current()) noexcept;
 void sleep_for(std::uint64_t nanoseconds, place in = place::current()) noexcept;
