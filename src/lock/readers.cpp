@@ -109,7 +109,7 @@ class reader {
         how_(how),
         holds_already_(how.recursive && holds_shared(me, lock)),
         patience_(lock),
-        spin_(me, &lock),
+        spin_(me, lock),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {
@@ -124,7 +124,7 @@ class reader {
       if (is_open(state)) {
         if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
-        if (!spin_.spin(false)) spin_.restart();
+        if (!spin_.spin(true)) spin_.restart();
         continue;
       }
 

@@ -33,7 +33,7 @@ class candidate {
         as_(own == own_hold::none         ? waits_as::writer
             : counts_writers(how.prefers) ? waits_as::counted_upgrader
                                           : waits_as::upgrader),
-        spin_(me, &lock),
+        spin_(me, lock),
         watch_(lock, true) {}
 
   outcome acquire() noexcept {
@@ -286,7 +286,7 @@ class candidate {
   }
 
   bool spin_until_drained() const noexcept {
-    for (spinner spin(me_, &lock_); spin.spin(true);) {
+    for (spinner spin(me_, lock_); spin.spin(true);) {
       if (is_drained()) return true;
       // A reader that stays inside may have lost its CPU to this thread.
       if (spin.has_been_long()) platform::yield();

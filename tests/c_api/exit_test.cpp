@@ -36,7 +36,7 @@ void read_in_the_last_round(void* argument) {
 }
 
 // Runs a thread that uses the lock while it runs and after its exit.
-void read_late(readmost_rwlock_t& lock) {
+[[maybe_unused]] void read_late(readmost_rwlock_t& lock) {
   late_reader reader{.key = {}, .lock = &lock};
   readmost_rwlock_t another = READMOST_RWLOCK_INITIALIZER;
   std::thread([&] {

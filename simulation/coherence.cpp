@@ -1,0 +1,159 @@
+#include "simulation/coherence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace readmost::simulation {
+
+namespace {
+
+constexpr std::uintptr_t line_size = 64;
+
+std::uintptr_t number_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) / line_size;
+}
+
+}  // namespace
+
+line& coherence::line_of(const void* address, instant now) {
+  line& of = lines_[number_of(address)];
+  while (!of.owners.empty() && of.owners.front().until <= now) of.owners.pop_front();
+  return of;
+}
+
+const ownership* coherence::usable_by(const line& of, unsigned cpu, instant now) {
+  for (const ownership& each : of.owners) {
+    if (each.cpu == cpu && now < each.until) return &each;
+  }
+  return nullptr;
+}
+
+duration coherence::take_from_owner(line& of, unsigned cpu, instant start) {
+  ownership& last = of.owners.back();
+  const duration latency = on_.transfer_between(cpu, last.cpu);
+  last.until = start + latency / 2;
+  return latency;
+}
+
+void coherence::count(line& of, duration waited, std::source_location at) {
+  ++of.transfers;
+  of.waited += waited;
+  if (waited > of.worst_waited) {
+    of.worst_waited = waited;
+    of.worst = at;
+  }
+}
+
+served coherence::read(unsigned cpu, const void* address, instant now, std::source_location at) {
+  line& of = line_of(address, now);
+  if (const ownership* mine = usable_by(of, cpu, now)) {
+    const instant start = std::max(now, mine->from);
+    return {start, start + on_.hit};
+  }
+  if (of.copies[cpu]) return {now, now + on_.hit};
+  const instant start = std::max(now, of.busy_until);
+  duration latency = on_.memory;
+  if (!of.owners.empty() && of.owners.back().until == ownership::for_good) {
+    latency = take_from_owner(of, cpu, start);
+    of.copies.set(of.owners.back().cpu);
+    of.copies.set(cpu);
+    of.busy_until = start + latency;
+  } else if (of.copies.any()) {
+    for (std::size_t i = of.copies._Find_first(); i < most_cpus; i = of.copies._Find_next(i)) {
+      latency = std::min(latency, on_.transfer_between(cpu, static_cast<unsigned>(i)));
+    }
+    of.copies.set(cpu);
+  } else {
+    of.owners.push_back({cpu, start + latency});
+    of.busy_until = start + latency;
+  }
+  count(of, start + latency - now, at);
+  return {start + latency, start + latency};
+}
+
+served coherence::write(unsigned cpu, const void* address, instant now, duration when_owned,
+                        std::source_location at) {
+  line& of = line_of(address, now);
+  if (const ownership* mine = usable_by(of, cpu, now);
+      mine != nullptr && (mine->until != ownership::for_good || !of.copies.any())) {
+    const instant start = std::max(now, mine->from);
+    return {start, start + when_owned};
+  }
+  const instant start = std::max(now, of.busy_until);
+  duration latency = on_.memory;
+  if (!of.owners.empty() && of.owners.back().until == ownership::for_good) {
+    latency = take_from_owner(of, cpu, start);
+  } else if (of.copies.any()) {
+    // All copies are invalidated at once; the farthest answers last.
+    latency = when_owned;
+    std::uint64_t others = 0;
+    for (std::size_t i = of.copies._Find_first(); i < most_cpus; i = of.copies._Find_next(i)) {
+      if (i == cpu) continue;
+      ++others;
+      latency = std::max(latency, on_.transfer_between(cpu, static_cast<unsigned>(i)));
+    }
+    if (others > 1) latency += (others - 1) * on_.share_more;
+  }
+  of.copies.reset();
+  of.owners.push_back({cpu, start + latency});
+  of.busy_until = start + latency;
+  count(of, start + latency - now, at);
+  return {start + latency, start + latency};
+}
+
+bool coherence::owns(unsigned cpu, const void* address) const {
+  const auto found = lines_.find(number_of(address));
+  if (found == lines_.end() || found->second.owners.empty()) return false;
+  const ownership& last = found->second.owners.back();
+  return last.cpu == cpu && last.until == ownership::for_good;
+}
+
+bool coherence::has(unsigned cpu, const void* address) const {
+  const auto found = lines_.find(number_of(address));
+  return found != lines_.end() && (owns(cpu, address) || found->second.copies[cpu]);
+}
+
+std::vector<hot_line> coherence::hottest(std::size_t most) const {
+  std::vector<hot_line> all;
+  for (const auto& [number, of] : lines_) {
+    if (of.transfers != 0) {
+      all.push_back({number * line_size, of.transfers, of.waited, of.worst});
+    }
+  }
+  std::ranges::sort(all, [](const hot_line& one, const hot_line& other) {
+    return one.waited != other.waited ? one.waited > other.waited : one.address < other.address;
+  });
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+void coherence::reset_counts() {
+  for (auto& [number, of] : lines_) {
+    of.transfers = 0;
+    of.waited = 0;
+    of.worst_waited = 0;
+  }
+}
+
+std::string coherence::fault() const {
+  for (const auto& [number, of] : lines_) {
+    unsigned for_good = 0;
+    for (std::size_t i = 0; i < of.owners.size(); ++i) {
+      const ownership& each = of.owners[i];
+      if (each.until == ownership::for_good) ++for_good;
+      if (i != 0 && each.from < of.owners[i - 1].until) {
+        return fmt::format("CPU {} owns line {:#x} while CPU {} does", each.cpu, number * line_size,
+                           of.owners[i - 1].cpu);
+      }
+    }
+    if (for_good > 1) return fmt::format("line {:#x} has {} owners", number * line_size, for_good);
+    if (for_good == 1 && of.copies.any()) {
+      return fmt::format("line {:#x} has an owner and {} copies", number * line_size,
+                         of.copies.count());
+    }
+  }
+  return {};
+}
+
+}  // namespace readmost::simulation

@@ -1,0 +1,89 @@
+// Cache lines, and what an access of one costs.
+//
+// The protocol is MESI with a directory for each line: one CPU owns the line, or any number have
+// copies, or none has it. A line serves one change of owner at a time: requests wait in the order
+// in which they come. While a request is on its way to the owner, half of the time that the
+// transfer takes, the owner goes on to use the line: that is why a compare-and-swap that has failed
+// mostly succeeds the second time, however many others wait. Reads of a line that nobody owns
+// overlap. Caches have no limit of size.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <deque>
+#include <source_location>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "simulation/event_queue.hpp"
+#include "simulation/machine_description.hpp"
+
+namespace readmost::simulation {
+
+// The time for which a CPU owns a line.
+struct ownership {
+  static constexpr instant for_good = ~instant{0};
+
+  unsigned cpu;
+  instant from;
+  instant until = for_good;  // another CPU's request reaches it
+};
+
+struct line {
+  // In their order. All but the last end; those that are over are taken off.
+  std::deque<ownership> owners;
+  std::bitset<most_cpus> copies;  // of CPUs that do not own it
+  instant busy_until = 0;
+
+  // For reports.
+  std::uint64_t transfers = 0;
+  duration waited = 0;  // by CPUs, for transfers of it
+  std::source_location worst;
+  duration worst_waited = 0;
+};
+
+// When an access takes effect, and when the CPU goes on.
+struct served {
+  instant effect;
+  instant end;
+};
+
+struct hot_line {
+  std::uintptr_t address;
+  std::uint64_t transfers;
+  duration waited;
+  std::source_location where;
+};
+
+class coherence {
+ public:
+  explicit coherence(const machine_description& on) : on_(on) {}
+
+  served read(unsigned cpu, const void* address, instant now, std::source_location at);
+  // Makes the CPU the owner. `when_owned`: the cost if it is already.
+  served write(unsigned cpu, const void* address, instant now, duration when_owned,
+               std::source_location at);
+
+  // Once no request is on its way.
+  bool owns(unsigned cpu, const void* address) const;
+  bool has(unsigned cpu, const void* address) const;
+  // Of all lines that CPUs have waited for since the last reset, the worst first.
+  std::vector<hot_line> hottest(std::size_t most) const;
+  void reset_counts();
+  // Fails unless an owned line has no copies elsewhere; for tests.
+  std::string fault() const;
+
+ private:
+  line& line_of(const void* address, instant now);
+  // The ownership that lets the CPU use the line now, or as soon as the line is there.
+  static const ownership* usable_by(const line& of, unsigned cpu, instant now);
+  // The time from `start` in which the last owner gives the line to the CPU.
+  duration take_from_owner(line& of, unsigned cpu, instant start);
+  void count(line& of, duration waited, std::source_location at);
+
+  const machine_description& on_;
+  std::unordered_map<std::uintptr_t, line> lines_;
+};
+
+}  // namespace readmost::simulation

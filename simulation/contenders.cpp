@@ -1,0 +1,69 @@
+#include "simulation/contenders.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <readmost/bravo.hpp>
+#include <readmost/shared_mutex.hpp>
+#include <rivals/all.hpp>
+#include <stdexcept>
+
+#include "simulation/glibc_like_rwlock.hpp"
+#include "simulation/machine.hpp"
+
+namespace readmost::simulation {
+
+namespace {
+
+template <class Lock>
+class lock_of final : public simulated_lock {
+ public:
+  template <class... Arguments>
+  explicit lock_of(Arguments... arguments) : lock_(arguments...) {}
+
+  void lock_shared() override { lock_.lock_shared(); }
+  void unlock_shared() override { lock_.unlock_shared(); }
+  void lock() override { lock_.lock(); }
+  void unlock() override { lock_.unlock(); }
+
+ private:
+  alignas(128) Lock lock_;  // its lines hold nothing else
+};
+
+template <class Lock, auto... Arguments>
+simulated_lock* make() {
+  using made = lock_of<Lock>;
+  void* const place = machine::current()->memory().take(sizeof(made), alignof(made));
+  return new (place) made(Arguments...);
+}
+
+std::vector<contender> make_all() {
+  std::vector<contender> all{
+      {"readmost", make<shared_mutex>},
+      {"readmost-reader", make<shared_mutex, preference::reader>},
+      {"readmost-phase-fair", make<shared_mutex, preference::phase_fair>},
+      {"glibc-like", make<glibc_like_rwlock>},
+      {"bravo-glibc", make<bravo<glibc_like_rwlock>>},
+      {"bravo-ba", make<bravo<rivals::pf_q>>},
+  };
+  rivals::for_each_rival([&]<class Lock>(const char* name) { all.push_back({name, make<Lock>}); });
+  return all;
+}
+
+}  // namespace
+
+const std::vector<contender>& all_contenders() {
+  static const std::vector<contender> all = make_all();
+  return all;
+}
+
+const contender& find_contender(const std::string& name) {
+  std::vector<std::string> names;
+  for (const contender& each : all_contenders()) {
+    if (each.name == name) return each;
+    names.push_back(each.name);
+  }
+  throw std::runtime_error(fmt::format("no lock '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace readmost::simulation

@@ -1,0 +1,126 @@
+// System calls and interrupts.
+#include <algorithm>
+
+#include "simulation/machine.hpp"
+
+namespace readmost::simulation {
+
+void machine::enter_kernel() {
+  begin_action();
+  reach(now_ + on_.system_call, spending::kernel);
+}
+
+// --- membarrier --------------------------------------------------------------------------------
+
+// An interrupt goes to each other CPU that runs a thread; each answers when its store buffer is
+// empty. Idle CPUs and threads without a CPU are left alone: they went through the kernel.
+bool machine::membarrier() {
+  enter_kernel();
+  empty_buffer();
+  reach(now_ + on_.membarrier, spending::kernel);
+  const std::uint64_t number = next_membarrier_++;
+  std::vector<unsigned> targets;
+  for (const processor& each : cpus_) {
+    if (each.runs != nullptr && each.runs != running_) targets.push_back(each.number);
+  }
+  if (targets.empty()) return true;
+  interrupts_sent_ += targets.size();
+  membarriers_[number] = {running_, static_cast<unsigned>(targets.size()), now_};
+  instant sent = now_;
+  for (const unsigned target : targets) {
+    sent += on_.interrupt_send;
+    events_.add(sent + on_.interrupt_take, event::kind::interrupt, target, number);
+  }
+  ++running_->waits;
+  wait(spending::kernel);
+  return true;
+}
+
+void machine::interrupt(processor& at, std::uint64_t membarrier) {
+  at.stolen += on_.interrupt_handle;
+  if (at.drains) {
+    at.fences_pending.push_back(membarrier);
+  } else {
+    acknowledge(membarrier, now_ + on_.interrupt_handle);
+  }
+}
+
+void machine::acknowledge(std::uint64_t membarrier, instant when) {
+  const auto found = membarriers_.find(membarrier);
+  pending_membarrier& of = found->second;
+  of.answered = std::max(of.answered, when);
+  if (--of.unanswered != 0) return;
+  go_on(*of.caller, of.answered);
+  membarriers_.erase(found);
+}
+
+// --- futex -------------------------------------------------------------------------------------
+
+bool machine::futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask,
+                         instant until, std::source_location at) {
+  enter_kernel();
+  empty_buffer();
+  // The lock of the hash bucket, as part of the word's line; then the word.
+  const served when = lines_.write(cpu().number, address, now_, on_.hit + on_.atomic, at);
+  reach(when.end, spending::kernel);
+  if (value_at(address, sizeof expected) != expected) return true;
+  // From the comparison to the queue nothing else happens.
+  fall_asleep(address, mask, until);
+  const bool woken = running_->was_woken;
+  reach(now_ + on_.futex_wait, spending::kernel);
+  return woken;
+}
+
+void machine::fall_asleep(const void* queue, std::uint32_t mask, instant until) {
+  simulated_thread& me = *running_;
+  me.asleep = true;
+  me.queue = queue;
+  me.mask = mask;
+  ++me.waits;
+  if (queue != nullptr) sleepers_[queue].push_back(&me);
+  if (until != 0) {
+    events_.add(std::max(until, now_), event::kind::time_out, me.number, me.waits);
+  }
+  leave_cpu(spending::asleep);
+}
+
+void machine::wake(simulated_thread& sleeper, bool woken) {
+  if (sleeper.queue != nullptr) std::erase(sleepers_[sleeper.queue], &sleeper);
+  sleeper.asleep = false;
+  sleeper.was_woken = woken;
+  sleeper.spent[static_cast<unsigned>(spending::asleep)] += now_ - sleeper.since;
+  sleeper.since = now_;
+  make_ready(sleeper, on_.wake_up);
+}
+
+int machine::futex_wake(const void* address, int count, std::uint32_t mask,
+                        std::source_location at) {
+  enter_kernel();
+  empty_buffer();
+  const served when = lines_.write(cpu().number, address, now_, on_.hit + on_.atomic, at);
+  reach(when.end, spending::kernel);
+  int woken = 0;
+  while (woken < count) {
+    auto& queue = sleepers_[address];
+    const auto first = std::ranges::find_if(
+        queue, [mask](const simulated_thread* each) { return (each->mask & mask) != 0; });
+    if (first == queue.end()) break;
+    wake(**first, true);
+    ++woken;
+    reach(now_ + on_.futex_wake, spending::kernel);
+  }
+  return woken;
+}
+
+void machine::sleep_until(instant until) {
+  enter_kernel();
+  empty_buffer();
+  fall_asleep(nullptr, 0, until);
+}
+
+void machine::yield() {
+  enter_kernel();
+  if (!cpu().ready.empty()) give_way();
+}
+
+}  // namespace readmost::simulation

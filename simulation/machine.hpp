@@ -1,0 +1,210 @@
+// The simulated machine: CPUs that run threads, one action of one thread at a time, in the order of
+// simulated time. Threads are fibers; whatever they do through the seam to the platform
+// (platform.cpp) is an action that takes time and happens at one instant of it.
+//
+//   machine.cpp     threads, time, actions on memory
+//   scheduler.cpp   which thread runs on which CPU
+//   kernel.cpp      system calls, interrupts
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "engine/arena.hpp"
+#include "engine/fiber.hpp"
+#include "engine/own_variables.hpp"
+#include "simulation/coherence.hpp"
+#include "simulation/event_queue.hpp"
+#include "simulation/machine_description.hpp"
+#include "simulation/store_buffer.hpp"
+
+namespace readmost::simulation {
+
+// What a thread's time goes by on.
+enum class spending : std::uint8_t {
+  instructions,  // including loads that hit
+  transfers,     // of cache lines
+  buffer,        // until the store buffer is empty or has room
+  kernel,
+  interrupts,
+  asleep,
+  ready,  // another thread has the CPU
+};
+inline constexpr unsigned spendings = 7;
+const char* name_of(spending on) noexcept;
+
+struct simulated_thread {
+  std::uint32_t number = 0;
+  std::string name;
+  std::function<void()> body;
+  model::fiber fiber;
+  model::own_variables own;
+
+  unsigned cpu = 0;
+  std::uint64_t waits = 0;  // the number of its present wait; events for earlier ones are void
+  bool runs = false;        // has a CPU
+  bool finished = false;
+
+  // Asleep on a futex, or for a time if `queue` is null.
+  bool asleep = false;
+  const void* queue = nullptr;
+  std::uint32_t mask = 0;
+  bool was_woken = false;
+
+  // What the present wait is for, and since when.
+  spending waits_for = spending::instructions;
+  instant since = 0;
+  duration spent[spendings] = {};
+  void (*on_exit)() = nullptr;
+};
+
+struct processor {
+  unsigned number = 0;
+  simulated_thread* runs = nullptr;
+  std::deque<simulated_thread*> ready;
+  instant slice_ends = 0;
+  duration stolen = 0;  // by interrupts, from the thread's next action
+
+  store_buffer buffer;
+  bool drains = false;   // an event for that is planned
+  bool granted = false;  // ... and the line is reserved
+  instant drain_ends = 0;
+  simulated_thread* awaits_drain = nullptr;   // its thread waits for the buffer
+  bool awaits_all = false;                    // ... to be empty
+  std::vector<std::uint64_t> fences_pending;  // membarriers whose interrupt waits for the buffer
+};
+
+class machine {
+ public:
+  // `seed`: of the small differences between threads, without which they would run in step.
+  machine(const machine_description& on, std::uint64_t seed);
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+
+  // The machine that the calling code runs on; null outside of run().
+  static machine* current() noexcept { return current_machine; }
+
+  // Before run(), or by a running thread. Threads get CPUs in turn.
+  simulated_thread& add_thread(std::string name, std::function<void()> body);
+  // Until all threads but those of the library have finished. Throws std::runtime_error if they
+  // cannot.
+  void run();
+
+  const machine_description& description() const noexcept { return on_; }
+  coherence& lines() noexcept { return lines_; }
+  instant now() const noexcept { return now_; }
+  simulated_thread& self() noexcept { return *running_; }
+  const std::deque<simulated_thread>& threads() const noexcept { return threads_; }
+  std::uint64_t interrupts_sent() const noexcept { return interrupts_sent_; }
+  // What threads spend is counted from now on.
+  void reset_spent() noexcept;
+  model::arena& memory() noexcept { return memory_; }
+  std::uint64_t random() noexcept;
+
+  // --- Actions of the running thread.
+  void work(duration time);  // on nothing that others see
+  std::uint64_t load(const void* address, std::uint32_t size, std::source_location at);
+  void store(void* address, std::uint32_t size, std::uint64_t value, std::source_location at);
+  // Returns the former value, and stores change(it) unless that has no value.
+  template <class Change>
+  std::uint64_t update(void* address, std::uint32_t size, std::source_location at, Change change) {
+    begin_action();
+    empty_buffer();
+    const served when = lines_.write(cpu().number, address, now_, on_.hit, at);
+    reach(when.effect, spending::transfers);
+    const std::uint64_t before = value_at(address, size);
+    std::uint64_t after = before;
+    if (change(after)) set_value_at(address, size, after);
+    reach_end(when);
+    reach(now_ + on_.atomic, spending::instructions);
+    return before;
+  }
+  void fence();
+  void relax();
+  std::uint64_t read_clock();  // nanoseconds
+
+  bool membarrier();
+  // False: timed out, at `until` if that is not 0.
+  bool futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask, instant until,
+                  std::source_location at);
+  int futex_wake(const void* address, int count, std::uint32_t mask, std::source_location at);
+  void sleep_until(instant until);
+  void yield();
+  // The CPU of the running thread.
+  unsigned current_cpu() noexcept { return running_->cpu; }
+  // For threads that the library starts: run() does not wait for them.
+  void start_daemon(void (*body)(void*), void* argument);
+
+ private:
+  static machine* current_machine;
+
+  processor& cpu() noexcept { return cpus_[running_->cpu]; }
+  static void enter_thread(void* of_machine);
+
+  // --- machine.cpp
+  void begin_action();
+  // Lets simulated time pass for the running thread.
+  void reach(instant when, spending on);
+  void reach_end(served when);
+  // Switches to the engine until an event `run` for this wait.
+  void wait(spending on);
+  void go_on(simulated_thread& with, instant when);
+  void resume(simulated_thread& next);
+  void handle(const event& next);
+  void empty_buffer();
+  void make_room();
+  void plan_drain(processor& of, instant when);
+  void drain(processor& of);
+  void drained(processor& of);
+  [[noreturn]] void nothing_happens() const;
+
+  // --- scheduler.cpp
+  void make_ready(simulated_thread& which, duration latency);
+  void leave_cpu(spending on);
+  void run_next(processor& on, instant when);
+  void put_on(processor& on, simulated_thread& next, instant when, bool switches);
+  void give_way();
+  processor* idle_near(unsigned cpu);
+
+  // --- kernel.cpp
+  void enter_kernel();
+  void interrupt(processor& at, std::uint64_t membarrier);
+  void acknowledge(std::uint64_t membarrier, instant when);
+  void fall_asleep(const void* queue, std::uint32_t mask, instant until);
+  void wake(simulated_thread& sleeper, bool woken);
+
+  struct pending_membarrier {
+    simulated_thread* caller;
+    unsigned unanswered;
+    instant answered;
+  };
+
+  const machine_description on_;
+  model::arena memory_;
+  coherence lines_;
+  event_queue events_;
+  instant now_ = 0;
+  std::vector<processor> cpus_;
+  std::deque<simulated_thread> threads_;
+  std::deque<bool> is_daemon_;
+  unsigned unfinished_ = 0;
+  unsigned next_cpu_ = 0;
+  simulated_thread* running_ = nullptr;
+  model::fiber engine_;
+  std::map<const void*, std::deque<simulated_thread*>> sleepers_;
+  std::map<std::uint64_t, pending_membarrier> membarriers_;
+  std::uint64_t next_membarrier_ = 0;
+  std::uint64_t interrupts_sent_ = 0;
+  std::uint64_t random_;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace readmost::simulation

@@ -1,0 +1,72 @@
+// A machine to simulate: its CPUs, and what its operations cost. Machine files are described in
+// docs/scaling.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace readmost::simulation {
+
+// Picoseconds.
+using duration = std::uint64_t;
+
+// Between two CPUs.
+enum class distance : std::uint8_t { same_cpu, same_core, same_cluster, same_socket, other_socket };
+inline constexpr unsigned distances = 5;
+
+struct machine_description {
+  std::string name;
+  std::string description;
+  double ghz = 1;
+
+  // CPUs are numbered in this nesting.
+  unsigned sockets = 1;
+  unsigned clusters_per_socket = 1;
+  unsigned cores_per_cluster = 1;
+  unsigned threads_per_core = 1;
+
+  duration hit = 0;                   // a load of a line that the CPU's cache has
+  duration store = 0;                 // into the store buffer
+  duration transfer[distances] = {};  // of a line from another cache; the first is `hit`
+  duration memory = 0;                // no cache has the line
+  duration share_more = 0;            // for each further copy that a write invalidates
+
+  duration atomic = 0;  // read-modify-write, beyond the access
+  duration fence = 0;   // beyond the emptying of the store buffer
+  unsigned buffer_entries = 1;
+  duration drain = 0;  // of one entry into a line that the CPU owns
+  duration relax = 0;  // a pause instruction
+  duration clock = 0;  // reading the time
+
+  duration interrupt_send = 0;    // for each target, to the sender
+  duration interrupt_take = 0;    // until it reaches the target
+  duration interrupt_handle = 0;  // in the target
+  duration system_call = 0;
+  duration membarrier = 0;  // beyond the system call and the interrupts
+  duration futex_wait = 0;  // beyond the system call
+  duration futex_wake = 0;  // for each woken thread
+  duration wake_up = 0;     // until the woken thread runs on an idle CPU
+  duration switch_threads = 0;
+  duration time_slice = 0;
+  duration migrate = 0;  // beyond the switch, for a thread that comes from another CPU
+
+  unsigned cpus() const noexcept {
+    return sockets * clusters_per_socket * cores_per_cluster * threads_per_core;
+  }
+  distance between(unsigned cpu, unsigned other) const noexcept;
+  duration transfer_between(unsigned cpu, unsigned other) const noexcept {
+    return transfer[static_cast<unsigned>(between(cpu, other))];
+  }
+  double cycles(duration time) const noexcept { return static_cast<double>(time) * ghz / 1000; }
+};
+
+inline constexpr unsigned most_cpus = 512;
+
+// The machine of that name among those that come with Readmost, or in a file of that name. Throws
+// std::runtime_error, which names what is wrong with it.
+machine_description find_machine(const std::string& name_or_file);
+
+// From the text of a machine file; `origin` is for messages.
+machine_description machine_from(const std::string& text, const std::string& origin);
+
+}  // namespace readmost::simulation

@@ -1,0 +1,215 @@
+// The seam to the platform (model/platform/readmost/detail/platform/platform.hpp) on the machine
+// that counts time. Outside of its run, when static variables are made, accesses are plain.
+#include <algorithm>
+#include <readmost/detail/platform/heap.hpp>
+#include <readmost/detail/platform/platform.hpp>
+
+#include "rivals/fences.hpp"
+#include "simulation/machine.hpp"
+
+namespace rivals {
+
+bool heavy_fence() noexcept {
+  return readmost::simulation::machine::current()->membarrier();
+}
+
+}  // namespace rivals
+
+namespace readmost::detail::platform {
+
+namespace {
+
+using simulation::machine;
+
+machine* on() noexcept {
+  return machine::current();
+}
+
+constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t picoseconds = 1000;  // in a nanosecond
+
+}  // namespace
+
+namespace simulated {
+
+std::uint64_t load(const void* address, std::uint32_t size, std::memory_order, place at) {
+  return on() != nullptr ? on()->load(address, size, at) : simulation::value_at(address, size);
+}
+
+// A store that is to be seen before all later loads has a full fence behind it, as on x86.
+void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
+           place at) {
+  if (on() == nullptr) {
+    simulation::set_value_at(address, size, value);
+    return;
+  }
+  on()->store(address, size, value, at);
+  if (order == seq_cst) on()->fence();
+}
+
+namespace {
+
+std::uint64_t result_of(arithmetic how, std::uint64_t value, std::uint64_t operand) noexcept {
+  switch (how) {
+    case arithmetic::exchange:
+      return operand;
+    case arithmetic::add:
+      return value + operand;
+    case arithmetic::subtract:
+      return value - operand;
+    case arithmetic::bit_or:
+      return value | operand;
+    case arithmetic::bit_and:
+      return value & operand;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+std::uint64_t update(void* address, std::uint32_t size, arithmetic how, std::uint64_t operand,
+                     std::memory_order, place at) {
+  const auto change = [&](std::uint64_t& value) {
+    value = result_of(how, value, operand);
+    return true;
+  };
+  if (on() != nullptr) return on()->update(address, size, at, change);
+  std::uint64_t value = simulation::value_at(address, size);
+  const std::uint64_t before = value;
+  change(value);
+  simulation::set_value_at(address, size, value);
+  return before;
+}
+
+bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::uint64_t desired,
+             std::memory_order, std::memory_order, place at) {
+  bool changed = false;
+  const std::uint64_t wanted = expected;
+  const auto change = [&](std::uint64_t& value) {
+    changed = value == wanted;
+    value = desired;
+    return changed;
+  };
+  if (on() != nullptr) {
+    expected = on()->update(address, size, at, change);
+  } else {
+    std::uint64_t value = expected = simulation::value_at(address, size);
+    if (change(value)) simulation::set_value_at(address, size, value);
+  }
+  if (changed) expected = wanted;
+  return changed;
+}
+
+void begin_life(void* address, std::uint32_t size, std::uint64_t value) {
+  simulation::set_value_at(address, size, value);
+}
+
+void end_life(void*, std::uint32_t) {}
+
+std::uint64_t load_plain(const void* address, std::uint32_t size, place at) {
+  return load(address, size, relaxed, at);
+}
+
+void store_plain(void* address, std::uint32_t size, std::uint64_t value, place at) {
+  store(address, size, value, relaxed, at);
+}
+
+// No object is given back: what a run takes is small.
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  return on()->memory().take(bytes, alignment);
+}
+
+}  // namespace simulated
+
+// --- Fences ------------------------------------------------------------------------------------
+
+std::memory_order at(letter, std::memory_order order, place) noexcept {
+  return order;
+}
+void light_fence(letter, place) noexcept {}
+void full_fence(letter, place) noexcept {
+  if (on() != nullptr) on()->fence();
+}
+void acquire_fence(letter, place) noexcept {}
+void release_fence(letter, place) noexcept {}
+// A read-modify-write empties the store buffer.
+void full_fence_after_rmw(letter, place) noexcept {}
+
+bool enable_heavy_fence() noexcept {
+  return true;
+}
+bool heavy_fence(letter, place) noexcept {
+  return on()->membarrier();
+}
+
+// --- Waiting -----------------------------------------------------------------------------------
+
+void relax() noexcept {
+  on()->relax();
+}
+void yield(place) noexcept {
+  on()->yield();
+}
+void sleep_for(std::uint64_t nanoseconds, place) noexcept {
+  on()->sleep_until(on()->now() + nanoseconds * picoseconds);
+}
+std::uint32_t spins(std::uint32_t most) noexcept {
+  return most;
+}
+
+namespace {
+
+std::uint64_t nanoseconds_of(const deadline& until) noexcept {
+  return static_cast<std::uint64_t>(until.at.tv_sec) * second +
+         static_cast<std::uint64_t>(until.at.tv_nsec);
+}
+
+}  // namespace
+
+std::uint64_t time_left(const deadline& until) noexcept {
+  const std::uint64_t at = nanoseconds_of(until);
+  const std::uint64_t present = now();
+  return at > present ? at - present : 0;
+}
+
+deadline in(std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t at = now() + nanoseconds;
+  return {CLOCK_MONOTONIC, {static_cast<time_t>(at / second), static_cast<long>(at % second)}};
+}
+
+wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
+                       const deadline* until, place in) noexcept {
+  const std::uint64_t at = until != nullptr ? nanoseconds_of(*until) * picoseconds : 0;
+  return on()->futex_wait(word, expected, mask, at, in) ? wake_reason::woken
+                                                        : wake_reason::timed_out;
+}
+
+int futex_wake(futex_word word, int count, std::uint32_t mask, place in) noexcept {
+  return on()->futex_wake(word, count, mask, in);
+}
+
+// --- Clock, threads, memory --------------------------------------------------------------------
+
+std::uint64_t now() noexcept {
+  return on() != nullptr ? on()->read_clock() : 0;
+}
+unsigned usable_cpus() noexcept {
+  return on()->description().cpus();
+}
+unsigned current_cpu() noexcept {
+  return on()->current_cpu();
+}
+void watch_thread_exit(void (*on_exit)()) noexcept {
+  on()->self().on_exit = on_exit;
+}
+bool start_thread(void (*body)(void*), void* argument) noexcept {
+  on()->start_daemon(body, argument);
+  return true;
+}
+void* map_pages(std::size_t bytes) noexcept {
+  void* const pages = on()->memory().take(bytes, 4096);
+  std::memset(pages, 0, bytes);
+  return pages;
+}
+
+}  // namespace readmost::detail::platform

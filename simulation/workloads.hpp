@@ -1,0 +1,35 @@
+// What threads do with a lock on the simulated machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulation/contenders.hpp"
+#include "simulation/machine_description.hpp"
+#include "simulation/measurement.hpp"
+
+namespace readmost::simulation {
+
+struct workload_options {
+  unsigned threads = 1;
+  unsigned writes_in = 100;  // mix: one write in so many operations
+  // Simulated nanoseconds: before counting, so that the lock knows its regime, and of counting.
+  std::uint64_t warm_up = 300'000;
+  std::uint64_t time = 300'000;
+  std::uint64_t seed = 1;
+};
+
+struct workload {
+  std::string name;
+  std::string what;
+  bool uses_lock;  // otherwise it is the same with all locks: RCU
+  measurement (*run)(const machine_description& on, const contender& with,
+                     const workload_options& how);
+};
+
+const std::vector<workload>& all_workloads();
+// Throws std::runtime_error with a sentence that has the names that there are.
+const workload& find_workload(const std::string& name);
+
+}  // namespace readmost::simulation
