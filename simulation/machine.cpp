@@ -193,6 +193,8 @@ void machine::work(duration time) {
     reach(now_ + part, spending::instructions);
     time -= part;
   }
+  // Interrupts during the work made it longer.
+  if (cpu().stolen != 0) begin_action();
 }
 
 void machine::relax() {

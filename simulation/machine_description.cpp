@@ -173,8 +173,8 @@ machine_description find_machine(const std::string& name_or_file) {
     }
     std::ranges::sort(names);
     throw std::runtime_error(
-        fmt::format("no machine '{}': neither a file nor one of {}; 'readmost doctor --calibrate "
-                    "FILE' writes one for this machine",
+        fmt::format("no machine '{}': neither a file nor one of {}; docs/scaling.md says how to "
+                    "describe one",
                     name_or_file, fmt::join(names, ", ")));
   }
   std::stringstream text;

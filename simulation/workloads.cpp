@@ -158,7 +158,7 @@ measurement pairs(const machine_description& on, const contender& with,
 // One writer now and then among readers.
 measurement writer_latency(const machine_description& on, const contender& with,
                            const workload_options& how) {
-  constexpr duration between_writes = 30'000;
+  constexpr duration between_writes = 300'000;
   scene at(on, with, how);
   at.run.add_thread("writer", [&] {
     at.run.pause(between_writes);

@@ -14,7 +14,8 @@ struct command_line {
   top_options top;
   doctor_options doctor;
   std::vector<std::string> program;  // of `run` and `compare`, with its arguments
-  std::vector<std::string> words;    // of `bench` and `report`, which parse their own options
+  // Of `bench`, `report` and `simulate`, which parse their own options.
+  std::vector<std::string> words;
 };
 
 // Fills in `line`. Returns false after it has printed the help or the version. Throws failure for

@@ -1,0 +1,284 @@
+// The machine: memory order, time, scheduling, futexes, membarriers.
+#include "simulation/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <readmost/detail/platform/platform.hpp>
+
+namespace readmost::simulation {
+namespace {
+
+namespace platform = readmost::detail::platform;
+
+machine_description two_cpus() {
+  machine_description on;
+  on.ghz = 1;
+  on.cores_per_cluster = 2;
+  on.hit = on.transfer[0] = 1'000;
+  on.store = 1'000;
+  for (unsigned i = 1; i < distances; ++i) on.transfer[i] = 100'000;
+  on.memory = 100'000;
+  on.atomic = 20'000;
+  on.fence = 20'000;
+  on.buffer_entries = 8;
+  on.drain = 1'000;
+  on.relax = on.clock = 10'000;
+  on.interrupt_send = on.interrupt_take = on.interrupt_handle = 200'000;
+  on.system_call = 100'000;
+  on.futex_wait = on.futex_wake = 500'000;
+  on.wake_up = 2'000'000;
+  on.switch_threads = 1'000'000;
+  on.time_slice = 100'000'000;
+  return on;
+}
+
+// The variables of one run, in the machine's memory.
+template <class T>
+T& make(machine& on) {
+  return *new (on.memory().take(sizeof(T), 128)) T();
+}
+struct alignas(64) cell {
+  platform::atomic<std::uint32_t> value{0};
+};
+
+void bring_in(cell& which) {
+  which.value.fetch_add(0);
+}
+
+// Two threads that each store and then load what the other stores; returns whether both missed the
+// other's store in some round.
+template <class Fence, class OtherFence>
+bool both_miss(Fence fence, OtherFence other_fence) {
+  bool missed = false;
+  for (unsigned skew = 0; skew < 40 && !missed; ++skew) {
+    machine on(two_cpus(), 1);
+    cell& one = make<cell>(on);
+    cell& two = make<cell>(on);
+    bool first_missed = false;
+    bool second_missed = false;
+    on.add_thread("first", [&] {
+      bring_in(two);
+      on.sleep_until(20'000'000);
+      one.value.store(1, platform::relaxed);
+      fence();
+      first_missed = two.value.load(platform::relaxed) == 0;
+    });
+    on.add_thread("second", [&] {
+      bring_in(one);
+      on.sleep_until(20'000'000 + skew * 10'000);
+      two.value.store(1, platform::relaxed);
+      other_fence();
+      second_missed = one.value.load(platform::relaxed) == 0;
+    });
+    on.run();
+    missed = first_missed && second_missed;
+  }
+  return missed;
+}
+
+void no_fence() {}
+void full_fence() {
+  machine::current()->fence();
+}
+
+TEST(simulated_memory, lets_a_load_pass_an_earlier_store) {
+  EXPECT_TRUE(both_miss(no_fence, no_fence));
+}
+
+TEST(simulated_memory, keeps_a_load_behind_a_fence) {
+  EXPECT_FALSE(both_miss(full_fence, full_fence));
+}
+
+TEST(simulated_memory, keeps_a_load_behind_a_membarrier_of_the_other_thread) {
+  EXPECT_FALSE(both_miss(no_fence, [] { machine::current()->membarrier(); }));
+}
+
+TEST(simulated_memory, shows_stores_in_their_order) {
+  for (unsigned skew = 0; skew < 60; ++skew) {
+    machine on(two_cpus(), 1);
+    cell& data = make<cell>(on);
+    cell& ready = make<cell>(on);
+    on.add_thread("writer", [&] {
+      on.sleep_until(20'000'000);
+      data.value.store(1, platform::relaxed);
+      ready.value.store(1, platform::release);
+    });
+    on.add_thread("reader", [&] {
+      bring_in(ready);
+      on.sleep_until(20'000'000 + skew * 10'000);
+      if (ready.value.load(platform::acquire) != 0) {
+        EXPECT_EQ(data.value.load(platform::relaxed), 1U);
+      }
+    });
+    on.run();
+  }
+}
+
+TEST(simulated_memory, loses_no_update) {
+  constexpr unsigned each = 500;
+  machine on(two_cpus(), 1);
+  cell& sum = make<cell>(on);
+  for (unsigned i = 0; i < 5; ++i) {
+    on.add_thread("adder", [&] {
+      for (unsigned n = 0; n < each; ++n) sum.value.fetch_add(1);
+    });
+  }
+  on.run();
+  EXPECT_EQ(value_at(&sum, 4), 5 * each);
+  EXPECT_EQ(on.lines().fault(), "");
+}
+
+TEST(simulated_memory, of_one_thread_is_as_the_program_says) {
+  machine on(two_cpus(), 1);
+  cell& number = make<cell>(on);
+  on.add_thread("alone", [&] {
+    for (std::uint32_t i = 1; i < 100; ++i) {
+      number.value.store(i, platform::relaxed);
+      EXPECT_EQ(number.value.load(platform::relaxed), i);
+    }
+  });
+  on.run();
+}
+
+TEST(simulated_time, of_a_contended_line_is_that_of_its_transfers) {
+  constexpr unsigned each = 1000;
+  machine on(two_cpus(), 1);
+  cell& sum = make<cell>(on);
+  for (unsigned i = 0; i < 2; ++i) {
+    on.add_thread("adder", [&] {
+      for (unsigned n = 0; n < each; ++n) sum.value.fetch_add(1);
+    });
+  }
+  on.run();
+  // The owner gets some updates in while the request is on its way, so not each one is a transfer.
+  EXPECT_GT(on.now(), 2 * each * 30'000);
+  EXPECT_LT(on.now(), 2 * each * 130'000);
+}
+
+TEST(simulated_time, of_lines_of_ones_own_does_not_depend_on_other_threads) {
+  const auto time_of = [](unsigned threads) {
+    machine on(two_cpus(), 1);
+    std::vector<cell*> cells;
+    for (unsigned i = 0; i < threads; ++i) cells.push_back(&make<cell>(on));
+    duration longest = 0;
+    for (cell* mine : cells) {
+      on.add_thread("adder", [&on, &longest, mine] {
+        bring_in(*mine);
+        const instant start = on.now();
+        for (unsigned n = 0; n < 1000; ++n) mine->value.fetch_add(1);
+        longest = std::max(longest, on.now() - start);
+      });
+    }
+    on.run();
+    return longest;
+  };
+  EXPECT_EQ(time_of(1), time_of(2));
+}
+
+TEST(simulated_time, is_all_accounted_for) {
+  machine on(two_cpus(), 1);
+  cell& sum = make<cell>(on);
+  std::vector<instant> begun(4), ended(4);
+  for (unsigned i = 0; i < 4; ++i) {
+    on.add_thread("worker", [&, i] {
+      for (unsigned n = 0; n < 100; ++n) {
+        on.work(1'000'000);
+        sum.value.fetch_add(1);
+      }
+      ended[i] = on.now();
+    });
+    begun[i] = 0;
+  }
+  on.run();
+  for (unsigned i = 0; i < 4; ++i) {
+    duration spent = 0;
+    for (const duration each : on.threads()[i].spent) spent += each;
+    EXPECT_GE(spent, ended[i] - begun[i]);
+    EXPECT_LE(spent, on.now());
+    EXPECT_GE(on.threads()[i].spent[static_cast<unsigned>(spending::instructions)], 100'000'000U);
+  }
+}
+
+TEST(simulated_scheduler, shares_a_cpu_among_threads) {
+  machine on(two_cpus(), 1);
+  std::vector<instant> ended(6);
+  for (unsigned i = 0; i < 6; ++i) {
+    on.add_thread("worker", [&, i] {
+      on.work(1'000'000'000);
+      ended[i] = on.now();
+    });
+  }
+  on.run();
+  // Three times the work of each CPU, and no thread far behind.
+  EXPECT_GE(on.now(), 3'000'000'000U);
+  EXPECT_LT(on.now(), 3'500'000'000U);
+  for (const instant each : ended) EXPECT_GT(each, 2'500'000'000U);
+}
+
+TEST(simulated_futex, wakes_whom_it_should) {
+  machine on(two_cpus(), 1);
+  cell& word = make<cell>(on);
+  bool woken = false;
+  bool timed_out = false;
+  on.add_thread("sleeper", [&] { woken = on.futex_wait(&word, 0, ~0U, 0, {}); });
+  on.add_thread("waker", [&] {
+    on.work(50'000'000);
+    EXPECT_EQ(on.futex_wake(&word, 5, 2, {}), 1);
+    timed_out = !on.futex_wait(&word, 0, ~0U, on.now() + 1'000'000, {});
+  });
+  on.run();
+  EXPECT_TRUE(woken);
+  EXPECT_TRUE(timed_out);
+}
+
+TEST(simulated_futex, does_not_sleep_on_another_value) {
+  machine on(two_cpus(), 1);
+  cell& word = make<cell>(on);
+  on.add_thread("alone", [&] { EXPECT_TRUE(on.futex_wait(&word, 1, ~0U, 0, {})); });
+  on.run();
+}
+
+TEST(simulated_futex, that_nobody_wakes_ends_the_run_with_a_sentence) {
+  machine on(two_cpus(), 1);
+  cell& word = make<cell>(on);
+  on.add_thread("sleeper", [&] { on.futex_wait(&word, 0, ~0U, 0, {}); });
+  try {
+    on.run();
+    ADD_FAILURE();
+  } catch (const std::runtime_error& problem) {
+    EXPECT_STREQ(problem.what(), "no thread can go on: sleeper sleep");
+  }
+}
+
+TEST(simulated_membarrier, interrupts_cpus_that_run_threads_alone) {
+  machine on(two_cpus(), 1);
+  duration alone = 0;
+  duration beside = 0;
+  on.add_thread("caller", [&] {
+    on.sleep_until(10'000'000);
+    instant start = on.now();
+    on.membarrier();
+    alone = on.now() - start;
+    on.sleep_until(50'000'000);
+    start = on.now();
+    on.membarrier();
+    beside = on.now() - start;
+  });
+  on.add_thread("other", [&] {
+    on.sleep_until(20'000'000);
+    on.work(100'000'000);
+  });
+  on.run();
+  EXPECT_EQ(on.interrupts_sent(), 1U);
+  EXPECT_EQ(beside, alone + 600'000);
+  EXPECT_GT(on.threads()[1].spent[static_cast<unsigned>(spending::interrupts)], 0U);
+}
+
+TEST(simulated_thread, that_throws_ends_the_run) {
+  machine on(two_cpus(), 1);
+  on.add_thread("thrower", [] { throw std::runtime_error("thrown"); });
+  EXPECT_THROW(on.run(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace readmost::simulation

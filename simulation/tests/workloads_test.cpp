@@ -1,0 +1,90 @@
+// What the simulated machine says about the library, where a change of the library must not change
+// it. Each run is in a process of its own, because the library's variables are left as it leaves
+// them.
+#include "simulation/workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "processes.hpp"
+
+namespace readmost::simulation {
+namespace {
+
+machine_description tiny() {
+  std::ifstream in(TINY);
+  std::stringstream text;
+  text << in.rdbuf();
+  return machine_from(text.str(), TINY);
+}
+
+// In cycles, and operations in the time of all runs.
+struct figures {
+  double reads = 0, read_median = 0, writes = 0, write_median = 0, longest_write = 0;
+};
+
+figures run(const char* workload, const char* lock, workload_options how) {
+  figures made;
+  // Two tasks, since a single one runs in this process.
+  model::in_processes(
+      2, 2, [](std::size_t) { return std::string("run"); },
+      [&](std::size_t i) {
+        if (i == 1) return std::string();
+        const machine_description on = tiny();
+        const measurement got = find_workload(workload).run(on, find_contender(lock), how);
+        std::stringstream text;
+        text << got.reads.count() << ' ' << on.cycles(got.reads.quantile(0.5)) << ' '
+             << got.writes.count() << ' ' << on.cycles(got.writes.quantile(0.5)) << ' '
+             << on.cycles(got.writes.quantile(1));
+        return text.str();
+      },
+      [&](std::size_t i, const std::string& text) {
+        if (i == 1) return;
+        std::stringstream(text) >> made.reads >> made.read_median >> made.writes >>
+            made.write_median >> made.longest_write;
+      });
+  return made;
+}
+
+workload_options with(unsigned threads, unsigned writes_in = 100) {
+  return {.threads = threads, .writes_in = writes_in, .warm_up = 500'000, .time = 1'000'000};
+}
+
+TEST(simulated_lock, of_readmost_costs_readers_the_same_beside_others) {
+  const figures alone = run("pairs", "readmost", with(1));
+  const figures beside = run("pairs", "readmost", with(8));
+  EXPECT_EQ(alone.read_median, beside.read_median);
+  EXPECT_GT(beside.reads, 7.5 * alone.reads);
+}
+
+TEST(simulated_lock, of_glibcs_shape_does_not_scale) {
+  EXPECT_LT(run("pairs", "glibc-like", with(8)).reads, run("pairs", "glibc-like", with(1)).reads);
+}
+
+// Threads that stay away from a busy lock must not leave it unused.
+TEST(simulated_lock, of_readmost_is_not_left_unused_where_many_write) {
+  for (const unsigned writes_in : {4U, 10U, 50U}) {
+    const figures ours = run("mix", "readmost", with(8, writes_in));
+    const figures others = run("mix", "glibc-like", with(8, writes_in));
+    EXPECT_GT(ours.reads + ours.writes, 0.6 * (others.reads + others.writes)) << writes_in;
+    EXPECT_LT(ours.longest_write, 400'000) << writes_in;
+  }
+}
+
+TEST(simulated_lock, of_readmost_lets_writers_in_among_readers) {
+  const figures ours = run("writer-latency", "readmost", with(8));
+  EXPECT_GT(ours.writes, 4);
+  EXPECT_LT(ours.longest_write, 50'000);
+}
+
+TEST(simulated_rcu, has_grace_periods_of_a_few_cache_misses) {
+  const figures of = run("grace-period", "readmost", with(8));
+  EXPECT_GT(of.writes, 50);
+  EXPECT_LT(of.write_median, 5'000);
+}
+
+}  // namespace
+}  // namespace readmost::simulation
