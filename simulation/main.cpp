@@ -12,6 +12,7 @@
 
 #include "processes.hpp"
 #include "simulation/machine.hpp"
+#include "simulation/own_process.hpp"
 #include "simulation/workloads.hpp"
 
 namespace readmost::simulation {
@@ -139,13 +140,12 @@ int simulate(const request& asked) {
   const auto name = [&](std::size_t i) {
     return fmt::format("{} with {} threads", runs[i].with->name, runs[i].threads);
   };
-  // A process for each, because the library's own variables are left as the run leaves them.
   model::in_processes(
       std::max(asked.processes, 1U), runs.size(), name,
       [&](std::size_t i) {
         workload_options how = asked.how;
         how.threads = runs[i].threads;
-        return as_json(what.run(on, *runs[i].with, how)).dump();
+        return in_own_process([&] { return as_json(what.run(on, *runs[i].with, how)).dump(); });
       },
       [&](std::size_t i, const std::string& text) {
         all.push_back(json::parse(text));

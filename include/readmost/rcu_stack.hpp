@@ -26,15 +26,16 @@
 // Source: R. K. Treiber, "Systems Programming: Coping with Parallelism", 1986; RCU 4.1.10.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <mutex>
 #include <readmost/detail/platform/mutant.hpp>
-#include <readmost/rcu.hpp>
+#include <readmost/rcu_in_domain.hpp>
 
 namespace readmost {
 
-template <class T>
+template <class T, class In>
 class rcu_stack;
 
 // Links an element into a stack: a base class of the element. A copy of an element is in no stack.
@@ -45,7 +46,7 @@ class rcu_stack_hook {
   constexpr rcu_stack_hook& operator=(const rcu_stack_hook&) noexcept { return *this; }
 
  private:
-  template <class T>
+  template <class T, class In>
   friend class rcu_stack;
 
   // Constant from push() until a grace period after the element was taken out. Hence not atomic:
@@ -53,16 +54,22 @@ class rcu_stack_hook {
   detail::platform::variable<rcu_stack_hook*> next_{};
 };
 
-template <class T>
-class rcu_stack {
+// `In`: the domain of the readers, and of pop() (rcu_in_domain.hpp).
+template <class T, class In = rcu_in_default_domain>
+class rcu_stack : private In {
  public:
   using value_type = T;
 
-  constexpr rcu_stack() noexcept = default;
+  constexpr rcu_stack() noexcept
+    requires std::default_initializable<In>
+  = default;
+  explicit rcu_stack(In in) noexcept : In(in) {}
   rcu_stack(const rcu_stack&) = delete;
   rcu_stack& operator=(const rcu_stack&) = delete;
   // Does not touch the elements. Precondition: no thread uses the stack any more.
   ~rcu_stack() = default;
+
+  rcu_domain& domain() const noexcept { return In::domain(); }
 
   // --- For readers -------------------------------------------------------------------------------
 
@@ -98,6 +105,7 @@ class rcu_stack {
 
   // Precondition: the caller is inside a section, which lasts until it is done with the elements.
   const_iterator begin() const noexcept {
+    detail::check_reader(domain());
     // (RS1) Pairs with (RS2), also of elements below the top: every change of the top is a
     // read-modify-write, so the top belongs to the release sequence of each push before it.
     return const_iterator(top_.load(detail::at(detail::letter::RS1, detail::platform::acquire)));
@@ -123,14 +131,14 @@ class rcu_stack {
   }
 
   // Takes the newest element out and returns it; null if there is none. Readers, and other threads
-  // in pop(), may use it until a grace period of `dom` has passed: until then it must not be
-  // changed, pushed again or deleted. Retire it. Lock-free; signal-safe. Cost: a read section and
-  // one compare-and-swap, if no other writer comes in between.
-  [[nodiscard]] T* pop(rcu_domain& dom = rcu_default_domain()) noexcept {
+  // in pop(), may use it until a grace period of domain() has passed: until then it must not
+  // be changed, pushed again or deleted. Retire it. Lock-free; signal-safe. Cost: a read section
+  // and one compare-and-swap, if no other writer comes in between.
+  [[nodiscard]] T* pop() noexcept {
     if (detail::is_mutant(detail::mutant::pops_without_section)) return pop_inside_section();
     // Keeps the top from being deleted before its link is read, and from being pushed again before
     // the compare-and-swap, which would take it for unchanged.
-    const std::scoped_lock section(dom);
+    const std::scoped_lock section(domain());
     return pop_inside_section();
   }
 
@@ -163,5 +171,9 @@ class rcu_stack {
 
   detail::platform::atomic<rcu_stack_hook*> top_{nullptr};
 };
+
+// A stack whose readers are in a domain that is given to its constructor.
+template <class T>
+using domain_rcu_stack = rcu_stack<T, rcu_in_domain>;
 
 }  // namespace readmost

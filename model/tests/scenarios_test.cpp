@@ -33,7 +33,7 @@ class scenarios : public testing::TestWithParam<trial> {};
 TEST_P(scenarios, hold) {
   const auto [which, memory] = GetParam();
   exploration how = usual_exploration(*which, memory);
-  how.time = std::chrono::milliseconds(500);
+  how.time = std::chrono::milliseconds(150);
   const result of = explore(which->describe, how);
   EXPECT_FALSE(of.failed) << describe(of.found, which->name, memory);
   EXPECT_GT(of.executions, 0U);

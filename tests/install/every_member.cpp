@@ -31,6 +31,7 @@ template class readmost::rcu_list<readmost::rcu_list_hook>;
 template class readmost::rcu_existing<readmost::rcu_existence_lock>;
 template class readmost::rcu_pointer<int>;
 template class readmost::rcu_stack<readmost::rcu_stack_hook>;
+template class readmost::rcu_stack<readmost::rcu_stack_hook, readmost::rcu_in_domain>;
 template class readmost::rcu_versioned<int>;
 template class readmost::rcu_list<readmost::rcu_list_hook, nullptr, readmost::rcu_in_domain>;
 template class readmost::rcu_pointer<int, std::default_delete<int>, readmost::rcu_in_domain>;

@@ -96,6 +96,22 @@ TEST_F(rcu_stack_of_three, takes_elements_again_after_a_grace_period) {
   EXPECT_EQ(numbers(stack), (ints{3, 2, 1}));
 }
 
+TEST(rcu_stack, knows_the_domain_of_its_readers) {
+  static_assert(sizeof(alarms) == sizeof(void*));
+  static_assert(!std::is_default_constructible_v<readmost::domain_rcu_stack<alarm>>);
+  EXPECT_EQ(&alarms().domain(), &readmost::rcu_default_domain());
+  readmost::separate_rcu_domain own;
+  readmost::domain_rcu_stack<alarm> stack(own);
+  EXPECT_EQ(&stack.domain(), &own);
+  alarm one(1);
+  stack.push(one);
+  {
+    const rcu_reader section(stack.domain());
+    EXPECT_EQ(stack.begin()->number, 1);
+  }
+  EXPECT_EQ(stack.pop(), &one);
+}
+
 TEST(rcu_stack, a_copy_of_an_element_is_in_no_stack) {
   alarms stack, other;
   alarm one(1), two(2);
