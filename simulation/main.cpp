@@ -180,7 +180,8 @@ int main(int argc, char** argv) {
                  "numbers of threads (default: 1, 2, 4 and so on, and the machine's CPUs)")
       ->delimiter(',')
       ->check(CLI::Range(1U, 4096U));
-  app.add_option("--workload", asked.workload, "pairs, writer-latency, mix, wake-up, grace-period");
+  app.add_option("--workload", asked.workload,
+                 "pairs, write-pairs, writer-latency, mix, wake-up, grace-period");
   app.add_option("--writes-in", asked.how.writes_in, "mix: one write in so many operations")
       ->check(CLI::Range(1U, 1'000'000'000U));
   app.add_option("--time", asked.how.time, "simulated nanoseconds that are counted")

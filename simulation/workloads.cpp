@@ -155,6 +155,15 @@ measurement pairs(const machine_description& on, const contender& with,
   return at.run.run("pairs", with.name);
 }
 
+measurement write_pairs(const machine_description& on, const contender& with,
+                        const workload_options& how) {
+  scene at(on, with, how);
+  for (unsigned i = 0; i < how.threads; ++i) {
+    at.run.add_thread(numbered("writer", i), [&] { at.write(1); });
+  }
+  return at.run.run("write-pairs", with.name);
+}
+
 // One writer now and then among readers.
 measurement writer_latency(const machine_description& on, const contender& with,
                            const workload_options& how) {
@@ -245,6 +254,7 @@ measurement grace_period(const machine_description& on, const contender&,
 const std::vector<workload>& all_workloads() {
   static const std::vector<workload> all{
       {"pairs", "all threads lock and unlock for reading", true, pairs},
+      {"write-pairs", "all threads lock and unlock for writing", true, write_pairs},
       {"writer-latency", "one thread writes now and then, the others read", true, writer_latency},
       {"mix", "all threads read, and write one time in --writes-in", true, mix},
       {"wake-up", "one thread writes for long while the others come to read", true, wake_up},

@@ -1,5 +1,6 @@
 // Which domain the readers of a container are in: the last template argument of rcu_pointer,
-// rcu_list and rcu_stack. The container remembers it, so that no call can name another one by mistake.
+// rcu_list and rcu_stack. The container remembers it, so that no call can name another one by
+// mistake.
 //
 //   readmost::rcu_pointer<config> current;              // of the default domain; 8 bytes
 //   readmost::separate_rcu_domain own;

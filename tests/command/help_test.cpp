@@ -8,7 +8,7 @@ class help : public command {};
 TEST_F(help, teaches_the_use_and_fits_a_terminal) {
   const std::vector<std::pair<words, words>> expected{
       {{"--help"},
-       {"  run ", "  compare ", "  top ", "  doctor ", "Examples:", "Exit status",
+       {"  run ", "  compare ", "  top ", "  doctor ", "  simulate ", "Examples:", "Exit status",
         "READMOST_LIBRARY"}},
       {{"run", "--help"},
        {"Usage: readmost run [OPTIONS] -- PROGRAM", "--stats[=FILE]", "pass every call on to glibc",

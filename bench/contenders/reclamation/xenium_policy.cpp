@@ -1,5 +1,5 @@
 // Lock-free structures under xenium's epochs ("new epoch based reclamation": an operation is one
-// critical region).
+// critical region). Guarding any one object enters the region, which protects all.
 #include <xenium/reclamation/generic_epoch_based.hpp>
 
 #include "contenders/reclamation/lock_free_set_of.hpp"
@@ -10,6 +10,15 @@ namespace bench {
 namespace {
 
 using xenium_epochs = xenium::reclamation::new_epoch_based<>;
+
+struct any_object : xenium_epochs::enable_concurrent_ptr<any_object> {};
+any_object guarded_by_all;
+
+class critical_region {
+  using pointer = xenium_epochs::concurrent_ptr<any_object>;
+
+  pointer::guard_ptr open_{pointer::marked_ptr(&guarded_by_all)};
+};
 
 struct by_xenium {
   static constexpr const char* name = "xenium-nebr";
@@ -24,7 +33,7 @@ struct by_xenium {
       explicit operation(thread&) {}
 
      private:
-      xenium_epochs::region_guard open_;
+      critical_region open_;
     };
     void retire(Node* old) {
       waiting_objects::retired();
@@ -38,7 +47,7 @@ struct by_xenium {
   static void settle() {
     constexpr int enough = 10'000;
     for (int i = 0; i < enough && waiting_objects::number() != 0; ++i) {
-      const xenium_epochs::region_guard next;
+      const critical_region next;
     }
   }
 };
