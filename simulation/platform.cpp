@@ -25,7 +25,6 @@ machine* on() noexcept {
   return machine::current();
 }
 
-constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t picoseconds = 1000;  // in a nanosecond
 
 }  // namespace
@@ -155,26 +154,6 @@ void sleep_for(std::uint64_t nanoseconds, place) noexcept {
 }
 std::uint32_t spins(std::uint32_t most) noexcept {
   return most;
-}
-
-namespace {
-
-std::uint64_t nanoseconds_of(const deadline& until) noexcept {
-  return static_cast<std::uint64_t>(until.at.tv_sec) * second +
-         static_cast<std::uint64_t>(until.at.tv_nsec);
-}
-
-}  // namespace
-
-std::uint64_t time_left(const deadline& until) noexcept {
-  const std::uint64_t at = nanoseconds_of(until);
-  const std::uint64_t present = now();
-  return at > present ? at - present : 0;
-}
-
-deadline in(std::uint64_t nanoseconds) noexcept {
-  const std::uint64_t at = now() + nanoseconds;
-  return {CLOCK_MONOTONIC, {static_cast<time_t>(at / second), static_cast<long>(at % second)}};
 }
 
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,

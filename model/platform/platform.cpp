@@ -16,8 +16,6 @@ execution* run() noexcept {
   return execution::current();
 }
 
-constexpr std::uint64_t second = 1'000'000'000;
-
 }  // namespace
 
 namespace simulated {
@@ -129,18 +127,6 @@ std::uint32_t spins(std::uint32_t most) noexcept {
 
 std::uint64_t now() noexcept {
   return run()->now();
-}
-
-std::uint64_t time_left(const deadline& until) noexcept {
-  const std::uint64_t at = static_cast<std::uint64_t>(until.at.tv_sec) * second +
-                           static_cast<std::uint64_t>(until.at.tv_nsec);
-  const std::uint64_t present = now();
-  return at > present ? at - present : 0;
-}
-
-deadline in(std::uint64_t nanoseconds) noexcept {
-  const std::uint64_t at = now() + nanoseconds;
-  return {CLOCK_MONOTONIC, {static_cast<time_t>(at / second), static_cast<long>(at % second)}};
 }
 
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,

@@ -222,6 +222,7 @@ struct deadline {
   clockid_t clock;
   timespec at;
 };
+std::uint64_t nanoseconds_of(const deadline& until) noexcept;
 std::uint64_t time_left(const deadline& until) noexcept;
 deadline in(std::uint64_t nanoseconds) noexcept;
 
