@@ -179,7 +179,8 @@ READMOST_API int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) READMOST_NOTH
  * READMOST_PREFER_READER, keeps new readers out meanwhile. EDEADLK, at once: another thread is
  * upgrading, and each would wait for the other's hold, so release this one and start again with
  * readmost_rwlock_wrlock(); or the caller holds the lock more than once, where holds that another
- * thread has released may count. Cost: about that of a write lock; without other readers one
+ * thread has released may count. That is known of a thread that has at most 14 holds of all locks;
+ * with more it may wait for itself. Cost: about that of a write lock; without other readers one
  * compare-and-swap, or, where the lock is biased, one consensus. */
 READMOST_API READMOST_CHECKED int readmost_rwlock_upgrade(readmost_rwlock_t* lock) READMOST_NOTHROW;
 

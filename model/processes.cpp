@@ -76,7 +76,10 @@ void tell(int to, notice what, std::size_t task, const std::string& text) {
   write_all(to, text.data(), text.size());
 }
 
-[[noreturn]] void work(int to, std::size_t tasks, task_counter& counter,
+// How many tasks a child performs.
+enum class share { all_it_gets, one };
+
+[[noreturn]] void work(int to, std::size_t tasks, share mine, task_counter& counter,
                        const std::function<std::string(std::size_t)>& task) {
   for (std::size_t i; (i = counter.take()) < tasks;) {
     tell(to, notice::begun, i, "");
@@ -85,13 +88,14 @@ void tell(int to, notice what, std::size_t task, const std::string& text) {
     } catch (const std::exception& problem) {
       tell(to, notice::threw, i, problem.what());
     }
+    if (mine == share::one) break;
   }
   _exit(0);
 }
 
 class child {
  public:
-  child(std::size_t tasks, task_counter& counter,
+  child(std::size_t tasks, share its, task_counter& counter,
         const std::function<std::string(std::size_t)>& task) {
     int ends[2];
     if (pipe(ends) != 0) fail("pipe");
@@ -103,7 +107,7 @@ class child {
       close(ends[0]);
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      work(ends[1], tasks, counter, task);
+      work(ends[1], tasks, its, counter, task);
     }
     close(ends[1]);
     from_ = ends[0];
@@ -146,24 +150,19 @@ class child {
   std::string unread_;
 };
 
-}  // namespace
-
-void in_processes(unsigned processes, std::size_t tasks,
-                  const std::function<std::string(std::size_t)>& name,
-                  const std::function<std::string(std::size_t)>& task,
-                  const std::function<void(std::size_t, std::string)>& done) {
-  if (processes <= 1 || tasks <= 1) {
-    for (std::size_t i = 0; i < tasks; ++i) done(i, task(i));
-    return;
-  }
+void in_children(std::size_t at_a_time, std::size_t tasks, share of_each,
+                 const std::function<std::string(std::size_t)>& name,
+                 const std::function<std::string(std::size_t)>& task,
+                 const std::function<void(std::size_t, std::string)>& done) {
   task_counter counter;
   std::list<child> children;
-  while (children.size() < std::min<std::size_t>(processes, tasks)) {
-    children.emplace_back(tasks, counter, task);
-  }
+  std::size_t left_to_start = of_each == share::one ? tasks : std::min(at_a_time, tasks);
   std::map<std::size_t, std::string> early;
   std::size_t next = 0;
   while (next < tasks) {
+    for (; left_to_start != 0 && children.size() < at_a_time; --left_to_start) {
+      children.emplace_back(tasks, of_each, counter, task);
+    }
     // A child that was killed may have taken a task without saying so.
     if (children.empty())
       throw std::runtime_error(name(next) + ": its process ended before it did");
@@ -189,6 +188,26 @@ void in_processes(unsigned processes, std::size_t tasks,
       done(next++, std::move(first->second));
     }
   }
+}
+
+}  // namespace
+
+void in_processes(unsigned processes, std::size_t tasks,
+                  const std::function<std::string(std::size_t)>& name,
+                  const std::function<std::string(std::size_t)>& task,
+                  const std::function<void(std::size_t, std::string)>& done) {
+  if (processes <= 1 || tasks <= 1) {
+    for (std::size_t i = 0; i < tasks; ++i) done(i, task(i));
+    return;
+  }
+  in_children(processes, tasks, share::all_it_gets, name, task, done);
+}
+
+void in_own_processes(unsigned at_a_time, std::size_t tasks,
+                      const std::function<std::string(std::size_t)>& name,
+                      const std::function<std::string(std::size_t)>& task,
+                      const std::function<void(std::size_t, std::string)>& done) {
+  in_children(std::max(at_a_time, 1U), tasks, share::one, name, task, done);
 }
 
 unsigned usual_processes() {

@@ -16,6 +16,13 @@ void in_processes(unsigned processes, std::size_t tasks,
                   const std::function<std::string(std::size_t)>& task,
                   const std::function<void(std::size_t, std::string)>& done);
 
+// The same with a child for each task, `at_a_time` of them at a time: no task finds what another
+// has left in memory.
+void in_own_processes(unsigned at_a_time, std::size_t tasks,
+                      const std::function<std::string(std::size_t)>& name,
+                      const std::function<std::string(std::size_t)>& task,
+                      const std::function<void(std::size_t, std::string)>& done);
+
 // The number of CPUs that this process may use.
 unsigned usual_processes();
 

@@ -1,15 +1,12 @@
 #include "simulation/contenders.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <readmost/bravo.hpp>
 #include <readmost/shared_mutex.hpp>
 #include <rivals/all.hpp>
-#include <stdexcept>
 
 #include "simulation/glibc_like_rwlock.hpp"
 #include "simulation/machine.hpp"
+#include "simulation/named.hpp"
 
 namespace readmost::simulation {
 
@@ -58,12 +55,7 @@ const std::vector<contender>& all_contenders() {
 }
 
 const contender& find_contender(const std::string& name) {
-  std::vector<std::string> names;
-  for (const contender& each : all_contenders()) {
-    if (each.name == name) return each;
-    names.push_back(each.name);
-  }
-  throw std::runtime_error(fmt::format("no lock '{}'; there are {}", name, fmt::join(names, ", ")));
+  return find_named(all_contenders(), name, "lock");
 }
 
 }  // namespace readmost::simulation

@@ -46,7 +46,6 @@ std::uint64_t machine::random() noexcept {
 
 simulated_thread& machine::add_thread(std::string name, std::function<void()> body) {
   simulated_thread& made = threads_.emplace_back();
-  is_daemon_.push_back(false);
   made.number = static_cast<std::uint32_t>(threads_.size() - 1);
   made.name = std::move(name);
   made.body = std::move(body);
@@ -62,7 +61,7 @@ simulated_thread& machine::add_thread(std::string name, std::function<void()> bo
 void machine::start_daemon(void (*body)(void*), void* argument) {
   enter_kernel();
   simulated_thread& made = add_thread("library", [body, argument] { body(argument); });
-  is_daemon_[made.number] = true;
+  made.is_daemon = true;
   --unfinished_;
 }
 
@@ -77,7 +76,7 @@ void machine::enter_thread(void* of_machine) {
   }
   on.empty_buffer();
   me.finished = true;
-  if (!on.is_daemon_[me.number]) --on.unfinished_;
+  if (!me.is_daemon) --on.unfinished_;
   on.leave_cpu(spending::asleep);
   __builtin_unreachable();
 }
@@ -229,7 +228,10 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value,
   make_room();
   processor& on = cpu();
   on.buffer.add({address, size, value, at});
-  if (!on.drains) plan_drain(on, now_);
+  if (!on.drains) {
+    on.drains = true;
+    events_.add(now_, event::kind::drain, on.number);
+  }
   reach(now_ + on_.store, spending::instructions);
 }
 
@@ -255,11 +257,6 @@ void machine::make_room() {
   on.awaits_all = false;
   ++running_->waits;
   wait(spending::buffer);
-}
-
-void machine::plan_drain(processor& of, instant when) {
-  of.drains = true;
-  events_.add(when, event::kind::drain, of.number);
 }
 
 // The oldest entry asks for its line; when the line is there, it is written.

@@ -23,22 +23,10 @@
 #include "simulation/coherence.hpp"
 #include "simulation/event_queue.hpp"
 #include "simulation/machine_description.hpp"
+#include "simulation/spending.hpp"
 #include "simulation/store_buffer.hpp"
 
 namespace readmost::simulation {
-
-// What a thread's time goes by on.
-enum class spending : std::uint8_t {
-  instructions,  // including loads that hit
-  transfers,     // of cache lines
-  buffer,        // until the store buffer is empty or has room
-  kernel,
-  interrupts,
-  asleep,
-  ready,  // another thread has the CPU
-};
-inline constexpr unsigned spendings = 7;
-const char* name_of(spending on) noexcept;
 
 struct simulated_thread {
   std::uint32_t number = 0;
@@ -49,8 +37,8 @@ struct simulated_thread {
 
   unsigned cpu = 0;
   std::uint64_t waits = 0;  // the number of its present wait; events for earlier ones are void
-  bool runs = false;        // has a CPU
   bool finished = false;
+  bool is_daemon = false;  // the library's: run() does not wait for it
 
   // Asleep on a futex, or for a time if `queue` is null.
   bool asleep = false;
@@ -113,7 +101,7 @@ class machine {
   void work(duration time);  // on nothing that others see
   std::uint64_t load(const void* address, std::uint32_t size, std::source_location at);
   void store(void* address, std::uint32_t size, std::uint64_t value, std::source_location at);
-  // Returns the former value, and stores change(it) unless that has no value.
+  // Returns the former value. Stores what change(value) makes of it, unless that returns false.
   template <class Change>
   std::uint64_t update(void* address, std::uint32_t size, std::source_location at, Change change) {
     begin_action();
@@ -161,7 +149,6 @@ class machine {
   void handle(const event& next);
   void empty_buffer();
   void make_room();
-  void plan_drain(processor& of, instant when);
   void drain(processor& of);
   void drained(processor& of);
   [[noreturn]] void nothing_happens() const;
@@ -194,7 +181,6 @@ class machine {
   instant now_ = 0;
   std::vector<processor> cpus_;
   std::deque<simulated_thread> threads_;
-  std::deque<bool> is_daemon_;
   unsigned unfinished_ = 0;
   unsigned next_cpu_ = 0;
   simulated_thread* running_ = nullptr;

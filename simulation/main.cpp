@@ -11,8 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "processes.hpp"
-#include "simulation/machine.hpp"
-#include "simulation/own_process.hpp"
 #include "simulation/workloads.hpp"
 
 namespace readmost::simulation {
@@ -51,15 +49,10 @@ std::string short_place(const std::source_location& at) {
 }
 
 // Latencies are in cycles.
-json as_json(const measurement& of) {
-  json made{{"machine", of.machine},
-            {"lock", of.lock},
-            {"workload", of.workload},
-            {"threads", of.threads},
-            {"seed", of.seed},
-            {"nanoseconds", of.measured / 1000},
-            {"reads", as_json(of.reads, of.ghz)},
-            {"writes", as_json(of.writes, of.ghz)},
+json as_json(const measurement& of, double ghz) {
+  json made{{"nanoseconds", of.measured / 1000},
+            {"reads", as_json(of.reads, ghz)},
+            {"writes", as_json(of.writes, ghz)},
             {"interrupts", of.interrupts}};
   duration all = 0;
   for (const duration each : of.spent) all += each;
@@ -71,7 +64,7 @@ json as_json(const measurement& of) {
   for (const hot_line& each : of.lines) {
     made["lines"].push_back({{"place", short_place(each.where)},
                              {"transfers", each.transfers},
-                             {"waited", static_cast<double>(each.waited) * of.ghz / 1000}});
+                             {"waited", static_cast<double>(each.waited) * ghz / 1000}});
   }
   return made;
 }
@@ -140,12 +133,19 @@ int simulate(const request& asked) {
   const auto name = [&](std::size_t i) {
     return fmt::format("{} with {} threads", runs[i].with->name, runs[i].threads);
   };
-  model::in_processes(
-      std::max(asked.processes, 1U), runs.size(), name,
+  // Each run finds the library's variables as they are at the start of the program.
+  model::in_own_processes(
+      asked.processes, runs.size(), name,
       [&](std::size_t i) {
         workload_options how = asked.how;
         how.threads = runs[i].threads;
-        return in_own_process([&] { return as_json(what.run(on, *runs[i].with, how)).dump(); });
+        json made = as_json(what.run(on, *runs[i].with, how), on.ghz);
+        made["machine"] = on.name;
+        made["lock"] = what.uses_lock ? runs[i].with->name : "rcu";
+        made["workload"] = what.name;
+        made["threads"] = how.threads;
+        made["seed"] = how.seed;
+        return made.dump();
       },
       [&](std::size_t i, const std::string& text) {
         all.push_back(json::parse(text));

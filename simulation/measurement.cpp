@@ -19,9 +19,4 @@ double latencies::mean() const {
   return times_.empty() ? 0 : sum / static_cast<double>(times_.size());
 }
 
-void latencies::merge(const latencies& others) {
-  times_.insert(times_.end(), others.times_.begin(), others.times_.end());
-  sorted_ = times_.empty();
-}
-
 }  // namespace readmost::simulation

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "simulation/coherence.hpp"
 #include "simulation/machine_description.hpp"
+#include "simulation/spending.hpp"
 
 namespace readmost::simulation {
 
@@ -21,7 +21,6 @@ class latencies {
   // `share`: 0.5 for the median, 1 for the longest; 0 if there is none.
   duration quantile(double share) const;
   double mean() const;
-  void merge(const latencies& others);
 
  private:
   mutable std::vector<duration> times_;
@@ -29,17 +28,10 @@ class latencies {
 };
 
 struct measurement {
-  std::string machine;
-  std::string lock;
-  std::string workload;
-  unsigned threads = 0;
-  std::uint64_t seed = 0;
-  double ghz = 1;
-
-  duration measured = 0;   // the time in which these were counted
-  latencies reads;         // lock and unlock of a reader, without what it did inside
-  latencies writes;        // of a writer; of workloads of RCU: grace periods
-  duration spent[7] = {};  // by all threads: simulated_thread::spent
+  duration measured = 0;           // the time in which these were counted
+  latencies reads;                 // lock and unlock of a reader, without what it did inside
+  latencies writes;                // of a writer; of workloads of RCU: grace periods
+  duration spent[spendings] = {};  // by all threads
   std::uint64_t interrupts = 0;
   std::vector<hot_line> lines;
 };

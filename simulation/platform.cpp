@@ -4,6 +4,7 @@
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/platform/platform.hpp>
 
+#include "engine/arithmetic.hpp"
 #include "rivals/fences.hpp"
 #include "simulation/machine.hpp"
 
@@ -48,55 +49,35 @@ void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_o
 
 namespace {
 
-std::uint64_t result_of(arithmetic how, std::uint64_t value, std::uint64_t operand) noexcept {
-  switch (how) {
-    case arithmetic::exchange:
-      return operand;
-    case arithmetic::add:
-      return value + operand;
-    case arithmetic::subtract:
-      return value - operand;
-    case arithmetic::bit_or:
-      return value | operand;
-    case arithmetic::bit_and:
-      return value & operand;
-  }
-  __builtin_unreachable();
+// Returns the former value. Stores what change(value) makes of it, unless that returns false.
+template <class Change>
+std::uint64_t change_value(void* address, std::uint32_t size, place at, Change change) {
+  if (on() != nullptr) return on()->update(address, size, at, change);
+  const std::uint64_t before = simulation::value_at(address, size);
+  std::uint64_t after = before;
+  if (change(after)) simulation::set_value_at(address, size, after);
+  return before;
 }
 
 }  // namespace
 
 std::uint64_t update(void* address, std::uint32_t size, arithmetic how, std::uint64_t operand,
                      std::memory_order, place at) {
-  const auto change = [&](std::uint64_t& value) {
-    value = result_of(how, value, operand);
+  return change_value(address, size, at, [&](std::uint64_t& value) {
+    value = model::combine(static_cast<model::arithmetic>(how), value, operand, size);
     return true;
-  };
-  if (on() != nullptr) return on()->update(address, size, at, change);
-  std::uint64_t value = simulation::value_at(address, size);
-  const std::uint64_t before = value;
-  change(value);
-  simulation::set_value_at(address, size, value);
-  return before;
+  });
 }
 
 bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::uint64_t desired,
              std::memory_order, std::memory_order, place at) {
-  bool changed = false;
   const std::uint64_t wanted = expected;
-  const auto change = [&](std::uint64_t& value) {
-    changed = value == wanted;
+  expected = change_value(address, size, at, [&](std::uint64_t& value) {
+    if (value != wanted) return false;
     value = desired;
-    return changed;
-  };
-  if (on() != nullptr) {
-    expected = on()->update(address, size, at, change);
-  } else {
-    std::uint64_t value = expected = simulation::value_at(address, size);
-    if (change(value)) simulation::set_value_at(address, size, value);
-  }
-  if (changed) expected = wanted;
-  return changed;
+    return true;
+  });
+  return expected == wanted;
 }
 
 void begin_life(void* address, std::uint32_t size, std::uint64_t value) {

@@ -32,7 +32,6 @@ void machine::put_on(processor& on, simulated_thread& next, instant when, bool s
   if (switches) when += on_.switch_threads;
   if (next.cpu != on.number) when += on_.migrate;
   next.cpu = on.number;
-  next.runs = true;
   on.runs = &next;
   on.slice_ends = when + on_.time_slice;
   go_on(next, when);
@@ -53,7 +52,6 @@ void machine::run_next(processor& on, instant when) {
 // The running thread stops to run until make_ready() and its turn.
 void machine::leave_cpu(spending on) {
   processor& where = cpu();
-  running_->runs = false;
   run_next(where, now_);
   wait(on);
 }
@@ -65,7 +63,6 @@ void machine::give_way() {
   if (where.ready.empty()) return;
   simulated_thread& me = *running_;
   ++me.waits;
-  me.runs = false;
   where.ready.push_back(&me);
   run_next(where, now_);
   wait(spending::ready);

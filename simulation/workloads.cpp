@@ -1,13 +1,13 @@
 #include "simulation/workloads.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <readmost/rcu.hpp>
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "simulation/machine.hpp"
+#include "simulation/named.hpp"
 
 namespace readmost::simulation {
 
@@ -26,7 +26,6 @@ class experiment {
         ends_(counts_from_ + how.time * 1000) {}
 
   machine& on() { return machine_; }
-  const workload_options& how() const { return how_; }
   duration cycles(duration number) const {
     return static_cast<duration>(static_cast<double>(number) * 1000 / machine_.description().ghz);
   }
@@ -67,18 +66,12 @@ class experiment {
     });
   }
 
-  measurement run(const char* workload, const std::string& lock) {
+  measurement run() {
     machine_.run();
     measurement made;
-    made.machine = machine_.description().name;
-    made.ghz = machine_.description().ghz;
-    made.lock = lock;
-    made.workload = workload;
-    made.threads = how_.threads;
-    made.seed = how_.seed;
     made.measured = how_.time * 1000;
-    made.reads.merge(reads);
-    made.writes.merge(writes);
+    made.reads = std::move(reads);
+    made.writes = std::move(writes);
     for (const simulated_thread& each : machine_.threads()) {
       for (unsigned i = 0; i < spendings; ++i) made.spent[i] += each.spent[i];
     }
@@ -146,22 +139,25 @@ std::string numbered(const char* name, unsigned number) {
   return fmt::format("{} {}", name, number);
 }
 
-measurement pairs(const machine_description& on, const contender& with,
-                  const workload_options& how) {
+// All threads repeat operation(scene).
+template <class Operation>
+measurement by_all(const machine_description& on, const contender& with,
+                   const workload_options& how, Operation operation) {
   scene at(on, with, how);
   for (unsigned i = 0; i < how.threads; ++i) {
-    at.run.add_thread(numbered("reader", i), [&] { at.read(1); });
+    at.run.add_thread(numbered("thread", i), [&] { operation(at); });
   }
-  return at.run.run("pairs", with.name);
+  return at.run.run();
+}
+
+measurement pairs(const machine_description& on, const contender& with,
+                  const workload_options& how) {
+  return by_all(on, with, how, [](scene& at) { at.read(1); });
 }
 
 measurement write_pairs(const machine_description& on, const contender& with,
                         const workload_options& how) {
-  scene at(on, with, how);
-  for (unsigned i = 0; i < how.threads; ++i) {
-    at.run.add_thread(numbered("writer", i), [&] { at.write(1); });
-  }
-  return at.run.run("write-pairs", with.name);
+  return by_all(on, with, how, [](scene& at) { at.write(1); });
 }
 
 // One writer now and then among readers.
@@ -179,24 +175,20 @@ measurement writer_latency(const machine_description& on, const contender& with,
       at.run.pause(cycles_inside);
     });
   }
-  return at.run.run("writer-latency", with.name);
+  return at.run.run();
 }
 
 measurement mix(const machine_description& on, const contender& with, const workload_options& how) {
   constexpr duration inside = 100;
   constexpr duration outside = 100;
-  scene at(on, with, how);
-  for (unsigned i = 0; i < how.threads; ++i) {
-    at.run.add_thread(numbered("thread", i), [&] {
-      if (at.run.on().random() % how.writes_in == 0) {
-        at.write(inside);
-      } else {
-        at.read(inside);
-      }
-      at.run.pause(outside);
-    });
-  }
-  return at.run.run("mix", with.name);
+  return by_all(on, with, how, [&](scene& at) {
+    if (at.run.on().random() % how.writes_in == 0) {
+      at.write(inside);
+    } else {
+      at.read(inside);
+    }
+    at.run.pause(outside);
+  });
 }
 
 // Readers sleep while a writer is inside for long; how long it takes until all are in again.
@@ -227,7 +219,7 @@ measurement wake_up(const machine_description& on, const contender& with,
       at.run.pause(1000);
     });
   }
-  return at.run.run("wake-up", with.name);
+  return at.run.run();
 }
 
 measurement grace_period(const machine_description& on, const contender&,
@@ -246,7 +238,7 @@ measurement grace_period(const machine_description& on, const contender&,
       run.pause(cycles_inside);
     });
   }
-  return run.run("grace-period", "rcu");
+  return run.run();
 }
 
 }  // namespace
@@ -265,13 +257,7 @@ const std::vector<workload>& all_workloads() {
 }
 
 const workload& find_workload(const std::string& name) {
-  std::vector<std::string> names;
-  for (const workload& each : all_workloads()) {
-    if (each.name == name) return each;
-    names.push_back(each.name);
-  }
-  throw std::runtime_error(
-      fmt::format("no workload '{}'; there are {}", name, fmt::join(names, ", ")));
+  return find_named(all_workloads(), name, "workload");
 }
 
 }  // namespace readmost::simulation

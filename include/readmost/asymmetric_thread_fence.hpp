@@ -18,8 +18,8 @@
 //
 // Progress: light is wait-free; heavy waits for nothing but the kernel. Thread and signal safety:
 // both. If the kernel refuses membarrier(2) after it had allowed it, a heavy fence runs on each CPU
-// in turn, about 10 us each; if it refuses that too, the program ends with a message, since light
-// fences that lie in the past could not be made good.
+// in turn, which takes up to 0.5 ms for each that is busy; if it refuses that too, the program ends
+// with a message, since light fences that lie in the past could not be made good.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <source_location>
 
+#include "engine/arithmetic.hpp"
 #include "engine/limits.hpp"
 
 namespace readmost::model {
@@ -26,8 +27,6 @@ enum class kind : std::uint8_t {
   retire,  // the end of a location's life
   drain,   // a store buffer writes its oldest entry to memory
 };
-
-enum class arithmetic : std::uint8_t { exchange, add, subtract, bit_or, bit_and };
 
 struct operation {
   kind what = kind::start;

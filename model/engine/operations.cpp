@@ -98,7 +98,7 @@ std::uint64_t execution::update(void* address, std::uint32_t size, arithmetic ho
   if (!is_scheduled(where, true, at)) {
     drain_before_update(at);
     const std::uint64_t old = where.value;
-    where.value = combine(what, old, size);
+    where.value = combine(what.how, old, what.operand, size);
     return old;
   }
   act(what);

@@ -268,7 +268,7 @@ class release_acquire_memory final : public memory {
     from.updated = true;
     const message continued = from;  // the history may move
     put(run, who, what, place_after(where, continued.place),
-        combine(what, continued.value, where.size), &continued);
+        combine(what.how, continued.value, what.operand, where.size), &continued);
   }
 
   void fence_positions(simulated_thread& who) {

@@ -36,7 +36,7 @@ void sequential_memory::update(execution& run, simulated_thread& who, operation&
     }
   }
   sync_.acquire(who, where.last, what.order);
-  const std::uint64_t made = combine(what, where.value, where.size);
+  const std::uint64_t made = combine(what.how, where.value, what.operand, where.size);
   write(where, {made, 0, sync_.publish(who, what.order, &where.last), run.step(),
                 static_cast<std::uint8_t>(who.number)});
 }

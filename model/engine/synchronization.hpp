@@ -49,30 +49,4 @@ class synchronization {
   views* views_ = nullptr;
 };
 
-constexpr std::uint64_t mask_of(std::uint32_t size) noexcept {
-  return size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
-}
-
-constexpr std::uint64_t combine(const operation& what, std::uint64_t old,
-                                std::uint32_t size) noexcept {
-  std::uint64_t made = what.operand;
-  switch (what.how) {
-    case arithmetic::exchange:
-      break;
-    case arithmetic::add:
-      made = old + what.operand;
-      break;
-    case arithmetic::subtract:
-      made = old - what.operand;
-      break;
-    case arithmetic::bit_or:
-      made = old | what.operand;
-      break;
-    case arithmetic::bit_and:
-      made = old & what.operand;
-      break;
-  }
-  return made & mask_of(size);
-}
-
 }  // namespace readmost::model

@@ -16,6 +16,7 @@
 
 namespace {
 
+using readmost::model::in_own_processes;
 using readmost::model::in_processes;
 
 std::string number(std::size_t i) {
@@ -83,6 +84,39 @@ TEST(several_processes, share_the_tasks) {
       [&](std::size_t, const std::string& worker) { workers.insert(worker); });
   EXPECT_EQ(workers.size(), 3U);
   EXPECT_FALSE(workers.contains(std::to_string(getpid())));
+}
+
+TEST_P(processes, of_their_own_find_nothing_that_another_task_has_left) {
+  int tasks_here = 0;
+  std::vector<std::string> answers;
+  in_own_processes(
+      GetParam(), 12, number, [&](std::size_t i) { return number(i) + " " + number(++tasks_here); },
+      [&](std::size_t, const std::string& answer) { answers.push_back(answer); });
+  ASSERT_EQ(answers.size(), 12U);
+  for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i], number(i) + " 1");
+}
+
+TEST_P(processes, of_their_own_pass_on_what_a_task_throws_and_name_one_that_dies) {
+  const auto message_of = [](const std::function<std::string(std::size_t)>& task) {
+    try {
+      in_own_processes(
+          GetParam(), 3, [](std::size_t i) { return "task " + number(i); }, task,
+          [](std::size_t, const std::string&) {});
+      return std::string("no exception");
+    } catch (const std::exception& problem) {
+      return std::string(problem.what());
+    }
+  };
+  EXPECT_EQ(message_of([](std::size_t i) -> std::string {
+              if (i == 1) throw std::invalid_argument("the second");
+              return "";
+            }),
+            "the second");
+  EXPECT_EQ(message_of([](std::size_t i) -> std::string {
+              if (i == 1) _exit(3);
+              return "";
+            }),
+            "task 1: its process ended before it did");
 }
 
 TEST(several_processes, name_the_task_at_which_one_of_them_ends) {

@@ -45,6 +45,16 @@ void bring_in(cell& which) {
   which.value.fetch_add(0);
 }
 
+// Runs threads that each add 1 to the sum so often.
+void add_up(machine& on, cell& sum, unsigned threads, unsigned each) {
+  for (unsigned i = 0; i < threads; ++i) {
+    on.add_thread("adder", [&sum, each] {
+      for (unsigned n = 0; n < each; ++n) sum.value.fetch_add(1);
+    });
+  }
+  on.run();
+}
+
 // Two threads that each store and then load what the other stores; returns whether both missed the
 // other's store in some round.
 template <class Fence, class OtherFence>
@@ -118,12 +128,7 @@ TEST(simulated_memory, loses_no_update) {
   constexpr unsigned each = 500;
   machine on(two_cpus(), 1);
   cell& sum = make<cell>(on);
-  for (unsigned i = 0; i < 5; ++i) {
-    on.add_thread("adder", [&] {
-      for (unsigned n = 0; n < each; ++n) sum.value.fetch_add(1);
-    });
-  }
-  on.run();
+  add_up(on, sum, 5, each);
   EXPECT_EQ(value_at(&sum, 4), 5 * each);
   EXPECT_EQ(on.lines().fault(), "");
 }
@@ -144,12 +149,7 @@ TEST(simulated_time, of_a_contended_line_is_that_of_its_transfers) {
   constexpr unsigned each = 1000;
   machine on(two_cpus(), 1);
   cell& sum = make<cell>(on);
-  for (unsigned i = 0; i < 2; ++i) {
-    on.add_thread("adder", [&] {
-      for (unsigned n = 0; n < each; ++n) sum.value.fetch_add(1);
-    });
-  }
-  on.run();
+  add_up(on, sum, 2, each);
   // The owner gets some updates in while the request is on its way, so not each one is a transfer.
   EXPECT_GT(on.now(), 2 * each * 30'000);
   EXPECT_LT(on.now(), 2 * each * 130'000);

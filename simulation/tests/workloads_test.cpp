@@ -4,13 +4,12 @@
 #include "simulation/workloads.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "simulation/own_process.hpp"
+#include "processes.hpp"
 
 namespace readmost::simulation {
 namespace {
@@ -28,36 +27,27 @@ struct figures {
 };
 
 figures run(const char* workload, const char* lock, workload_options how) {
-  const std::string text = in_own_process([&] {
-    const machine_description on = tiny();
-    const measurement got = find_workload(workload).run(on, find_contender(lock), how);
-    std::stringstream made;
-    made << got.reads.count() << ' ' << on.cycles(got.reads.quantile(0.5)) << ' '
-         << got.writes.count() << ' ' << on.cycles(got.writes.quantile(0.5)) << ' '
-         << on.cycles(got.writes.quantile(1));
-    return made.str();
-  });
   figures made;
-  std::stringstream(text) >> made.reads >> made.read_median >> made.writes >> made.write_median >>
-      made.longest_write;
+  model::in_own_processes(
+      1, 1, [](std::size_t) { return std::string("the run"); },
+      [&](std::size_t) {
+        const machine_description on = tiny();
+        const measurement got = find_workload(workload).run(on, find_contender(lock), how);
+        std::stringstream text;
+        text << got.reads.count() << ' ' << on.cycles(got.reads.quantile(0.5)) << ' '
+             << got.writes.count() << ' ' << on.cycles(got.writes.quantile(0.5)) << ' '
+             << on.cycles(got.writes.quantile(1));
+        return text.str();
+      },
+      [&](std::size_t, const std::string& text) {
+        std::stringstream(text) >> made.reads >> made.read_median >> made.writes >>
+            made.write_median >> made.longest_write;
+      });
   return made;
 }
 
 workload_options with(unsigned threads, unsigned writes_in = 100) {
   return {.threads = threads, .writes_in = writes_in, .warm_up = 500'000, .time = 1'000'000};
-}
-
-TEST(own_process, passes_on_what_its_work_returns_or_throws) {
-  EXPECT_EQ(in_own_process([] { return std::string(100'000, 'x'); }), std::string(100'000, 'x'));
-  const auto message_of = [](const std::function<std::string()>& work) {
-    try {
-      return "returned " + in_own_process(work);
-    } catch (const std::runtime_error& problem) {
-      return std::string(problem.what());
-    }
-  };
-  EXPECT_EQ(message_of([]() -> std::string { throw std::runtime_error("thrown"); }), "thrown");
-  EXPECT_EQ(message_of([]() -> std::string { _exit(3); }), "the process of a run has died");
 }
 
 TEST(simulated_lock, of_readmost_costs_readers_the_same_beside_others) {

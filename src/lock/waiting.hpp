@@ -26,7 +26,8 @@ class spinner {
   spinner& operator=(const spinner&) = delete;
 
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
-  // waits for a revocation, which takes less than a microsecond.
+  // waits for what takes less than a microsecond: a revocation, or other readers that changed the
+  // lock's state first.
   bool spin(bool brief) noexcept {
     if (spent_ >= platform::spins(budget)) return false;
     if (!brief && !waited_) {
@@ -76,8 +77,8 @@ class spinner {
     return reinterpret_cast<std::uintptr_t>(&lock_);
   }
 
-  // Until then, or until the lock is found without a writer and has had none since the last look:
-  // the others may be away too, or the lock be read alone.
+  // For `away`, or until a look finds the lock without a writer, and no writer has left it since
+  // the look before: perhaps all who want it stay away, or nobody but readers is there.
   void stay_away() const noexcept {
     std::uint64_t next_look = platform::now() + between_looks_at_lock;
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);

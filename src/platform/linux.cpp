@@ -22,6 +22,9 @@
 #include <cstring>
 #include <readmost/detail/platform/platform.hpp>
 
+#include "platform/cpu_mask.hpp"
+#include "platform/errno_kept.hpp"
+
 // Null where the program has none: a statically linked one need not contain them.
 #pragma weak dlsym
 extern "C" {
@@ -32,17 +35,6 @@ extern void* __dso_handle [[gnu::visibility("hidden")]];
 namespace readmost::detail::platform {
 
 namespace {
-
-class errno_kept {
- public:
-  errno_kept() noexcept : saved_(errno) {}
-  ~errno_kept() { errno = saved_; }
-  errno_kept(const errno_kept&) = delete;
-  errno_kept& operator=(const errno_kept&) = delete;
-
- private:
-  int saved_;
-};
 
 // open(), read(), write() and close() are cancellation points, which a lock operation must not be.
 class not_cancelled {
@@ -275,24 +267,20 @@ __attribute__((constructor)) void stay_loaded() noexcept {
 
 namespace {
 
-// The CPUs of the main thread when this code was loaded, as the kernel's mask; length 0: unknown.
-// Read then, because programs later pin their threads, also the main one.
-unsigned long cpus_at_start[1024 / sizeof(unsigned long)];
-long bytes_of_cpus = 0;
+// The CPUs of the main thread when this code was loaded; none: unknown. Read then, because programs
+// later pin their threads, also the main one.
+constinit cpu_mask cpus_at_start;
 
 __attribute__((constructor)) void note_cpus() noexcept {
   errno_kept kept;
-  const long got = syscall(SYS_sched_getaffinity, getpid(), sizeof cpus_at_start, cpus_at_start);
-  bytes_of_cpus = got > 0 ? got : 0;
+  cpus_at_start.get(getpid());
 }
 
 // The thread inherits how its creator is scheduled: perhaps on one CPU, ahead of everybody else.
 void schedule_ordinarily() noexcept {
   const sched_param none{};
   syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
-  if (bytes_of_cpus != 0) {
-    syscall(SYS_sched_setaffinity, 0, static_cast<std::size_t>(bytes_of_cpus), cpus_at_start);
-  }
+  if (cpus_at_start.size() != 0) cpus_at_start.set();
 }
 
 struct thread_start {

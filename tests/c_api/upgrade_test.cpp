@@ -83,7 +83,7 @@ void expect_that_two_holds_are_refused(int preference, const two_holds& sort, st
   EXPECT_TRUE(is_free_elsewhere(lock));
 }
 
-// A thread's record has room for eight holds.
+// A thread's record has a home slot for each of eight holds, if their addresses are good for that.
 constexpr std::size_t most_that_leave_room = 6;
 
 TEST(upgrade, with_two_holds_of_ones_own_is_refused_and_leaves_both) {

@@ -293,15 +293,21 @@ TEST_P(rcu_reclamation, finds_the_object_behind_several_bases) {
   EXPECT_EQ(counted::living, 0);
 }
 
-TEST_P(rcu_reclamation, of_an_object_leaves_its_copies) {
+TEST_P(rcu_reclamation, does_not_copy_what_is_queued_with_an_object) {
+#if defined(READMOST_THREAD_SANITIZER)
+  GTEST_SKIP() << "a copy's two words, of which nothing is used, race with the reclaimer";
+#endif
   struct content : rcu_obj_base<content> {
     int value = 0;
   };
   auto* const old = new content;
   old->value = 1;
-  auto* const fresh = new content(*old);
-  old->retire({}, dom);
-  rcu_barrier(dom);
+  auto* fresh = static_cast<content*>(nullptr);
+  {
+    const std::scoped_lock section(dom);
+    old->retire({}, dom);
+    fresh = new content(*old);
+  }
   EXPECT_EQ(fresh->value, 1);
   content assigned;
   assigned = *fresh;

@@ -17,13 +17,7 @@ struct by_liburcu {
   template <class Node>
   class thread : public protects_all<Node> {
    public:
-    class operation {
-     public:
-      explicit operation(thread&) {}
-
-     private:
-      urcu::section open_;
-    };
+    using operation = operation_in<urcu::section>;
     void retire(Node* old) {
       waiting_objects::retired();
       call_rcu(&old->head, [](rcu_head* of) {

@@ -39,6 +39,17 @@ struct protects_all {
   void swap(std::size_t, std::size_t) {}
 };
 
+// Operations that are no more than a section.
+template <class Section>
+class operation_in {
+ public:
+  template <class Thread>
+  explicit operation_in(Thread&) {}
+
+ private:
+  Section open_;
+};
+
 // Nodes that are left by threads that have ended.
 template <class Node>
 class orphans {

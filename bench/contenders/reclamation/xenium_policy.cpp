@@ -28,13 +28,7 @@ struct by_xenium {
   template <class Node>
   class thread : public protects_all<Node> {
    public:
-    class operation {
-     public:
-      explicit operation(thread&) {}
-
-     private:
-      critical_region open_;
-    };
+    using operation = operation_in<critical_region>;
     void retire(Node* old) {
       waiting_objects::retired();
       using pointer = xenium_epochs::concurrent_ptr<Node>;

@@ -30,8 +30,11 @@ constexpr bool is_in_use(std::uintptr_t slot) noexcept {
   return slot != 0 && (slot & moved_hold) == 0;
 }
 
-// Active holds that a record can note; `unnoted` counts further ones.
-inline constexpr std::size_t noted_holds = 8;
+// Active holds that a record can note; `unnoted` counts further ones. With the least number of
+// passive holds of a thread that finds no room for more, one home slot and the nested ones, as many
+// as upgrades promise to know.
+inline constexpr std::size_t most_known_holds = 14;
+inline constexpr std::size_t noted_holds = most_known_holds - 1 - nested_slots;
 // This tag, in the first note, says that another hold of the same lock is noted as well. Then no
 // release takes the fast path, which ends by clearing the first note: a signal handler that
 // interrupts it just before takes off the note of its own hold.
