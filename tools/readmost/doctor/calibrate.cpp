@@ -93,7 +93,13 @@ void write_machine_file(const doctor_options& options, const effort& much) {
     result = calibrate(machine, much, [&] { bar.step(); });
   }
   file.write(as_machine_file(result, std::filesystem::path(options.calibrate).stem()));
-  print(page(result, options.calibrate));
+  std::string told = page(result, options.calibrate);
+  if (machine.load && *machine.load > machine.cpus.online / 2.0) {
+    told += fmt::format(
+        "The load average was {:.1f} on {} CPUs before: repeat this on a quiet machine.\n",
+        *machine.load, machine.cpus.online);
+  }
+  print(told);
 }
 
 }  // namespace readmost::command

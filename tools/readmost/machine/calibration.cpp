@@ -321,6 +321,25 @@ double switches_of_this_thread() {
   return static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
+// Where other work shares the CPU, each switch may wait for it; a few samples then have to do.
+class patience {
+ public:
+  explicit patience(const effort& much)
+      : left_(much.samples),
+        end_(platform::now() + static_cast<std::uint64_t>(much.samples) * 10'000'000) {}
+
+  // Whether to take another sample.
+  bool has_more() {
+    const bool is_first = !std::exchange(begun_, true);
+    return left_-- > 0 && (is_first || platform::now() < end_);
+  }
+
+ private:
+  int left_;
+  std::uint64_t end_;
+  bool begun_ = false;
+};
+
 // Of a switch between two threads that give their CPU up to each other. Nothing if they do not.
 std::optional<double> cost_of_switch(int cpu, double system_call, const effort& much) {
   std::atomic<std::uint64_t> others{0};
@@ -332,8 +351,8 @@ std::optional<double> cost_of_switch(int cpu, double system_call, const effort& 
     }
   });
   std::vector<double> samples;
-  for (int i = 0; i < much.samples; ++i) {
-    constexpr int calls = 200;
+  for (patience left(much); left.has_more();) {
+    constexpr int calls = 50;
     const std::uint64_t others_before = others.load();
     const double switches_before = switches_of_this_thread();
     const double start = time_of_this_process();
@@ -390,21 +409,19 @@ handover_costs measure_handover(int cpu, const effort& much) {
   });
   std::vector<double> rounds;
   std::vector<double> wakes;
-  for (int i = 0; i < much.samples; ++i) {
-    constexpr int count = 50;
-    double waking = 0;
+  for (patience left(much); left.has_more();) {
+    constexpr int count = 20;
     const double start = time_of_this_process();
     for (int round = 0; round < count; ++round) {
       turn.value.store(1);
       const std::uint64_t before = platform::now();
       platform::futex_wake(platform::futex_of(turn.value), 1, ~0U);
-      waking += static_cast<double>(platform::now() - before);
+      wakes.push_back(static_cast<double>(platform::now() - before));
       while (turn.value.load() == 1) {
         platform::futex_wait(platform::futex_of(turn.value), 1, ~0U, nullptr);
       }
     }
     rounds.push_back((time_of_this_process() - start) / count);
-    wakes.push_back(waking / count);
   }
   return {median_of(rounds) / 2, median_of(wakes)};
 }
