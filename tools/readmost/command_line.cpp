@@ -183,7 +183,13 @@ void add_top(CLI::App& app, top_options& options) {
 void add_doctor(CLI::App& app, doctor_options& options) {
   CLI::App* command = add_command(app, "doctor", help::doctor, help::doctor_footer);
   command->add_flag("--quick", options.quick, "measure for a fraction of the time");
-  command->add_flag("--json", options.json, "print JSON instead of the page");
+  CLI::Option* as_json =
+      command->add_flag("--json", options.json, "print JSON instead of the page");
+  add_option(command, "--calibrate", options.calibrate, "FILE",
+             "measure what a simulated machine needs instead, and\n"
+             "write it to FILE, for 'readmost simulate'",
+             some_text("a file"))
+      ->excludes(as_json);
   command->add_flag("--only-pthread", options.only_pthread)->group("");
 }
 

@@ -33,6 +33,7 @@ struct top_options {
 struct doctor_options {
   bool quick = false;
   bool json = false;
+  std::string calibrate;      // the machine file to write instead; empty: none
   bool only_pthread = false;  // internal: measure pthread_rwlock_t in this process, print JSON
 };
 

@@ -145,6 +145,10 @@ constexpr const char* doctor =
 Asks the kernel and the sandbox for what passive readers need, measures the cost of stores, fences,
 cache line transfers, membarriers and locks, and explains what follows for programs. Takes about a
 second, during which it keeps the CPUs busy; other load lengthens it and blurs the figures.
+
+With --calibrate it describes this machine for 'readmost simulate' instead: topology, caches,
+instructions, interrupts, sleeping and switching. Each figure in the file says how it was measured,
+or why it could only be estimated.
 )";
 
 constexpr const char* doctor_footer =
@@ -153,9 +157,10 @@ constexpr const char* doctor_footer =
   readmost doctor --quick                        less precise figures
   READMOST_LIBRARY=./libreadmost-pthread.so readmost doctor
   readmost doctor --json | jq -r '.findings[].text'
+  readmost doctor --calibrate here.json          this machine, to be simulated
 
 Exit status:
-  0  readers can be passive here
+  0  readers can be passive here; with --calibrate: the file is written
   1  an obstacle makes Readmost useless here; the page names it and the remedy
   2  wrong option, or the machine could not be examined
 

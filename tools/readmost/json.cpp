@@ -9,6 +9,7 @@
 
 #include "compare/comparison.hpp"
 #include "doctor/examination.hpp"
+#include "machine/calibration.hpp"
 #include "top/rates.hpp"
 
 // null for nothing.
@@ -220,6 +221,34 @@ std::string as_json(const examination& all) {
          {"preloaded", all.preloaded.costs},
          {"readmost::shared_mutex", all.costs.readmost}}},
        {"findings", findings}});
+}
+
+// --- doctor --calibrate
+// ---------------------------------------------------------------------------
+
+std::string as_machine_file(const calibration& result, const std::string& name) {
+  const auto as_figure = [](const calibration::figure& figure) {
+    return json{{"value", figure.value}, {"source", figure.source}};
+  };
+  const cpu_topology& topology = result.topology;
+  json document = {{"name", name},
+                   {"description", result.description},
+                   {"ghz", as_figure(result.figures.front())},
+                   {"order", result.order},
+                   {"topology",
+                    {{"sockets", topology.sockets},
+                     {"clusters_per_socket", topology.clusters_per_socket},
+                     {"cores_per_cluster", topology.cores_per_cluster},
+                     {"threads_per_core", topology.threads_per_core},
+                     {"source", result.topology_source}}}};
+  for (const calibration::figure& figure : result.figures) {
+    const std::size_t dot = figure.name.find('.');
+    json& place = dot == std::string::npos
+                      ? document[figure.name]
+                      : document[figure.name.substr(0, dot)][figure.name.substr(dot + 1)];
+    place = as_figure(figure);
+  }
+  return text_of(document, 1);
 }
 
 }  // namespace readmost::command

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "doctor/calibrate.hpp"
 #include "doctor/examination.hpp"
+#include "doctor/print.hpp"
 #include "doctor/pthread_costs.hpp"
 #include "failure.hpp"
 #include "machine/facts.hpp"
@@ -25,6 +27,11 @@ using namespace std::chrono_literals;
 
 effort effort_for(const doctor_options& options) {
   return options.quick ? effort{9, 200us} : effort{50, 300us};
+}
+
+// A file is used for long.
+effort calibration_effort_for(const doctor_options& options) {
+  return options.quick ? effort_for(options) : effort{50, 1ms};
 }
 
 std::vector<std::string> words_for_child(const doctor_options& options) {
@@ -57,6 +64,8 @@ examination examine(const doctor_options& options) {
   return all;
 }
 
+}  // namespace
+
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return;
@@ -65,12 +74,14 @@ void print(const std::string& text) {
                 std::strerror(errno));
 }
 
-}  // namespace
-
 int doctor(const doctor_options& options) {
   try {
     if (options.only_pthread) {
       measure_pthread_here(effort_for(options));
+      return 0;
+    }
+    if (!options.calibrate.empty()) {
+      write_machine_file(options, calibration_effort_for(options));
       return 0;
     }
     const examination all = examine(options);

@@ -6,29 +6,10 @@
 #include <readmost/shared_mutex.hpp>
 #include <utility>
 
+#include "machine/instruction_cost.hpp"
+
 namespace readmost::command {
 namespace {
-
-struct alignas(platform::cache_line) word {
-  std::atomic<std::uint32_t> value{0};
-};
-
-spread cost_of(const effort& much, const auto& operation, std::vector<clockid_t> others = {}) {
-  return *spread_of(time_of(much, operation, std::move(others)));
-}
-
-// --- Single instructions ------------------------------------------------------------------------
-
-// Unrolled eight times, so that the loop adds little.
-template <class Operation>
-spread cost_of_instruction(const effort& much, Operation operation) {
-  return cost_of(much,
-                 [&] {
-                   operation(), operation(), operation(), operation();
-                   operation(), operation(), operation(), operation();
-                 }) /
-         8;
-}
 
 // --- Cache line transfer ------------------------------------------------------------------------
 
@@ -92,21 +73,6 @@ spread cost_of_fence(const effort& much, std::vector<clockid_t> others = {}) {
   return cost_of(much, [] { platform::heavy_fence(); }, std::move(others));
 }
 
-spread cost_of_fence_beside_sleeper(const effort& much) {
-  word bed;
-  const company sleeper({cpus_of_this_thread().back()}, [&](const std::stop_token& stop) {
-    const std::stop_callback on_stop(stop, [&] {
-      bed.value.store(1);
-      platform::futex_wake(platform::futex_of(bed.value), 1, ~0U);
-    });
-    while (!stop.stop_requested()) {
-      platform::futex_wait(platform::futex_of(bed.value), 0, ~0U, nullptr);
-    }
-  });
-  platform::sleep_for(1'000'000);  // it falls asleep
-  return cost_of_fence(much);
-}
-
 // --- Waking -------------------------------------------------------------------------------------
 
 std::optional<spread> measure_wake(const std::vector<int>& cpus, const effort& much) {
@@ -159,6 +125,21 @@ lock_costs measure_shared_mutex(const std::vector<int>& cpus, const effort& much
 }
 
 }  // namespace
+
+spread cost_of_fence_beside_sleeper(const effort& much) {
+  word bed;
+  const company sleeper({cpus_of_this_thread().back()}, [&](const std::stop_token& stop) {
+    const std::stop_callback on_stop(stop, [&] {
+      bed.value.store(1);
+      platform::futex_wake(platform::futex_of(bed.value), 1, ~0U);
+    });
+    while (!stop.stop_requested()) {
+      platform::futex_wait(platform::futex_of(bed.value), 0, ~0U, nullptr);
+    }
+  });
+  platform::sleep_for(1'000'000);  // it falls asleep
+  return cost_of_fence(much);
+}
 
 unsigned long measurements_of(const machine_facts& machine) {
   const std::size_t cpus = machine.cpus.at_once();

@@ -45,4 +45,8 @@ unsigned long measurements_of(const machine_facts& machine);
 synchronization_costs measure_synchronization(const machine_facts& machine, const effort& much,
                                               const std::function<void()>& done);
 
+// Of one membarrier while another thread of the process sleeps, in nanoseconds. Precondition:
+// heavy fences are enabled.
+spread cost_of_fence_beside_sleeper(const effort& much);
+
 }  // namespace readmost::command

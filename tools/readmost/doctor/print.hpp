@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace readmost::command {
+
+// On stdout. Throws failure when nobody can read it.
+void print(const std::string& text);
+
+}  // namespace readmost::command
