@@ -235,6 +235,12 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value,
   reach(now_ + on_.store, spending::instructions);
 }
 
+void machine::prefetch_for_write(const void* address, std::source_location at) {
+  begin_action();
+  lines_.write(cpu().number, address, now_, on_.hit, at);
+  reach(now_ + on_.hit, spending::instructions);
+}
+
 void machine::fence() {
   begin_action();
   empty_buffer();

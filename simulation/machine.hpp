@@ -115,6 +115,8 @@ class machine {
     reach(now_ + on_.atomic, spending::instructions);
     return before;
   }
+  // Goes on before the line is there.
+  void prefetch_for_write(const void* address, std::source_location at);
   void fence();
   void relax();
   std::uint64_t read_clock();  // nanoseconds

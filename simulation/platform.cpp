@@ -122,6 +122,10 @@ bool heavy_fence(letter, place) noexcept {
   return on()->membarrier();
 }
 
+void prefetch_for_write(const void* address, place at) noexcept {
+  if (on() != nullptr) on()->prefetch_for_write(address, at);
+}
+
 // --- Waiting -----------------------------------------------------------------------------------
 
 void relax() noexcept {
@@ -132,6 +136,11 @@ void yield(place) noexcept {
 }
 void sleep_for(std::uint64_t nanoseconds, place) noexcept {
   on()->sleep_until(on()->now() + nanoseconds * picoseconds);
+}
+std::uint32_t pauses(std::uint32_t units) noexcept {
+  const simulation::duration one = std::max<simulation::duration>(on()->description().relax, 1);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(units * 20 * picoseconds / one, 1, 8 * std::uint64_t{units}));
 }
 std::uint32_t spins(std::uint32_t most) noexcept {
   return most;

@@ -110,6 +110,7 @@ bool heavy_fence(letter which, place in) noexcept {
 }
 
 // A thread may stop between any two steps anyway.
+void prefetch_for_write(const void*, place) noexcept {}
 void relax() noexcept {}
 
 void yield(place in) noexcept {
@@ -119,6 +120,10 @@ void yield(place in) noexcept {
 void sleep_for(std::uint64_t nanoseconds, place in) noexcept {
   run()->pass_time(nanoseconds, in);
   run()->yield(in);
+}
+
+std::uint32_t pauses(std::uint32_t units) noexcept {
+  return spins(units);
 }
 
 std::uint32_t spins(std::uint32_t most) noexcept {

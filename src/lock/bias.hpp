@@ -20,6 +20,10 @@ namespace readmost::detail::bias {
 inline constexpr std::int32_t saved_alone = 8;
 inline constexpr std::int32_t saved_among_others = 20;
 
+// What a read loses that finds the lock's state changed between its look and its read-modify-write:
+// the line has to come again.
+inline constexpr std::int32_t cost_of_lost_race = 100;
+
 inline constexpr std::uint32_t least_cost = 300;
 
 inline void add(rwlock& lock, std::int32_t amount) noexcept {
@@ -29,6 +33,11 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
 // Credits the lock with a thread's last few active reads.
 inline void credit_active_reads(rwlock& lock, std::int32_t reads, bool among_others) noexcept {
   add(lock, reads * (among_others ? saved_among_others : saved_alone));
+}
+
+// Credits the lock with what an active read has lost to others.
+inline void credit_lost_races(rwlock& lock, std::int32_t races) noexcept {
+  add(lock, races * cost_of_lost_race);
 }
 
 // May be called only while the lock's bias is being revoked, or right afterwards: the thread's

@@ -17,14 +17,18 @@ bool has_company(const thread_record& me) noexcept {
   return (chunk_of(me).used.load(platform::relaxed) & ~bit(number_of(me))) != 0;
 }
 
-// Returns how many active reads are to be credited. The next period's length varies, or the updates
-// of a thread that reads locks in turn might always meet the same one.
+// Returns how many active reads are to be credited. A thread's first periods are short: where
+// hundreds of threads start to read one lock, milliseconds would pass before one of them has read
+// it 48 times. Later their length varies, or the updates of a thread that reads locks in turn might
+// always meet the same one.
 std::int32_t start_account_period(thread_record& me) noexcept {
   const std::int32_t reads = me.account_period.load(platform::relaxed);
   const std::uint64_t all = active_reads_of(me);
   constexpr std::int32_t variation = 16;
-  const std::int32_t next =
+  const std::int32_t usual =
       active_reads_per_account - variation / 2 + static_cast<std::int32_t>(scattered(all) >> 60);
+  const std::int32_t longer = 2 * reads + 2;
+  const std::int32_t next = longer < usual ? longer : usual;
   me.active_reads.store(all, platform::relaxed);
   me.account_period.store(next, platform::relaxed);
   me.until_account.store(next, platform::relaxed);
@@ -109,7 +113,8 @@ class reader {
         how_(how),
         holds_already_(how.recursive && holds_shared(me, lock)),
         patience_(lock),
-        spin_(me, lock),
+        // Under phase-fair preference a reader waits for one writer at most.
+        spin_(me, lock, how.prefers != preference::phase_fair),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {
@@ -124,6 +129,7 @@ class reader {
       if (is_open(state)) {
         if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
+        ++lost_races_;
         if (!spin_.spin(true)) spin_.restart();
         continue;
       }
@@ -135,11 +141,14 @@ class reader {
         return is_mutant(mutant::counted_for_ever) ? outcome::timed_out
                                                    : leave_queue(outcome::timed_out);
       }
-      if (is_to_be_counted(state)) {
+      const bool brief = (state & rwlock::claiming) != 0;
+      if (!brief && spin_.has_stayed_away()) {
+        continue;
+      } else if (is_to_be_counted(state)) {
         join_queue(state);
       } else if (counted_ && starving_ && (state & rwlock::reader_phase) == 0) {
         begin_phase();
-      } else if (!has_slept_ && spin_.spin((state & rwlock::claiming) != 0)) {
+      } else if (!has_slept_ && spin_.spin(brief)) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
       } else {
@@ -171,8 +180,20 @@ class reader {
     }
     if (me_ == nullptr) return true;
     if (lock_statistics_on()) note_read(address(lock_), false);
-    if (platform::take_one(me_->until_account)) update_account(lock_, how_);
+    if (platform::take_one(me_->until_account)) {
+      update_account(lock_, how_);
+    } else if (lost_races_ != 0) {
+      credit_lost_races();
+    }
     return true;
+  }
+
+  // Many readers that get in each other's way need the bias before one of them has read often.
+  void credit_lost_races() noexcept {
+    if ((lock_.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
+    bias::debit_writes(lock_);
+    bias::credit_lost_races(lock_, lost_races_);
+    if (bias::is_earned(lock_)) give_bias(lock_, how_);
   }
 
   // Credits them once, when the reader sees a writer revoke the bias.
@@ -237,6 +258,7 @@ class reader {
   thread_record* const me_;
   const rules how_;
   const bool holds_already_;
+  std::int32_t lost_races_ = 0;  // to threads that changed an open lock's state first
   bool credited_ = false;
   bool counted_ = false;  // in waiting_readers
   bool has_slept_ = false;

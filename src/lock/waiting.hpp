@@ -12,11 +12,13 @@ namespace readmost::detail {
 // Spins with exponential back-off. A thread that has to wait for a lock again right after it got it
 // reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. The thread stays away for some ten microseconds, and
-// for most of a millisecond if it comes back almost at once. Where threads outnumber the CPUs,
-// shorter absences cost throughput: with 0.2 ms it is 0.8 of glibc's, whose waiters sleep.
+// for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
+// its wait. Where threads outnumber the CPUs, shorter absences cost throughput: with 0.2 ms it is
+// 0.8 of glibc's, whose waiters sleep.
 class spinner {
  public:
-  spinner(thread_record* me, const rwlock& lock) noexcept : me_(me), lock_(lock) {}
+  spinner(thread_record* me, const rwlock& lock, bool may_stay_away) noexcept
+      : me_(me), lock_(lock), may_stay_away_(may_stay_away) {}
   ~spinner() {
     if (!waited_ || me_ == nullptr) return;
     me_->waited_for = address_of_lock();
@@ -25,20 +27,26 @@ class spinner {
   spinner(const spinner&) = delete;
   spinner& operator=(const spinner&) = delete;
 
+  // To be called when the thread has to wait for another one to leave, before the lock's state
+  // counts it: whoever is counted keeps others out. True if the thread has stayed away, so that it
+  // has to look again.
+  bool has_stayed_away() noexcept {
+    if (waited_ || !may_stay_away_) return false;
+    waited_ = true;
+    const std::uint64_t since = since_last_wait();
+    if (since < at_once) {
+      stay_away();
+      return true;
+    }
+    if (since < right_after) pause_ = longest;
+    return false;
+  }
+
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
   // waits for what takes less than a microsecond: a revocation, or other readers that changed the
   // lock's state first.
   bool spin(bool brief) noexcept {
     if (spent_ >= platform::spins(budget)) return false;
-    if (!brief && !waited_) {
-      waited_ = true;
-      const std::uint64_t since = since_last_wait();
-      if (since < at_once) {
-        stay_away();
-      } else if (since < right_after) {
-        pause_ = longest;
-      }
-    }
     pause_ = pause_ == 0 ? 1 : 2 * pause_;
     if (!brief && pause_ < first) pause_ = first;
     const std::uint32_t most = brief ? longest_brief : longest;
@@ -55,7 +63,7 @@ class spinner {
   void restart() noexcept { spent_ = pause_ = 0; }
 
  private:
-  // In pause instructions, some 20 ns each.
+  // In units of 20 ns.
   static constexpr std::uint32_t first = 32;
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
@@ -93,8 +101,9 @@ class spinner {
     spin_for(away, is_quiet, [](std::uint32_t) { pass(longest_brief); });
   }
 
-  static void pass(std::uint32_t pauses) noexcept {
-    for (std::uint32_t i = 0; i < platform::spins(pauses); ++i) {
+  static void pass(std::uint32_t units) noexcept {
+    const std::uint32_t turns = platform::pauses(units);
+    for (std::uint32_t i = 0; i < turns; ++i) {
       report_if_asked();
       platform::relax();
     }
@@ -102,6 +111,7 @@ class spinner {
 
   thread_record* me_;
   const rwlock& lock_;
+  const bool may_stay_away_;
   bool waited_ = false;
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;

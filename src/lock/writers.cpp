@@ -33,7 +33,8 @@ class candidate {
         as_(own == own_hold::none         ? waits_as::writer
             : counts_writers(how.prefers) ? waits_as::counted_upgrader
                                           : waits_as::upgrader),
-        spin_(me, lock),
+        // A writer that keeps readers out is to be there when the last one leaves.
+        spin_(me, lock, !counts_writers(how.prefers)),
         watch_(lock, true) {}
 
   outcome acquire() noexcept {
@@ -86,12 +87,14 @@ class candidate {
         return outcome::timed_out;
       }
       watch_.start();
+      const bool brief = (state & rwlock::claiming) != 0;
+      if (!brief && spin_.has_stayed_away()) continue;
       if (is_to_be_counted(state)) {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
       // After a sleep that did not help it is no use to spin.
-      if (has_slept_ || !spin_.spin((state & rwlock::claiming) != 0)) sleep(state);
+      if (has_slept_ || !spin_.spin(brief)) sleep(state);
     }
   }
 
@@ -286,7 +289,7 @@ class candidate {
   }
 
   bool spin_until_drained() const noexcept {
-    for (spinner spin(me_, lock_); spin.spin(true);) {
+    for (spinner spin(me_, lock_, false); spin.spin(true);) {
       if (is_drained()) return true;
       // A reader that stays inside may have lost its CPU to this thread.
       if (spin.has_been_long()) platform::yield();

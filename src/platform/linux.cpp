@@ -109,6 +109,44 @@ deadline in(std::uint64_t nanoseconds) noexcept {
           {static_cast<time_t>(at / 1'000'000'000), static_cast<long>(at % 1'000'000'000)}};
 }
 
+namespace {
+
+constexpr std::uint32_t parts = 16;
+// In so many times 20 ns; 0: not measured yet.
+constinit atomic<std::uint32_t> pauses_in_parts{0};
+
+std::uint64_t time_of_pauses(std::uint32_t count) noexcept {
+  const std::uint64_t start = now();
+  for (std::uint32_t i = 0; i < count; ++i) relax();
+  return now() - start;
+}
+
+// The shortest of a few times: the thread may lose its CPU meanwhile.
+std::uint32_t measure_pauses() noexcept {
+  constexpr std::uint32_t count = 64;
+  std::uint64_t least = time_of_pauses(count);
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t time = time_of_pauses(count);
+    if (time < least) least = time;
+  }
+  constexpr std::uint64_t fewest = parts / 4;
+  constexpr std::uint64_t most = parts * 8;
+  const std::uint64_t measured = least == 0 ? most : parts * 20 * count / least;
+  return static_cast<std::uint32_t>(measured < fewest ? fewest : measured > most ? most : measured);
+}
+
+}  // namespace
+
+std::uint32_t pauses(std::uint32_t units) noexcept {
+  std::uint32_t known = pauses_in_parts.load(relaxed);
+  if (known == 0) [[unlikely]] {
+    known = measure_pauses();
+    pauses_in_parts.store(known, relaxed);
+  }
+  const std::uint32_t count = units * known / parts;
+  return count == 0 ? 1 : count;
+}
+
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until) noexcept {
   errno_kept kept;

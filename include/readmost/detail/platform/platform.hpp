@@ -167,6 +167,10 @@ inline void relax() noexcept {
 #endif
 }
 
+// How many calls of relax() take so many times 20 ns, one at least: the pause instruction takes from 4 to 50 ns. The first
+// call measures it, which takes some microseconds.
+std::uint32_t pauses(std::uint32_t units) noexcept;
+
 // The number of iterations that a bounded spin loop may take. One under the checker, which reaches
 // the same states.
 constexpr std::uint32_t spins(std::uint32_t most) noexcept {
@@ -213,9 +217,15 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
 // then: at worst its address is another futex, whose users tolerate a spurious wake-up.
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;
 
-// Starts to fetch a cache line for writing.
-inline void prefetch_for_write(const void* address) noexcept {
+// Starts to fetch a cache line for writing. Before a load and a read-modify-write of a line that
+// several CPUs want, which would else come twice. (gcc's built-in function fetches it for reading
+// unless the processor is named. Older x86-64 processors ignore the instruction.)
+[[gnu::always_inline]] inline void prefetch_for_write(const void* address) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
   __builtin_prefetch(address, 1);
+#endif
 }
 
 // --- Clock -------------------------------------------------------------------------------------

@@ -209,6 +209,8 @@ void full_fence_after_rmw(letter which, place in = place::current()) noexcept;
 bool enable_heavy_fence() noexcept;
 bool heavy_fence(letter which, place in = place::current()) noexcept;
 
+void prefetch_for_write(const void* address, place in = place::current()) noexcept;
+
 // --- Waiting -------------------------------------------------------------------------------------
 
 // For spins that may end without success.
@@ -216,6 +218,7 @@ void relax() noexcept;
 // For loops that may not. Returns after a variable that the loop has read has changed.
 void yield(place in = place::current()) noexcept;
 void sleep_for(std::uint64_t nanoseconds, place in = place::current()) noexcept;
+std::uint32_t pauses(std::uint32_t units) noexcept;
 std::uint32_t spins(std::uint32_t most) noexcept;
 
 struct deadline {
@@ -239,7 +242,6 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
 int futex_wake(futex_word word, int count, std::uint32_t mask,
                place in = place::current()) noexcept;
 
-inline void prefetch_for_write(const void*) noexcept {}
 
 // --- Clock, threads, processes -------------------------------------------------------------------
 
