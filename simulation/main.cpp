@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "processes.hpp"
-#include "simulation/workloads.hpp"
+#include "simulation/workloads/workloads.hpp"
 
 namespace readmost::simulation {
 
@@ -116,7 +116,7 @@ int simulate(const request& asked) {
   std::vector<run> runs;
   for (const std::string& name : asked.locks) {
     for (const unsigned threads : asked.threads) runs.push_back({&find_contender(name), threads});
-    if (!what.uses_lock) break;
+    if (!what.subject.empty()) break;
   }
   std::ofstream file;
   if (!asked.file.empty()) {
@@ -126,8 +126,8 @@ int simulate(const request& asked) {
   fmt::print("{}: {} CPUs, {} GHz; {}. Times in cycles; simulated, not measured.\n", on.name,
              on.cpus(), on.ghz, what.what);
   fmt::print("{:20} {:>7} {:>10} {:>7} {:>8} {:>10} {:>8} {:>9} {:>9}\n", "", "threads",
-             "M reads/s", "p50", "p99", what.uses_lock ? "M writes/s" : "M waits/s", "p50", "p99",
-             "max");
+             "M reads/s", "p50", "p99", what.subject.empty() ? "M writes/s" : "M updates/s", "p50",
+             "p99", "max");
   const bool shows = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0;
   json all = json::array();
   const auto name = [&](std::size_t i) {
@@ -141,7 +141,7 @@ int simulate(const request& asked) {
         how.threads = runs[i].threads;
         json made = as_json(what.run(on, *runs[i].with, how), on.ghz);
         made["machine"] = on.name;
-        made["lock"] = what.uses_lock ? runs[i].with->name : "rcu";
+        made["lock"] = what.subject.empty() ? runs[i].with->name : what.subject;
         made["workload"] = what.name;
         made["threads"] = how.threads;
         made["seed"] = how.seed;
@@ -180,10 +180,19 @@ int main(int argc, char** argv) {
                  "numbers of threads (default: 1, 2, 4 and so on, and the machine's CPUs)")
       ->delimiter(',')
       ->check(CLI::Range(1U, 4096U));
-  app.add_option("--workload", asked.workload,
-                 "pairs, write-pairs, writer-latency, mix, wake-up, grace-period");
-  app.add_option("--writes-in", asked.how.writes_in, "mix: one write in so many operations")
-      ->check(CLI::Range(1U, 1'000'000'000U));
+  std::string workloads = "one of:";
+  for (const workload& each : all_workloads()) {
+    workloads += fmt::format("\n{}: {}", each.name, each.what);
+  }
+  app.add_option("--workload", asked.workload, workloads)->capture_default_str();
+  app.add_option("--writes-in", asked.how.writes_in,
+                 "one write in so many operations, where all threads write")
+      ->check(CLI::Range(1U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--between", asked.how.between_writes,
+                 "cycles between two writes, where one thread writes")
+      ->check(CLI::Range(1U, 1'000'000'000U))
+      ->capture_default_str();
   app.add_option("--time", asked.how.time, "simulated nanoseconds that are counted")
       ->check(CLI::Range(1'000U, 1'000'000'000U));
   app.add_option("--warm-up", asked.how.warm_up, "simulated nanoseconds before that");

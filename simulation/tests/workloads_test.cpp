@@ -1,7 +1,7 @@
 // What the simulated machine says about the library, where a change of the library must not change
 // it. Each run is in a process of its own, because the library's variables are left as it leaves
 // them.
-#include "simulation/workloads.hpp"
+#include "simulation/workloads/workloads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,12 +26,12 @@ struct figures {
   double reads = 0, read_median = 0, writes = 0, write_median = 0, longest_write = 0;
 };
 
-figures run(const char* workload, const char* lock, workload_options how) {
+figures run(const char* workload, const char* lock, workload_options how,
+            const machine_description& on = tiny()) {
   figures made;
   model::in_own_processes(
       1, 1, [](std::size_t) { return std::string("the run"); },
       [&](std::size_t) {
-        const machine_description on = tiny();
         const measurement got = find_workload(workload).run(on, find_contender(lock), how);
         std::stringstream text;
         text << got.reads.count() << ' ' << on.cycles(got.reads.quantile(0.5)) << ' '
@@ -71,10 +71,64 @@ TEST(simulated_lock, of_readmost_is_not_left_unused_where_many_write) {
   }
 }
 
+// Nor may a thread that the lock waits for stay away.
+TEST(simulated_lock, of_readmost_keeps_nobody_out_for_writers_that_are_not_there) {
+  EXPECT_LT(run("mix", "readmost", with(8, 10)).longest_write, 30'000);
+  const figures phase_fair = run("mix", "readmost-phase-fair", with(8, 10));
+  EXPECT_LT(phase_fair.longest_write, 400'000);
+  EXPECT_GT(phase_fair.reads, 800);
+}
+
+TEST(simulated_lock, of_readmost_is_biased_before_each_of_many_threads_has_read_often) {
+  const machine_description large = find_machine("e7-8895v3x4");
+  const auto soon = [](unsigned threads) {
+    return workload_options{.threads = threads, .warm_up = 100'000, .time = 20'000};
+  };
+  EXPECT_GT(run("pairs", "readmost", soon(64), large).reads,
+            60 * run("pairs", "readmost", soon(1), large).reads);
+}
+
+TEST(simulated_lock, of_readmost_is_not_left_for_a_thread_that_writes_now_and_then) {
+  EXPECT_GT(run("test-rwlock", "readmost", with(2)).reads,
+            0.3 * run("test-rwlock", "glibc-like", with(2)).reads);
+}
+
+TEST(simulated_lock, of_readmost_shares_no_line_at_its_first_use) {
+  EXPECT_GT(run("first-reads", "readmost", with(8)).reads,
+            6 * run("first-reads", "readmost", with(1)).reads);
+}
+
 TEST(simulated_lock, of_readmost_lets_writers_in_among_readers) {
   const figures ours = run("writer-latency", "readmost", with(8));
   EXPECT_GT(ours.writes, 4);
   EXPECT_LT(ours.longest_write, 50'000);
+}
+
+TEST(workload, measures_something_with_fewer_cpus_than_threads_and_with_more) {
+  for (const workload& each : all_workloads()) {
+    for (const unsigned threads : {4U, 12U}) {
+      const figures of =
+          run(each.name.c_str(), "readmost",
+              {.threads = threads, .writes_in = 10, .warm_up = 100'000, .time = 200'000});
+      EXPECT_GT(of.reads + of.writes, 0) << each.name << ", " << threads;
+    }
+  }
+}
+
+TEST(workload, alternator_lets_one_thread_read_at_a_time) {
+  EXPECT_LT(run("alternator", "readmost", with(8)).reads,
+            run("alternator", "readmost", with(1)).reads);
+}
+
+TEST(workload, thread_churn_is_survived_by_the_lock) {
+  EXPECT_GT(run("thread-churn", "readmost", with(8)).reads, 20 * 8);
+}
+
+// The store waits in a buffer while its line comes.
+TEST(workload, staleness_lasts_as_long_as_a_line_takes) {
+  const figures of = run("staleness", "readmost", with(8));
+  EXPECT_GT(of.reads, 0);
+  EXPECT_LT(of.read_median, 1'000);
 }
 
 TEST(simulated_rcu, has_grace_periods_of_a_few_cache_misses) {

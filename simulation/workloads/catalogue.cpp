@@ -1,257 +1,34 @@
-#include "simulation/workloads.hpp"
-
-#include <fmt/format.h>
-
-#include <readmost/rcu.hpp>
-#include <utility>
-#include <vector>
-
-#include "simulation/machine.hpp"
 #include "simulation/named.hpp"
+#include "simulation/workloads/families.hpp"
 
 namespace readmost::simulation {
 
-namespace {
-
-// What readers and writers do with the data: some cycles, on a line of the data.
-constexpr duration cycles_inside = 20;
-
-// One run: threads that repeat operations until its time is over.
-class experiment {
- public:
-  experiment(const machine_description& on, const workload_options& how)
-      : machine_(on, how.seed),
-        how_(how),
-        counts_from_(how.warm_up * 1000),
-        ends_(counts_from_ + how.time * 1000) {}
-
-  machine& on() { return machine_; }
-  duration cycles(duration number) const {
-    return static_cast<duration>(static_cast<double>(number) * 1000 / machine_.description().ghz);
-  }
-  bool is_over() const { return machine_.now() >= ends_; }
-
-  // Calls operation() and adds its time to `to`, unless that is during the warm-up.
-  template <class Operation>
-  void time(latencies& to, Operation operation) {
-    const instant start = machine_.now();
-    operation();
-    if (start >= counts_from_) to.add(machine_.now() - start);
-  }
-  void note(latencies& to, duration time) {
-    if (machine_.now() >= counts_from_) to.add(time);
-  }
-  template <class First, class Inside, class Last>
-  void time_around(latencies& to, First enter, Inside inside, Last leave) {
-    const instant start = machine_.now();
-    enter();
-    const instant entered = machine_.now();
-    inside();
-    const instant leaving = machine_.now();
-    leave();
-    if (start >= counts_from_) to.add(machine_.now() - leaving + entered - start);
-  }
-  // A little more or less than so many cycles.
-  void pause(duration number) {
-    machine_.work(cycles(number) * (900 + machine_.random() % 200) / 1000);
-  }
-
-  template <class Body>
-  void add_thread(const std::string& name, Body body) {
-    machine_.add_thread(name, [this, body] {
-      while (!is_over()) {
-        note_begin();
-        body();
-      }
-    });
-  }
-
-  measurement run() {
-    machine_.run();
-    measurement made;
-    made.measured = how_.time * 1000;
-    made.reads = std::move(reads);
-    made.writes = std::move(writes);
-    for (const simulated_thread& each : machine_.threads()) {
-      for (unsigned i = 0; i < spendings; ++i) made.spent[i] += each.spent[i];
-    }
-    made.interrupts = machine_.interrupts_sent() - interrupts_before_;
-    made.lines = machine_.lines().hottest(5);
-    return made;
-  }
-
-  latencies reads;
-  latencies writes;
-
- private:
-  // The first thread that comes after the warm-up lets the lines' counts begin.
-  void note_begin() {
-    if (counting_ || machine_.now() < counts_from_) return;
-    counting_ = true;
-    machine_.lines().reset_counts();
-    machine_.reset_spent();
-    interrupts_before_ = machine_.interrupts_sent();
-  }
-
-  machine machine_;
-  const workload_options how_;
-  const instant counts_from_;
-  const instant ends_;
-  bool counting_ = false;
-  std::uint64_t interrupts_before_ = 0;
-};
-
-// The lock is made by the first thread that runs: its memory is the machine's.
-class lock_in_use {
- public:
-  explicit lock_in_use(const contender& of) : of_(of) {}
-  simulated_lock& get() {
-    if (made_ == nullptr) made_ = of_.make();
-    return *made_;
-  }
-
- private:
-  const contender& of_;
-  simulated_lock* made_ = nullptr;
-};
-
-struct scene {
-  scene(const machine_description& machine, const contender& with, const workload_options& how)
-      : run(machine, how), lock(with) {}
-
-  void read(duration inside) {
-    simulated_lock& with = lock.get();
-    run.time_around(
-        run.reads, [&] { with.lock_shared(); }, [&] { run.pause(inside); },
-        [&] { with.unlock_shared(); });
-  }
-  void write(duration inside) {
-    simulated_lock& with = lock.get();
-    run.time_around(
-        run.writes, [&] { with.lock(); }, [&] { run.pause(inside); }, [&] { with.unlock(); });
-  }
-
-  experiment run;
-  lock_in_use lock;
-};
-
-std::string numbered(const char* name, unsigned number) {
-  return fmt::format("{} {}", name, number);
-}
-
-// All threads repeat operation(scene).
-template <class Operation>
-measurement by_all(const machine_description& on, const contender& with,
-                   const workload_options& how, Operation operation) {
-  scene at(on, with, how);
-  for (unsigned i = 0; i < how.threads; ++i) {
-    at.run.add_thread(numbered("thread", i), [&] { operation(at); });
-  }
-  return at.run.run();
-}
-
-measurement pairs(const machine_description& on, const contender& with,
-                  const workload_options& how) {
-  return by_all(on, with, how, [](scene& at) { at.read(1); });
-}
-
-measurement write_pairs(const machine_description& on, const contender& with,
-                        const workload_options& how) {
-  return by_all(on, with, how, [](scene& at) { at.write(1); });
-}
-
-// One writer now and then among readers.
-measurement writer_latency(const machine_description& on, const contender& with,
-                           const workload_options& how) {
-  constexpr duration between_writes = 300'000;
-  scene at(on, with, how);
-  at.run.add_thread("writer", [&] {
-    at.run.pause(between_writes);
-    at.write(cycles_inside);
-  });
-  for (unsigned i = 1; i < how.threads; ++i) {
-    at.run.add_thread(numbered("reader", i), [&] {
-      at.read(cycles_inside);
-      at.run.pause(cycles_inside);
-    });
-  }
-  return at.run.run();
-}
-
-measurement mix(const machine_description& on, const contender& with, const workload_options& how) {
-  constexpr duration inside = 100;
-  constexpr duration outside = 100;
-  return by_all(on, with, how, [&](scene& at) {
-    if (at.run.on().random() % how.writes_in == 0) {
-      at.write(inside);
-    } else {
-      at.read(inside);
-    }
-    at.run.pause(outside);
-  });
-}
-
-// Readers sleep while a writer is inside for long; how long it takes until all are in again.
-measurement wake_up(const machine_description& on, const contender& with,
-                    const workload_options& how) {
-  constexpr duration inside = 40'000;
-  scene at(on, with, how);
-  bool writing = false;
-  std::vector<instant> left;  // when each write ended
-  at.run.add_thread("writer", [&] {
-    simulated_lock& lock = at.lock.get();
-    lock.lock();
-    writing = true;
-    at.run.pause(inside);
-    writing = false;
-    left.push_back(at.run.on().now());
-    lock.unlock();
-    at.run.pause(2 * inside);
-  });
-  for (unsigned i = 1; i < how.threads; ++i) {
-    at.run.add_thread(numbered("reader", i), [&] {
-      simulated_lock& lock = at.lock.get();
-      const bool waits = writing;
-      const std::size_t writes_before = left.size();
-      lock.lock_shared();
-      if (waits) at.run.note(at.run.reads, at.run.on().now() - left[writes_before]);
-      lock.unlock_shared();
-      at.run.pause(1000);
-    });
-  }
-  return at.run.run();
-}
-
-measurement grace_period(const machine_description& on, const contender&,
-                         const workload_options& how) {
-  constexpr duration between = 5'000;
-  experiment run(on, how);
-  run.add_thread("updater", [&] {
-    run.time(run.writes, [] { rcu_synchronize(); });
-    run.pause(between);
-  });
-  for (unsigned i = 1; i < how.threads; ++i) {
-    run.add_thread(numbered("reader", i), [&] {
-      run.time_around(
-          run.reads, [] { rcu_default_domain().lock(); }, [&] { run.pause(cycles_inside); },
-          [] { rcu_default_domain().unlock(); });
-      run.pause(cycles_inside);
-    });
-  }
-  return run.run();
-}
-
-}  // namespace
-
 const std::vector<workload>& all_workloads() {
   static const std::vector<workload> all{
-      {"pairs", "all threads lock and unlock for reading", true, pairs},
-      {"write-pairs", "all threads lock and unlock for writing", true, write_pairs},
-      {"writer-latency", "one thread writes now and then, the others read", true, writer_latency},
-      {"mix", "all threads read, and write one time in --writes-in", true, mix},
-      {"wake-up", "one thread writes for long while the others come to read", true, wake_up},
-      {"grace-period", "one thread waits for grace periods of RCU, the others read", false,
-       grace_period},
+      {"pairs", "all threads lock and unlock for reading (FCP Table 3)", "", pairs},
+      {"write-pairs", "all threads lock and unlock for writing (FCP Table 3)", "", write_pairs},
+      {"first-reads", "all threads read locks that nobody has locked before", "", first_reads},
+      {"mix", "all threads read, and write one time in --writes-in", "", mix},
+      {"rwbench", "RWBench (BRAVO Fig. 4): one write in --writes-in", "", rwbench},
+      {"test-rwlock", "test_rwlock (BRAVO Fig. 3): one thread writes, the others read", "",
+       test_rwlock},
+      {"alternator", "the alternator (BRAVO Fig. 2): threads read by turns", "", alternator},
+      {"thread-churn", "threads that read 20 times and end; others take their place", "",
+       thread_churn},
+      {"writer-latency",
+       "one thread writes every --between cycles, the others read (FCP Table 3, Fig. 21)", "",
+       writer_latency},
+      {"sleeping-readers",
+       "the same, and every other reader sleeps inside for 20,000 cycles (FCP Fig. 20)", "",
+       sleeping_readers},
+      {"wake-up", "one thread writes for long while the others come to read (FCP Fig. 19)", "",
+       wake_up},
+      {"grace-period", "one thread waits for grace periods of RCU, the others read (FCP Fig. 17)",
+       "rcu", grace_period},
+      {"callbacks", "all threads read under RCU, and retire an object one time in --writes-in",
+       "rcu", callbacks},
+      {"staleness", "one thread stores, the others read what is older (FCP Fig. 1)", "memory",
+       staleness},
   };
   return all;
 }

@@ -13,7 +13,8 @@ namespace readmost::simulation {
 
 struct workload_options {
   unsigned threads = 1;
-  unsigned writes_in = 100;  // mix: one write in so many operations
+  unsigned writes_in = 100;           // one write in so many operations, where all threads write
+  unsigned between_writes = 300'000;  // in cycles, where one thread does
   // Simulated nanoseconds: before counting, so that the lock knows its regime, and of counting.
   std::uint64_t warm_up = 300'000;
   std::uint64_t time = 300'000;
@@ -23,7 +24,7 @@ struct workload_options {
 struct workload {
   std::string name;
   std::string what;
-  bool uses_lock;  // otherwise it is the same with all locks: RCU
+  std::string subject;  // if it uses no lock, and so is the same with all
   measurement (*run)(const machine_description& on, const contender& with,
                      const workload_options& how);
 };

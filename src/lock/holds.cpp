@@ -5,10 +5,27 @@
 
 namespace readmost::detail {
 
-void meet(rwlock& lock, rules how) noexcept {
+namespace {
+
+// Counts a lock in the caller's record, and many at a time in the domain, whose line all threads
+// use.
+void count_lock(domain& d, thread_record* me) noexcept {
+  constexpr std::uint32_t at_a_time = 64;
+  std::uint32_t count = 1;
+  if (me != nullptr) {
+    count += me->locks_met.load(platform::relaxed);
+    me->locks_met.store(count % at_a_time, platform::relaxed);
+    if (count < at_a_time) return;
+  }
+  d.locks_met.fetch_add(count, platform::relaxed);
+}
+
+}  // namespace
+
+void meet(rwlock& lock, thread_record* me, rules how) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
   if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) != 0) return;
-  domains[lock.domain].locks_met.fetch_add(1, platform::relaxed);
+  count_lock(domains[lock.domain], me);
   if (lock_statistics_on()) note_meeting(address(lock));
   lock.state.fetch_or(
       (lock_statistics_on() ? 0 : rwlock::ready) | (how.noted ? 0 : rwlock::unnoted),

@@ -8,7 +8,7 @@
 namespace readmost::detail {
 
 // The first use of a lock: counts the lock, and opens its fast paths unless there are statistics.
-void meet(rwlock& lock, rules how) noexcept;
+void meet(rwlock& lock, thread_record* me, rules how) noexcept;
 
 // Takes back a hold that was published too late. A writer may have taken it for a hold and sleep
 // until it is released.

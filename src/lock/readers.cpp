@@ -286,7 +286,7 @@ void update_account(rwlock& lock, rules how) noexcept {
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist(lock.domain);
-  meet(lock, how);
+  meet(lock, me, how);
   return reader(lock, me, how).acquire();
 }
 

@@ -1,6 +1,7 @@
 // How long a lock operation spins before it sleeps, and how its wait is reported to statistics.
 #pragma once
 
+#include <bit>
 #include <readmost/detail/lock/rwlock.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
@@ -20,7 +21,7 @@ class spinner {
   spinner(thread_record* me, const rwlock& lock, bool may_stay_away) noexcept
       : me_(me), lock_(lock), may_stay_away_(may_stay_away) {}
   ~spinner() {
-    if (!waited_ || me_ == nullptr) return;
+    if (!waited_ || me_ == nullptr || is_excused()) return;
     me_->waited_for = address_of_lock();
     me_->waited_until = platform::now();
   }
@@ -74,31 +75,61 @@ class spinner {
   static constexpr std::uint64_t at_once = 1'500;
   static constexpr std::uint64_t right_after = 4'000;
   static constexpr std::uint64_t away = 800'000;
-  static constexpr std::uint64_t between_looks_at_lock = 20'000;
+  static constexpr std::uint64_t between_looks = 8'000;
+  static constexpr std::uint64_t between_looks_in_a_crowd = 20'000;
+  static constexpr int enough_free_looks = 10;
+  static constexpr std::uint64_t excused = 400'000;
 
   std::uint64_t since_last_wait() const noexcept {
-    if (me_ == nullptr || me_->waited_for != address_of_lock()) return right_after;
+    if (me_ == nullptr || me_->waited_for != address_of_lock() || is_excused()) return right_after;
     return platform::now() - me_->waited_until;
+  }
+
+  // Whether the thread has lately stayed away from the lock in vain: then `waited_until` is to
+  // come.
+  bool is_excused() const noexcept {
+    return me_->waited_for == address_of_lock() &&
+           static_cast<std::int64_t>(me_->waited_until - platform::now()) > 0;
   }
 
   std::uintptr_t address_of_lock() const noexcept {
     return reinterpret_cast<std::uintptr_t>(&lock_);
   }
 
+  // Whether there may be more threads than CPUs. Checks one chunk of records only.
+  bool is_crowded() const noexcept {
+    const std::uint64_t used = chunk_of(*me_).used.load(platform::relaxed);
+    return used == ~std::uint64_t{0} ||
+           static_cast<unsigned>(std::popcount(used)) > platform::usable_cpus();
+  }
+
   // For `away`, or until a look finds the lock without a writer, and no writer has left it since
-  // the look before: perhaps all who want it stay away, or nobody but readers is there.
+  // the look before: perhaps all who want it stay away, or nobody but readers is there. If every
+  // thread has a CPU, also until several looks in turn find the lock free: it is not that busy, and
+  // the thread is excused from staying away for a while. In a crowd it may be free because those
+  // who use it do not run.
   void stay_away() const noexcept {
-    std::uint64_t next_look = platform::now() + between_looks_at_lock;
+    const bool crowded = is_crowded();
+    const std::uint64_t interval = crowded ? between_looks_in_a_crowd : between_looks;
+    std::uint64_t next_look = platform::now() + interval;
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
-    const auto is_quiet = [&] {
+    int free_looks = 0;
+    const auto is_over = [&] {
       const std::uint64_t now = platform::now();
       if (now < next_look) return false;
-      next_look = now + between_looks_at_lock;
+      next_look = now + interval;
+      const std::uint64_t state = lock_.state.load(platform::relaxed);
+      const bool written = (state & rwlock::writing) != 0;
       const std::uint16_t before = exits;
       exits = lock_.writer_exits.load(platform::relaxed);
-      return exits == before && (lock_.state.load(platform::relaxed) & rwlock::writing) == 0;
+      if (exits == before && !written) return true;
+      free_looks = written || rwlock::readers(state) != 0 ? 0 : free_looks + 1;
+      if (free_looks < enough_free_looks || crowded) return false;
+      me_->waited_for = address_of_lock();
+      me_->waited_until = now + excused;
+      return true;
     };
-    spin_for(away, is_quiet, [](std::uint32_t) { pass(longest_brief); });
+    spin_for(away, is_over, [](std::uint32_t) { pass(longest_brief); });
   }
 
   static void pass(std::uint32_t units) noexcept {

@@ -421,7 +421,7 @@ void record_write(const rwlock& lock) noexcept {
 
 outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
   thread_record* const me = enlist(lock.domain);
-  meet(lock, how);
+  meet(lock, me, how);
   return candidate(lock, me, how, candidate::own_hold::none).acquire();
 }
 

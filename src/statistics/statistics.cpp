@@ -93,6 +93,7 @@ void forget_statistics() noexcept {
       record.account_period.store(record.until_account.load(platform::relaxed), platform::relaxed);
       record.writes.store(0, platform::relaxed);
       record.revocations.store(0, platform::relaxed);
+      record.locks_met.store(0, platform::relaxed);
     });
     d.locks_met.store(0, platform::relaxed);
     d.rounds_by_reports.store(0, platform::relaxed);
@@ -121,6 +122,7 @@ statistics collect_statistics() noexcept {
       sum.active_reads += active_reads_of(record);
       sum.writes += record.writes.load(platform::relaxed);
       sum.revocations += record.revocations.load(platform::relaxed);
+      sum.locks += record.locks_met.load(platform::relaxed);
     });
     sum.rounds_by_reports += d.rounds_by_reports.load(platform::relaxed);
     sum.rounds_by_membarrier += d.rounds_by_membarrier.load(platform::relaxed);

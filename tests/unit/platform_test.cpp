@@ -247,6 +247,15 @@ TEST(platform, the_clock_does_not_run_backwards_and_sleep_takes_its_time) {
   EXPECT_GE(platform::now(), start + 2'000'000);
 }
 
+TEST(platform, pauses_are_as_many_as_was_measured_once) {
+  const std::uint32_t many = platform::pauses(512);
+  EXPECT_EQ(platform::pauses(512), many);
+  EXPECT_GE(platform::pauses(1), 1U);
+  EXPECT_LT(platform::pauses(32), many);
+  EXPECT_GE(many, 512U / 4);
+  EXPECT_LE(many, 512U * 8);
+}
+
 TEST(platform, futex_wait_returns_at_once_when_the_value_differs) {
   const platform::atomic<std::uint32_t> word{1};
   EXPECT_EQ(platform::futex_wait(platform::futex_of(word), 2, any, nullptr), wake_reason::woken);

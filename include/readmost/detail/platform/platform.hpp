@@ -167,8 +167,8 @@ inline void relax() noexcept {
 #endif
 }
 
-// How many calls of relax() take so many times 20 ns, one at least: the pause instruction takes from 4 to 50 ns. The first
-// call measures it, which takes some microseconds.
+// How many calls of relax() take so many times 20 ns, one at least: the pause instruction takes
+// from 4 to 50 ns. The first call measures it, which takes some microseconds.
 std::uint32_t pauses(std::uint32_t units) noexcept;
 
 // The number of iterations that a bounded spin loop may take. One under the checker, which reaches

@@ -74,7 +74,7 @@ struct domain {
 
   // Line 4: membership. The index is not empty once the domain is in use, and never shrinks.
   alignas(platform::cache_line) platform::atomic<index_block*> index{};
-  platform::atomic<std::uint64_t> locks_met{};
+  platform::atomic<std::uint64_t> locks_met{};  // besides those that records count
 
   // Line 5: grace periods of RCU (src/rcu/grace_period.cpp): how many are over, times
   // `one_grace_period`, plus flags.

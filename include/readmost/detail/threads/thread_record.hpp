@@ -99,6 +99,8 @@ struct alignas(platform::cache_line) thread_record {
   // Active holds of locks that note them, and the number of those that found no place.
   alignas(platform::cache_line) platform::variable<std::uintptr_t> noted[noted_holds]{};
   platform::variable<std::uint32_t> unnoted{};
+  // Locks that the thread was the first to use and that the domain does not count yet.
+  platform::atomic<std::uint32_t> locks_met{};
   // The lock that this thread claims: see src/lock/decision.hpp.
   platform::atomic<std::uintptr_t> deciding{};
   // The lock whose state counts this thread as waiting, and the kind of waiter (`waits_as`).

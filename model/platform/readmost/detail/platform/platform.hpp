@@ -242,7 +242,6 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
 int futex_wake(futex_word word, int count, std::uint32_t mask,
                place in = place::current()) noexcept;
 
-
 // --- Clock, threads, processes -------------------------------------------------------------------
 
 std::uint64_t now() noexcept;

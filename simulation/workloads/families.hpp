@@ -1,0 +1,23 @@
+// The workloads; catalogue.cpp says what they are.
+#pragma once
+
+#include "simulation/workloads/workloads.hpp"
+
+namespace readmost::simulation {
+
+using workload_function = measurement(const machine_description& on, const contender& with,
+                                      const workload_options& how);
+
+// --- pairs.cpp
+workload_function pairs, write_pairs, first_reads;
+
+// --- mixes.cpp
+workload_function mix, rwbench, test_rwlock, alternator, thread_churn;
+
+// --- writers.cpp
+workload_function writer_latency, sleeping_readers, wake_up;
+
+// --- rcu.cpp
+workload_function grace_period, callbacks, staleness;
+
+}  // namespace readmost::simulation
