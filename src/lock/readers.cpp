@@ -114,7 +114,7 @@ class reader {
         holds_already_(how.recursive && holds_shared(me, lock)),
         patience_(lock),
         // Under phase-fair preference a reader waits for one writer at most.
-        spin_(me, lock, how.prefers != preference::phase_fair),
+        spin_(me, lock, how.prefers != preference::phase_fair && spinner::has_time(how.until)),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {

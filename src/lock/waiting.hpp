@@ -28,6 +28,11 @@ class spinner {
   spinner(const spinner&) = delete;
   spinner& operator=(const spinner&) = delete;
 
+  // Whether a caller with that deadline, if any, may stay away.
+  static bool has_time(const platform::deadline* until) noexcept {
+    return until == nullptr || platform::time_left(*until) > away;
+  }
+
   // To be called when the thread has to wait for another one to leave, before the lock's state
   // counts it: whoever is counted keeps others out. True if the thread has stayed away, so that it
   // has to look again.

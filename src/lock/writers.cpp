@@ -33,8 +33,10 @@ class candidate {
         as_(own == own_hold::none         ? waits_as::writer
             : counts_writers(how.prefers) ? waits_as::counted_upgrader
                                           : waits_as::upgrader),
-        // A writer that keeps readers out is to be there when the last one leaves.
-        spin_(me, lock, !counts_writers(how.prefers)),
+        // A writer that keeps readers out, or is one, is to be there when the last one leaves.
+        spin_(
+            me, lock,
+            !counts_writers(how.prefers) && own == own_hold::none && spinner::has_time(how.until)),
         watch_(lock, true) {}
 
   outcome acquire() noexcept {

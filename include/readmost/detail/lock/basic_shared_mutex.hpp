@@ -80,9 +80,8 @@ class basic_shared_mutex {
   // reader preference it keeps new readers out meanwhile. False at once if another thread is
   // upgrading: each would wait for the other's hold, so the second has to release its own and start
   // again with lock(). Also false if the caller holds the lock more than once, which is known of a
-  // thread that has at most 14 holds of all locks. Cost: about that of
-  // a write lock; without other readers one compare-and-swap, or one consensus if the lock is
-  // biased.
+  // thread that has at most 14 holds of all locks. Cost: about that of a write lock; without other
+  // readers one compare-and-swap, or one consensus if the lock is biased.
   [[nodiscard]] bool upgrade() noexcept {
     return readmost::detail::upgrade(core_, core_.own_rules()) == outcome::acquired;
   }
