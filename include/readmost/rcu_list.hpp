@@ -27,12 +27,11 @@
 // Source: RCU 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
 #pragma once
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <readmost/detail/rcu/hooked.hpp>
 #include <readmost/rcu_in_domain.hpp>
-#include <type_traits>
 #include <utility>
 
 namespace readmost {
@@ -60,19 +59,6 @@ class rcu_list_hook {
   // Accessed by writers only. Null while the element is in no list.
   detail::platform::variable<rcu_list_hook*> previous_{};
 };
-
-namespace detail {
-
-// A pointer to a data member: the class that declares it, and the member's type.
-template <class Pointer>
-struct data_member;
-template <class Member, class Class>
-struct data_member<Member Class::*> {
-  using declared_in = Class;
-  using type = Member;
-};
-
-}  // namespace detail
 
 // `Hook`: nullptr if T derives from rcu_list_hook, &T::hook if the hook is a member, also an
 // inherited one; not of a virtual base. `In`: the domain of the readers (rcu_in_domain.hpp).
@@ -106,8 +92,8 @@ class rcu_list : private In {
     using reference = const T&;
 
     const_iterator() noexcept = default;
-    reference operator*() const noexcept { return *object_of(at_); }
-    pointer operator->() const noexcept { return object_of(at_); }
+    reference operator*() const noexcept { return *hooks::object_of(at_); }
+    pointer operator->() const noexcept { return hooks::object_of(at_); }
     const_iterator& operator++() noexcept {
       at_ = follow(*at_);
       return *this;
@@ -147,8 +133,8 @@ class rcu_list : private In {
     using reference = T&;
 
     iterator() noexcept = default;
-    reference operator*() const noexcept { return *object_of(at_); }
-    pointer operator->() const noexcept { return object_of(at_); }
+    reference operator*() const noexcept { return *hooks::object_of(at_); }
+    pointer operator->() const noexcept { return hooks::object_of(at_); }
     iterator& operator++() noexcept {
       at_ = next(*at_);
       return *this;
@@ -192,20 +178,20 @@ class rcu_list : private In {
   // Insert an element; readers that start their walk afterwards meet it. Preconditions: the element
   // is complete, it is in no list by this hook, and a grace period has passed since it last was
   // (readers may still stand on it).
-  void push_front(T& fresh) noexcept { link(hook_of(fresh), head_, *next(head_)); }
-  void push_back(T& fresh) noexcept { link(hook_of(fresh), *head_.previous_, head_); }
+  void push_front(T& fresh) noexcept { link(hooks::hook_of(fresh), head_, *next(head_)); }
+  void push_back(T& fresh) noexcept { link(hooks::hook_of(fresh), *head_.previous_, head_); }
   void insert_after(T& before, T& fresh) noexcept {
-    rcu_list_hook& at = hook_of(before);
-    link(hook_of(fresh), at, *next(at));
+    rcu_list_hook& at = hooks::hook_of(before);
+    link(hooks::hook_of(fresh), at, *next(at));
   }
   void insert_before(T& after, T& fresh) noexcept {
-    rcu_list_hook& at = hook_of(after);
-    link(hook_of(fresh), *at.previous_, at);
+    rcu_list_hook& at = hooks::hook_of(after);
+    link(hooks::hook_of(fresh), *at.previous_, at);
   }
 
   // Removes an element. Readers may stand on it until a grace period has passed: until then it must
   // not be changed, linked again by this hook, or deleted. Retire it.
-  void erase(T& old) noexcept { unlink(hook_of(old)); }
+  void erase(T& old) noexcept { unlink(hooks::hook_of(old)); }
   // The same; returns an iterator to the next element.
   iterator erase(iterator at) noexcept {
     rcu_list_hook* const after = next(*at.at_);
@@ -216,8 +202,8 @@ class rcu_list : private In {
   // Puts `fresh` in the place of `old`; each reader meets one of them. Preconditions as of
   // push_front() for `fresh`; `old` is to be treated as after erase().
   void replace(T& old, T& fresh) noexcept {
-    rcu_list_hook& leaves = hook_of(old);
-    rcu_list_hook& comes = hook_of(fresh);
+    rcu_list_hook& leaves = hooks::hook_of(old);
+    rcu_list_hook& comes = hooks::hook_of(fresh);
     rcu_list_hook* const after = next(leaves);
     comes.previous_ = leaves.previous_;
     prepare(comes, after);
@@ -240,10 +226,10 @@ class rcu_list : private In {
     for (rcu_list_hook* each = next(head_); each != &head_;) {
       rcu_list_hook& at = *each;
       each = next(at);
-      if (!chosen(std::as_const(*object_of(&at)))) continue;
+      if (!chosen(std::as_const(*hooks::object_of(&at)))) continue;
       unlink(at);
       ++erased;
-      dispose(*object_of(&at));
+      dispose(*hooks::object_of(&at));
     }
     return erased;
   }
@@ -271,7 +257,7 @@ class rcu_list : private In {
     while (each != &head_) {
       rcu_list_hook* const after = next(*each);
       each->previous_ = nullptr;
-      dispose(*object_of(each));
+      dispose(*hooks::object_of(each));
       each = after;
     }
   }
@@ -291,35 +277,7 @@ class rcu_list : private In {
   void splice_back(rcu_list& other) noexcept { splice(*head_.previous_, other); }
 
  private:
-  static constexpr bool hook_is_base = std::is_null_pointer_v<decltype(Hook)>;
-
-  static rcu_list_hook& hook_of(T& object) noexcept {
-    if constexpr (hook_is_base) {
-      return object;
-    } else {
-      return object.*Hook;
-    }
-  }
-
-  template <class Of, class To>
-  using like = std::conditional_t<std::is_const_v<Of>, const To, To>;
-
-  // From the hook to the element that contains it. A pointer to a data member is the member's
-  // offset (Itanium C++ ABI 2.3.1) in the class that declares it, which may be a base of T.
-  template <class AnyHook>
-  static like<AnyHook, T>* object_of(AnyHook* hook) noexcept {
-    if constexpr (hook_is_base) {
-      return static_cast<like<AnyHook, T>*>(hook);
-    } else {
-      static_assert(sizeof(Hook) == sizeof(std::ptrdiff_t));
-      using member = detail::data_member<std::remove_const_t<decltype(Hook)>>;
-      auto* const whole_member = static_cast<like<AnyHook, typename member::type>*>(hook);
-      auto* const byte = reinterpret_cast<like<AnyHook, std::byte>*>(whole_member) -
-                         std::bit_cast<std::ptrdiff_t>(Hook);
-      return static_cast<like<AnyHook, T>*>(
-          reinterpret_cast<like<AnyHook, typename member::declared_in>*>(byte));
-    }
-  }
+  using hooks = detail::hooked<T, Hook, rcu_list_hook>;
 
   // For readers.
   static const rcu_list_hook* follow(const rcu_list_hook& at) noexcept {
@@ -361,7 +319,7 @@ class rcu_list : private In {
   T* pop(rcu_list_hook* at) noexcept {
     if (at == &head_) return nullptr;
     unlink(*at);
-    return object_of(at);
+    return hooks::object_of(at);
   }
 
   void make_empty() noexcept {

@@ -12,6 +12,7 @@
 #include <readmost/rcu.hpp>
 #include <readmost/rcu_existence.hpp>
 #include <readmost/rcu_hash_map.hpp>
+#include <readmost/rcu_hlist.hpp>
 #include <readmost/rcu_list.hpp>
 #include <readmost/rcu_pointer.hpp>
 #include <readmost/rcu_stack.hpp>
@@ -27,6 +28,8 @@ template class readmost::detail::basic_shared_timed_mutex<readmost::detail::in_o
 template class readmost::id_table<int>;
 template class readmost::id_table<int, readmost::shared_mutex>;
 template class readmost::rcu_hash_map<int, int>;
+template class readmost::rcu_hlist<readmost::rcu_hlist_hook>;
+template class readmost::rcu_hlist<readmost::rcu_hlist_hook, nullptr, readmost::rcu_in_domain>;
 template class readmost::rcu_list<readmost::rcu_list_hook>;
 template class readmost::rcu_existing<readmost::rcu_existence_lock>;
 template class readmost::rcu_pointer<int>;

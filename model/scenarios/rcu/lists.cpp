@@ -1,5 +1,6 @@
 // Lists of RCU: threads that traverse one against threads that change it.
 #include <initializer_list>
+#include <readmost/rcu_hlist.hpp>
 #include <readmost/rcu_list.hpp>
 
 #include "scenarios/rcu/containers.hpp"
@@ -12,7 +13,7 @@ struct route;
 struct end_of_route {
   void operator()(route* old) const noexcept;
 };
-struct route : rcu_list_hook, rcu_obj_base<route, end_of_route> {
+struct route : rcu_list_hook, rcu_hlist_hook, rcu_obj_base<route, end_of_route> {
   explicit route(std::uint32_t number) : data(number) {}
   content data;
 };
@@ -21,6 +22,7 @@ void end_of_route::operator()(route* old) const noexcept {
 }
 
 using routes = rcu_list<route>;
+using few_routes = rcu_hlist<route>;
 
 route& make_route(scenario& s, std::uint32_t number) {
   return s.make<route>("route", number);
@@ -36,12 +38,13 @@ class future_route {
 };
 
 // A list of elements 1, 2 and so on, and threads in their usual roles.
-class scene {
+template <class List>
+class scene_of {
  public:
-  scene(scenario& s, std::uint32_t count) : in_(s), list(begin(s)) {
-    for (std::uint32_t number = 1; number <= count; ++number) {
+  scene_of(scenario& s, std::uint32_t count) : in_(s), list(begin(s)) {
+    for (std::uint32_t number = count; number != 0; --number) {
       elements[number] = &make_route(s, number);
-      list.push_back(*elements[number]);
+      list.push_front(*elements[number]);
     }
   }
 
@@ -68,30 +71,33 @@ class scene {
   }
 
  private:
-  routes& begin(scenario& s) {
+  List& begin(scenario& s) {
     begin_containers(s);
-    return s.make<routes>("list");
+    return s.make<List>("list");
   }
   scenario& in_;
 
  public:
-  routes& list;
+  List& list;
   std::array<route*, 4> elements{};
 };
+using scene = scene_of<routes>;
+using scene_of_few = scene_of<few_routes>;
 
-}  // namespace
+// --- What both kinds of list are put through, `On` being a scene
+// -----------------------------------
 
-SCENARIO(list_insert_while_walked, "a traversal finds new elements complete", effort::small) {
-  auto& on = s.make<scene>("scene", s, 2U);
+template <class On>
+void insert_while_walked(scenario& s) {
+  auto& on = s.make<On>("scene", s, 2U);
   auto& fresh = s.make<future_route>("fresh");
   on.add_reader({1, 2});
   on.add_writer([&] { on.list.insert_after(*on.elements[1], fresh.make(3)); });
 }
 
-SCENARIO(list_erase_while_walked,
-         "a traversal continues from an erased element, which is not deleted meanwhile",
-         effort::medium) {
-  auto& on = s.make<scene>("scene", s, 3U);
+template <class On>
+void erase_while_walked(scenario& s) {
+  auto& on = s.make<On>("scene", s, 3U);
   on.add_reader({1, 3});
   on.add_writer([&] {
     on.list.erase(*on.elements[2]);
@@ -100,16 +106,14 @@ SCENARIO(list_erase_while_walked,
   });
 }
 
-SCENARIO(
-    list_erase_before_new_element,
-    "a traversal that passes an erased element finds the next one, by another writer, complete",
-    effort::small) {
-  auto& on = s.make<scene>("scene", s, 2U);
+template <class On>
+void erase_before_new_element(scenario& s) {
+  auto& on = s.make<On>("scene", s, 2U);
   auto& fresh = s.make<future_route>("fresh");
   auto& inserted = s.make<signal>("inserted");
   on.add_reader({1});
   on.add_writer([&] {
-    on.list.push_back(fresh.make(3));
+    on.list.insert_after(*on.elements[2], fresh.make(3));
     inserted.give();
   });
   s.thread("other writer", be_known, [&] {
@@ -117,19 +121,70 @@ SCENARIO(
   });
 }
 
-SCENARIO(list_replace_while_walked, "a traversal finds an element or its replacement",
-         effort::small) {
-  auto& on = s.make<scene>("scene", s, 2U);
+template <class On>
+void replace_while_walked(scenario& s) {
+  auto& on = s.make<On>("scene", s, 2U);
   auto& fresh = s.make<future_route>("fresh");
   on.add_reader({2});
   on.add_writer([&] { on.list.replace(*on.elements[1], fresh.make(3)); });
 }
 
-SCENARIO(list_clear_while_walked, "a traversal continues from an element of a list that is cleared",
-         effort::small) {
-  auto& on = s.make<scene>("scene", s, 2U);
+template <class On>
+void clear_while_walked(scenario& s) {
+  auto& on = s.make<On>("scene", s, 2U);
   on.add_reader({});
   on.add_writer([&] { on.list.clear([](route& old) { old.retire(); }); });
+}
+
+}  // namespace
+
+SCENARIO(list_insert_while_walked, "a traversal finds new elements complete", effort::small) {
+  insert_while_walked<scene>(s);
+}
+SCENARIO(hlist_insert_while_walked, "a traversal finds new elements complete", effort::small) {
+  insert_while_walked<scene_of_few>(s);
+}
+
+SCENARIO(list_erase_while_walked,
+         "a traversal continues from an erased element, which is not deleted meanwhile",
+         effort::medium) {
+  erase_while_walked<scene>(s);
+}
+SCENARIO(hlist_erase_while_walked,
+         "a traversal continues from an erased element, which is not deleted meanwhile",
+         effort::medium) {
+  erase_while_walked<scene_of_few>(s);
+}
+
+SCENARIO(
+    list_erase_before_new_element,
+    "a traversal that passes an erased element finds the next one, by another writer, complete",
+    effort::small) {
+  erase_before_new_element<scene>(s);
+}
+SCENARIO(
+    hlist_erase_before_new_element,
+    "a traversal that passes an erased element finds the next one, by another writer, complete",
+    effort::small) {
+  erase_before_new_element<scene_of_few>(s);
+}
+
+SCENARIO(list_replace_while_walked, "a traversal finds an element or its replacement",
+         effort::small) {
+  replace_while_walked<scene>(s);
+}
+SCENARIO(hlist_replace_while_walked, "a traversal finds an element or its replacement",
+         effort::small) {
+  replace_while_walked<scene_of_few>(s);
+}
+
+SCENARIO(list_clear_while_walked, "a traversal continues from an element of a list that is cleared",
+         effort::small) {
+  clear_while_walked<scene>(s);
+}
+SCENARIO(hlist_clear_while_walked,
+         "a traversal continues from an element of a list that is cleared", effort::small) {
+  clear_while_walked<scene_of_few>(s);
 }
 
 SCENARIO(list_spliced_while_walked,

@@ -162,6 +162,10 @@
   X(RL3, "unlink: release store of the link that passes over an element", "RL1")                 \
   X(RL4, "replace: release store of the link to the element that takes over", "RL1")             \
   X(RL5, "splice: release store of the link to the first element moved", "RL1")                  \
+  X(RF1, "follow: acquire load of a link of a list with a head of one pointer", "RF2 to RF4")    \
+  X(RF2, "link_in: release store of the link to a new element", "RF1")                           \
+  X(RF3, "unlink: release store of the link that passes over an element", "RF1")                 \
+  X(RF4, "replace: release store of the link to the element that takes over", "RF1")             \
   X(RH1, "follow: acquire load of a hash chain's link", "RH2 to RH6")                            \
   X(RH2, "link_in: release store of the heads that lead to a new element", "RH1")                \
   X(RH3, "unlink: release store of the links that pass over an element", "RH1")                  \
