@@ -279,6 +279,120 @@ READMOST_API READMOST_CHECKED int readmost_rcu_domain_create(readmost_rcu_domain
  * EINVAL: null, the process's domain. EDEADLK: the caller is in a section of the domain. */
 READMOST_API int readmost_rcu_domain_destroy(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
+/* --- Hash tables ------------------------------------------------------------------------------ */
+
+/* A hash table whose lookups run at the speed of a plain one, also while it is resized: they write
+ * nothing shared, wait for nothing, never start again, and find every object that is in the table
+ * throughout the lookup. Keys are the caller's: it passes their hash values, which need not be good
+ * ones, and compares.
+ *
+ *   struct session { char name[16]; struct readmost_rcu_table_head head; ... };
+ *   static int has_name(const struct readmost_rcu_table_head* head, const void* name) {
+ *     return strcmp(READMOST_RCU_ENTRY(head, struct session, head)->name, name) == 0;
+ *   }
+ *   readmost_rcu_table_create(&sessions, NULL, has_name, 0);
+ *
+ *   readmost_rcu_read_lock(NULL);
+ *   struct readmost_rcu_table_head* found = readmost_rcu_table_find(sessions, hash(name), name);
+ *   if (found != NULL) use(READMOST_RCU_ENTRY(found, struct session, head));
+ *   readmost_rcu_read_unlock(NULL);
+ *
+ * An object that readers may have found does not change: a writer puts another one in its place.
+ * Writers: any number of threads at once, inside sections or not. Each takes one of 16 mutexes, by
+ * the hash of the key, and none waits for a reader, except while the backlog is above its limit.
+ * They resize the table as they come by. Functions that they are given are called with the mutex
+ * held: these must not write to the same table nor wait for grace periods. The child of a fork must
+ * not write if another thread may have been writing. <readmost/rcu_hash_map.hpp> for C++20 says
+ * more. Source: relativistic hash tables (Triplett, McKenney, Walpole, USENIX ATC 2011). */
+typedef struct readmost_rcu_table readmost_rcu_table_t;
+
+/* A member of objects that are put into a table. Needs no initialization. Its members are private
+ * to the library. */
+struct readmost_rcu_table_head {
+  uint64_t readmost_private[6];
+};
+
+/* Returns other than 0 if the object has the key. */
+typedef int readmost_rcu_table_equal_t(const struct readmost_rcu_table_head* head, const void* key);
+typedef void readmost_rcu_table_function_t(struct readmost_rcu_table_head* head);
+typedef void readmost_rcu_table_visit_t(struct readmost_rcu_table_head* head, void* argument);
+/* Returns other than 0 to choose the object. */
+typedef int readmost_rcu_table_choose_t(const struct readmost_rcu_table_head* head, void* argument);
+
+/* Creates a table whose readers use sections of the domain, which must outlive it. `buckets`: their
+ * least number, now and later; at least 16. EINVAL: null function, or more buckets than memory can
+ * hold. ENOMEM. */
+READMOST_API READMOST_CHECKED int readmost_rcu_table_create(readmost_rcu_table_t** table,
+                                                            readmost_rcu_domain_t* domain,
+                                                            readmost_rcu_table_equal_t* equal,
+                                                            uint64_t buckets) READMOST_NOTHROW;
+
+/* Calls the functions of the objects that are left, then ends the table. Precondition: no thread
+ * uses the table or reads an object. */
+READMOST_API void readmost_rcu_table_destroy(readmost_rcu_table_t* table) READMOST_NOTHROW;
+
+/* Returns the object with the key, or null. Precondition: the caller is inside a section, which
+ * must last until it is done with the object. Wait-free and signal-safe if `equal` is. */
+READMOST_API READMOST_CHECKED struct readmost_rcu_table_head* readmost_rcu_table_find(
+    const readmost_rcu_table_t* table, uint64_t hash, const void* key) READMOST_NOTHROW;
+
+/* Puts an object in unless one has its key. `function(head)` is called once after the object has
+ * been taken out, as by readmost_rcu_call(); for `bytes` see there. Not while the object is in a
+ * table or waits for its function. EEXIST: an object has the key. EINVAL: null function. */
+READMOST_API READMOST_CHECKED int readmost_rcu_table_insert(readmost_rcu_table_t* table,
+                                                            struct readmost_rcu_table_head* head,
+                                                            uint64_t hash, const void* key,
+                                                            readmost_rcu_table_function_t* function,
+                                                            size_t bytes) READMOST_NOTHROW;
+
+/* The same, in the place of the object that has the key, if one has. */
+READMOST_API int readmost_rcu_table_put(readmost_rcu_table_t* table,
+                                        struct readmost_rcu_table_head* head, uint64_t hash,
+                                        const void* key, readmost_rcu_table_function_t* function,
+                                        size_t bytes) READMOST_NOTHROW;
+
+/* Puts `fresh`, which has the same key, in the place of `old`, which the caller has found in the
+ * section that it is in: to change an object, replace it by a changed copy, and begin again if it
+ * is gone. ENOENT: `old` is not in the table any more. EINVAL: null function. */
+READMOST_API READMOST_CHECKED int readmost_rcu_table_replace(
+    readmost_rcu_table_t* table, struct readmost_rcu_table_head* old,
+    struct readmost_rcu_table_head* fresh, readmost_rcu_table_function_t* function,
+    size_t bytes) READMOST_NOTHROW;
+
+/* Takes the object with the key out. ENOENT: none has it. */
+READMOST_API int readmost_rcu_table_erase(readmost_rcu_table_t* table, uint64_t hash,
+                                          const void* key) READMOST_NOTHROW;
+
+/* Takes out an object that the caller has found in the section that it is in. ENOENT: it is not in
+ * the table any more. */
+READMOST_API int readmost_rcu_table_erase_object(
+    readmost_rcu_table_t* table, struct readmost_rcu_table_head* head) READMOST_NOTHROW;
+
+/* Takes the objects out that `choose` chooses, which is called once for each that is in the table
+ * throughout; returns how many. Between batches it may wait for the backlog to become smaller,
+ * unless the caller is inside a section. */
+READMOST_API uint64_t readmost_rcu_table_erase_if(readmost_rcu_table_t* table,
+                                                  readmost_rcu_table_choose_t* choose,
+                                                  void* argument) READMOST_NOTHROW;
+
+/* Calls `visit` for each object, inside a section: once for each that is in the table throughout,
+ * at most once for each key that comes or goes meanwhile. */
+READMOST_API void readmost_rcu_table_for_each(const readmost_rcu_table_t* table,
+                                              readmost_rcu_table_visit_t* visit,
+                                              void* argument) READMOST_NOTHROW;
+
+/* The number of objects; exact while there is no writer. */
+READMOST_API uint64_t readmost_rcu_table_size(const readmost_rcu_table_t* table) READMOST_NOTHROW;
+/* The number of buckets at present. */
+READMOST_API uint64_t readmost_rcu_table_buckets(const readmost_rcu_table_t* table)
+    READMOST_NOTHROW;
+
+/* Gives the table buckets for so many objects, if there is memory. Waits for grace periods, so the
+ * caller must hold no lock that is also taken inside sections of the domain; inside a section it
+ * begins the resize and does not wait. EINVAL: more objects than memory can hold. */
+READMOST_API int readmost_rcu_table_reserve(readmost_rcu_table_t* table,
+                                            uint64_t objects) READMOST_NOTHROW;
+
 /* --- Tables by id ----------------------------------------------------------------------------- */
 
 /* A table of objects that are found by id. No id is given out twice by a table: the upper 32 bits

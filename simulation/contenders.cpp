@@ -1,10 +1,7 @@
 #include "simulation/contenders.hpp"
 
-#include <readmost/bravo.hpp>
-#include <readmost/shared_mutex.hpp>
-#include <rivals/all.hpp>
-
 #include "simulation/glibc_like_rwlock.hpp"
+#include "simulation/locks.hpp"
 #include "simulation/machine.hpp"
 #include "simulation/named.hpp"
 
@@ -35,15 +32,10 @@ simulated_lock* make() {
 }
 
 std::vector<contender> make_all() {
-  std::vector<contender> all{
-      {"readmost", make<shared_mutex>},
-      {"readmost-reader", make<shared_mutex, preference::reader>},
-      {"readmost-phase-fair", make<shared_mutex, preference::phase_fair>},
-      {"glibc-like", make<glibc_like_rwlock>},
-      {"bravo-glibc", make<bravo<glibc_like_rwlock>>},
-      {"bravo-ba", make<bravo<rivals::pf_q>>},
-  };
-  rivals::for_each_rival([&]<class Lock>(const char* name) { all.push_back({name, make<Lock>}); });
+  std::vector<contender> all;
+  for_each_lock<glibc_like_rwlock>([&]<class Lock, auto... Arguments>(const char* name) {
+    all.push_back({name, make<Lock, Arguments...>});
+  });
   return all;
 }
 

@@ -38,14 +38,15 @@ class reader {
     return file_[key];
   }
 
-  // A figure is {"value": number, "source": text}.
-  double number(const char* group, const char* key) const {
-    const std::string name = group == nullptr ? key : fmt::format("{}.{}", group, key);
+  // A figure is {"value": number, "source": text}. `name`: its key, or group.key.
+  double number(const std::string& name) const {
     const json* at = &file_;
-    for (const char* part : {group, key}) {
-      if (part == nullptr) continue;
+    for (std::size_t begin = 0; begin != std::string::npos;) {
+      const std::size_t dot = name.find('.', begin);
+      const std::string part = name.substr(begin, dot - begin);
       if (!at->is_object() || !at->contains(part)) refuse(origin_, "'{}' is missing", name);
       at = &(*at)[part];
+      begin = dot == std::string::npos ? dot : dot + 1;
     }
     if (!at->is_object() || !at->contains("value") || !(*at)["value"].is_number()) {
       refuse(origin_, "'{}' has no number under \"value\"", name);
@@ -104,13 +105,41 @@ distance machine_description::between(unsigned cpu, unsigned other) const noexce
   return cpu / size == other / size ? distance::same_socket : distance::other_socket;
 }
 
+void for_each_time(machine_description& of,
+                   const std::function<void(const std::string& name, duration& time)>& f) {
+  f("latency.hit", of.hit);
+  f("latency.store", of.store);
+  f("latency.same_core", of.transfer[1]);
+  f("latency.same_cluster", of.transfer[2]);
+  f("latency.same_socket", of.transfer[3]);
+  f("latency.other_socket", of.transfer[4]);
+  f("latency.memory", of.memory);
+  f("latency.share_more", of.share_more);
+  f("atomic", of.atomic);
+  f("fence", of.fence);
+  f("store_buffer.drain", of.drain);
+  f("relax", of.relax);
+  f("clock", of.clock);
+  f("interrupt.send", of.interrupt_send);
+  f("interrupt.take", of.interrupt_take);
+  f("interrupt.handle", of.interrupt_handle);
+  f("system_call", of.system_call);
+  f("membarrier.base", of.membarrier);
+  f("futex.wait", of.futex_wait);
+  f("futex.wake", of.futex_wake);
+  f("futex.wake_up_latency", of.wake_up);
+  f("scheduler.switch", of.switch_threads);
+  f("scheduler.slice", of.time_slice);
+  f("scheduler.migrate", of.migrate);
+}
+
 machine_description machine_from(const std::string& text, const std::string& origin) {
   const json file = parsed(text, origin);
   const reader from(file, origin);
   machine_description made;
   made.name = from.text("name");
   made.description = from.text("description");
-  made.ghz = from.number(nullptr, "ghz");
+  made.ghz = from.number("ghz");
   if (made.ghz == 0) refuse(origin, "'ghz' is 0");
 
   made.sockets = from.count("sockets");
@@ -123,39 +152,15 @@ machine_description machine_from(const std::string& text, const std::string& ori
     refuse(origin, "the topology has {} CPUs; at most {} can be simulated", cpus, most_cpus);
   }
 
-  const auto time = [&](const char* group, const char* key) {
-    return static_cast<duration>(std::llround(from.number(group, key) * 1000 / made.ghz));
-  };
-  made.hit = time("latency", "hit");
-  made.store = time("latency", "store");
+  for_each_time(made, [&](const std::string& name, duration& time) {
+    time = static_cast<duration>(std::llround(from.number(name) * 1000 / made.ghz));
+  });
   made.transfer[0] = made.hit;
-  made.transfer[1] = time("latency", "same_core");
-  made.transfer[2] = time("latency", "same_cluster");
-  made.transfer[3] = time("latency", "same_socket");
-  made.transfer[4] = time("latency", "other_socket");
-  made.memory = time("latency", "memory");
-  made.share_more = time("latency", "share_more");
-  made.atomic = time(nullptr, "atomic");
-  made.fence = time(nullptr, "fence");
-  const double entries = from.number("store_buffer", "entries");
+  const double entries = from.number("store_buffer.entries");
   if (entries < 1 || entries > 1000) {
     refuse(origin, "'store_buffer.entries' is {}; it must be from 1 to 1000", entries);
   }
   made.buffer_entries = static_cast<unsigned>(entries);
-  made.drain = time("store_buffer", "drain");
-  made.relax = time(nullptr, "relax");
-  made.clock = time(nullptr, "clock");
-  made.interrupt_send = time("interrupt", "send");
-  made.interrupt_take = time("interrupt", "take");
-  made.interrupt_handle = time("interrupt", "handle");
-  made.system_call = time(nullptr, "system_call");
-  made.membarrier = time("membarrier", "base");
-  made.futex_wait = time("futex", "wait");
-  made.futex_wake = time("futex", "wake");
-  made.wake_up = time("futex", "wake_up_latency");
-  made.switch_threads = time("scheduler", "switch");
-  made.time_slice = time("scheduler", "slice");
-  made.migrate = time("scheduler", "migrate");
   if (made.time_slice == 0) refuse(origin, "'scheduler.slice' is 0, so no thread would ever run");
   return made;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace readmost::simulation {
@@ -59,6 +60,10 @@ struct machine_description {
   }
   double cycles(duration time) const noexcept { return static_cast<double>(time) * ghz / 1000; }
 };
+
+// Calls f(name in a machine file, it) for each of the times, but for transfer[0], which is `hit`.
+void for_each_time(machine_description& of,
+                   const std::function<void(const std::string& name, duration& time)>& f);
 
 inline constexpr unsigned most_cpus = 512;
 

@@ -42,6 +42,12 @@
 // takes. Without memory for another table the map keeps its size. In a program that is compiled
 // without exceptions, what would throw ends the program.
 //
+// Memory. Elements and tables come from the allocator, which allocates with plain pointers and does
+// not throw when it is copied. What is allocated has a copy of it, unless it is an empty class; any
+// thread may give memory back, at any time until the domain has reclaimed all that the map has
+// retired (rcu_barrier()), so what a stateful allocator refers to must allow that and last as long:
+// std::pmr::synchronized_pool_resource does, unsynchronized_pool_resource does not.
+//
 // Hash values are spread over all bits before use, unless Hash has a member type is_avalanching.
 //
 // Source: J. Triplett, P. McKenney, J. Walpole, "Resizable, Scalable, Concurrent Hash Tables via
@@ -57,12 +63,16 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <readmost/detail/platform/exceptions.hpp>
+#include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/hash_finalizer.hpp>
+#include <readmost/detail/rcu/map_element.hpp>
 #include <readmost/detail/rcu/resizable_hash_table.hpp>
 #include <readmost/rcu_in_domain.hpp>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -96,11 +106,13 @@ struct rcu_hash_map_statistics {
   bool resizing;              // one is in progress
 };
 
-template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>,
+          class Allocator = detail::platform::allocator<std::pair<const Key, T>>>
 class rcu_hash_map {
-  using hash_table = detail::resizable_hash_table<std::pair<const Key, T>, rcu_domain>;
+  using node = detail::map_element<std::pair<const Key, T>, Allocator>;
+  using node_owner = typename node::owner;
+  using hash_table = detail::resizable_hash_table<node>;
   using buckets = typename hash_table::buckets;
-  using node = typename hash_table::node;
   template <class K>
   using any_key = typename detail::lookup_key<detail::transparent<Hash> &&
                                               detail::transparent<Equal>>::template type<K, Key>;
@@ -121,31 +133,45 @@ class rcu_hash_map {
   using difference_type = std::ptrdiff_t;
   using hasher = Hash;
   using key_equal = Equal;
+  using allocator_type = Allocator;
   using const_reference = const value_type&;
+  static_assert(std::is_same_v<typename std::allocator_traits<Allocator>::value_type, value_type>,
+                "the allocator of an rcu_hash_map is one of its value_type");
 
   // `buckets`: the least number of buckets, now and later; never less than 16. The domain must
   // outlive the map. Throws std::bad_alloc, and std::length_error for a number that no memory could
   // hold.
   explicit rcu_hash_map(size_type buckets = 0, rcu_domain& dom = rcu_default_domain(),
-                        Hash hash = Hash(), Equal equal = Equal())
-      : table_(buckets, dom), hash_(std::move(hash)), equal_(std::move(equal)) {}
+                        Hash hash = Hash(), Equal equal = Equal(),
+                        const Allocator& allocator = Allocator())
+      : table_(first_table(buckets, allocator), dom.core()),
+        domain_(&dom),
+        hash_(std::move(hash)),
+        equal_(std::move(equal)),
+        allocator_(allocator) {}
+  explicit rcu_hash_map(const Allocator& allocator, rcu_domain& dom = rcu_default_domain())
+      : rcu_hash_map(0, dom, Hash(), Equal(), allocator) {}
   // Inserts the elements of the range.
   template <std::input_iterator Iterator>
   rcu_hash_map(Iterator first, Iterator last, size_type buckets = 0,
-               rcu_domain& dom = rcu_default_domain(), Hash hash = Hash(), Equal equal = Equal())
-      : rcu_hash_map(buckets, dom, std::move(hash), std::move(equal)) {
+               rcu_domain& dom = rcu_default_domain(), Hash hash = Hash(), Equal equal = Equal(),
+               const Allocator& allocator = Allocator())
+      : rcu_hash_map(buckets, dom, std::move(hash), std::move(equal), allocator) {
     insert(first, last);
   }
   rcu_hash_map(std::initializer_list<value_type> elements, size_type buckets = 0,
-               rcu_domain& dom = rcu_default_domain(), Hash hash = Hash(), Equal equal = Equal())
+               rcu_domain& dom = rcu_default_domain(), Hash hash = Hash(), Equal equal = Equal(),
+               const Allocator& allocator = Allocator())
       : rcu_hash_map(elements.begin(), elements.end(), buckets, dom, std::move(hash),
-                     std::move(equal)) {}
+                     std::move(equal), allocator) {}
   rcu_hash_map(const rcu_hash_map&) = delete;
   rcu_hash_map& operator=(const rcu_hash_map&) = delete;
-  // Move and swap the elements, the settings and the domain. Precondition: no other thread uses
-  // either map. What is moved from is empty and can be used. Iterators and elements stay valid. May
-  // throw std::bad_alloc (for the other table) and what copying Hash and Equal throws.
-  rcu_hash_map(rcu_hash_map&& other) : rcu_hash_map(0, other.domain(), other.hash_, other.equal_) {
+  // Move and swap the elements, the settings, the domain and the allocator. Precondition: no other
+  // thread uses either map. What is moved from is empty and can be used. Iterators and elements
+  // stay valid. May throw std::bad_alloc (for the other table) and what copying Hash and Equal
+  // throws.
+  rcu_hash_map(rcu_hash_map&& other)
+      : rcu_hash_map(0, other.domain(), other.hash_, other.equal_, other.allocator_) {
     table_.swap(other.table_);
   }
   // Precondition of the destructor for the elements that were here.
@@ -159,6 +185,8 @@ class rcu_hash_map {
     using std::swap;
     swap(hash_, other.hash_);
     swap(equal_, other.equal_);
+    swap_allocators(allocator_, other.allocator_);
+    swap(domain_, other.domain_);
     table_.swap(other.table_);
   }
   friend void swap(rcu_hash_map& a, rcu_hash_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
@@ -183,7 +211,7 @@ class rcu_hash_map {
     reference operator*() const noexcept { return at_->value; }
     pointer operator->() const noexcept { return &at_->value; }
     const_iterator& operator++() noexcept {
-      at_ = table_->first_from(at_->hash & table_->mask, at_->next.follow());
+      at_ = hash_table::after(*table_, *at_);
       return *this;
     }
     const_iterator operator++(int) noexcept {
@@ -206,7 +234,7 @@ class rcu_hash_map {
   const_iterator begin() const noexcept {
     detail::check_reader(domain());
     const buckets* const now = table_.present();
-    return const_iterator(now, now->first_from(0, now->head(0).follow()));
+    return const_iterator(now, hash_table::first_of(*now));
   }
   const_iterator end() const noexcept { return const_iterator(); }
 
@@ -215,11 +243,8 @@ class rcu_hash_map {
   const_iterator find(const any_key<K>& key) const {
     detail::check_reader(domain());
     const size_type hash = hash_of(key);
-    const auto matches = matcher(hash, key);
     const buckets* const now = table_.present();
-    const node* each = now->head(hash).follow();
-    while (each != nullptr && !matches(*each)) each = each->next.follow();
-    return const_iterator(now, each);
+    return const_iterator(now, hash_table::find(*now, hash, matcher(hash, key)));
   }
 
   // The key's mapped value; throws std::out_of_range if there is none. Precondition as of find().
@@ -341,7 +366,8 @@ class rcu_hash_map {
   }
   hasher hash_function() const { return hash_; }
   key_equal key_eq() const { return equal_; }
-  rcu_domain& domain() const noexcept { return table_.domain(); }
+  allocator_type get_allocator() const noexcept { return allocator_; }
+  rcu_domain& domain() const noexcept { return *domain_; }
 
   // --- Writers -----------------------------------------------------------------------------------
 
@@ -418,7 +444,7 @@ class rcu_hash_map {
     const size_type hash = hash_of(key);
     return table_.insert_or_replace(
         hash, matcher(hash, key),
-        [&] { return std::make_unique<node>(hash, key, std::forward<Args>(arguments)...); },
+        [&] { return make_element(hash, key, std::forward<Args>(arguments)...).release(); },
         [&](const node& old) { return changed_copy(old, f); });
   }
 
@@ -427,7 +453,7 @@ class rcu_hash_map {
     requires std::invocable<const Hash&, const any_key<K>&>
   bool erase(const any_key<K>& key) {
     const size_type hash = hash_of(key);
-    return table_.erase(hash, matcher(hash, key), [](const value_type&) { return true; });
+    return table_.erase(hash, matcher(hash, key), [](const node&) { return true; });
   }
 
   // The same if f(const T&) is true of the element.
@@ -435,7 +461,7 @@ class rcu_hash_map {
   bool erase_if(const any_key<K>& key, F&& f) {
     const size_type hash = hash_of(key);
     return table_.erase(hash, matcher(hash, key),
-                        [&](const value_type& value) { return f(value.second); });
+                        [&](const node& found) { return f(found.value.second); });
   }
 
   // Erases the elements for which f(const value_type&) is true; returns how many. Calls f once for
@@ -443,7 +469,7 @@ class rcu_hash_map {
   // for the backlog to become smaller, unless the caller is inside a section.
   template <class F>
   size_type erase_if(F f) {
-    return table_.erase_if(std::move(f));
+    return table_.erase_if([&](const node& each) { return f(each.value); });
   }
 
   // Erases all elements; some of those inserted at the same time may stay.
@@ -463,13 +489,36 @@ class rcu_hash_map {
   // for grace periods, so the caller must hold no lock that is also taken inside sections of the
   // domain; inside a section it begins the resize and does not wait. Throws std::length_error as
   // the constructor does.
-  void rehash(size_type buckets) { table_.rehash(buckets); }
+  void rehash(size_type buckets) {
+    check_size(buckets);
+    table_.rehash(buckets);
+  }
   // The same with buckets for so many elements.
-  void reserve(size_type elements) { table_.reserve(elements); }
+  void reserve(size_type elements) { rehash(table_.buckets_for(elements)); }
   // Takes the steps of a resize in progress that need not wait; returns whether none is left.
   bool poll_resizing() { return table_.poll_resizing(); }
 
  private:
+  static void check_size(size_type buckets) {
+    if (buckets > hash_table::most_buckets) {
+      READMOST_THROW(std::length_error("rcu_hash_map: too many buckets"));
+    }
+  }
+  static typename buckets::owner first_table(size_type number, const Allocator& allocator) {
+    check_size(number);
+    auto made = buckets::make(hash_table::rounded(number), typename node::memory(allocator));
+    if (made == nullptr) READMOST_THROW(std::bad_alloc());
+    return made;
+  }
+  // Allocators need not be assignable.
+  static void swap_allocators(Allocator& a, Allocator& b) noexcept {
+    const Allocator of_a(a);
+    std::destroy_at(&a);
+    std::construct_at(&a, b);
+    std::destroy_at(&b);
+    std::construct_at(&b, of_a);
+  }
+
   template <class K>
   size_type hash_of(const K& key) const {
     if constexpr (detail::avalanching<Hash>) {
@@ -497,49 +546,61 @@ class rcu_hash_map {
   }
 
   template <class K, class... Args>
+  node_owner make_element(size_type hash, K&& key, Args&&... arguments) const {
+    auto fresh = node::make(allocator_, std::piecewise_construct,
+                            std::forward_as_tuple(std::forward<K>(key)),
+                            std::forward_as_tuple(std::forward<Args>(arguments)...));
+    fresh->hash = hash;
+    return fresh;
+  }
+
+  template <class K, class... Args>
   bool emplace_if_new(K&& key, Args&&... arguments) {
     const size_type hash = hash_of(key);
     return table_.insert(hash, matcher(hash, key), [&] {
-      return std::make_unique<node>(hash, std::forward<K>(key), std::forward<Args>(arguments)...);
+      return make_element(hash, std::forward<K>(key), std::forward<Args>(arguments)...).release();
     });
   }
 
   template <class... Args>
-  std::unique_ptr<node> make_node(Args&&... arguments) const {
-    auto fresh = std::make_unique<node>(std::in_place, std::forward<Args>(arguments)...);
+  node_owner make_node(Args&&... arguments) const {
+    auto fresh = node::make(allocator_, std::forward<Args>(arguments)...);
     fresh->hash = hash_of(fresh->value.first);
     return fresh;
   }
   template <class Seen>
-  bool insert_made(std::unique_ptr<node> fresh, Seen seen) {
-    const Key& own_key = fresh->value.first;
-    const size_type hash = fresh->hash;
-    return table_.insert_made(std::move(fresh), matcher(hash, own_key), seen);
+  bool insert_made(node_owner fresh, Seen seen) {
+    if (!table_.insert_made(*fresh, matcher(fresh->hash, fresh->value.first), seen)) return false;
+    fresh.release();
+    return true;
   }
 
   // Null if f declines.
   template <class F>
-  static std::unique_ptr<node> changed_copy(const node& old, F& f) {
-    auto fresh = std::make_unique<node>(old.hash, old.value.first, old.value.second);
+  node* changed_copy(const node& old, F& f) const {
+    auto fresh = make_element(old.hash, old.value.first, old.value.second);
     if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
       f(fresh->value.second);
     } else {
-      if (!f(fresh->value.second)) fresh.reset();
+      if (!f(fresh->value.second)) return nullptr;
     }
-    return fresh;
+    return fresh.release();
   }
 
   template <class K, class M>
   bool put(K&& key, M&& value) {
     const size_type hash = hash_of(key);
-    auto fresh = std::make_unique<node>(hash, std::forward<K>(key), std::forward<M>(value));
-    const Key& own_key = fresh->value.first;
-    return table_.put(std::move(fresh), matcher(hash, own_key));
+    auto fresh = make_element(hash, std::forward<K>(key), std::forward<M>(value));
+    const bool inserted = table_.put(*fresh, matcher(hash, fresh->value.first));
+    fresh.release();
+    return inserted;
   }
 
   hash_table table_;
+  rcu_domain* domain_;
   [[no_unique_address]] Hash hash_;
   [[no_unique_address]] Equal equal_;
+  Allocator allocator_;
 };
 
 }  // namespace readmost

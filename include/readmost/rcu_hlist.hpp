@@ -29,8 +29,8 @@
 
 #include <concepts>
 #include <cstddef>
-#include <iterator>
 #include <readmost/detail/rcu/hooked.hpp>
+#include <readmost/detail/rcu/walking.hpp>
 #include <readmost/rcu_in_domain.hpp>
 #include <utility>
 
@@ -67,42 +67,6 @@ class rcu_hlist_hook {
 // inherited one; not of a virtual base. `In`: the domain of the readers (rcu_in_domain.hpp).
 template <class T, auto Hook = nullptr, class In = rcu_in_default_domain>
 class rcu_hlist : private In {
-  template <class AnyHook, class AnyT, class Follow>
-  class basic_iterator {
-   public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = AnyT*;
-    using reference = AnyT&;
-
-    basic_iterator() noexcept = default;
-    reference operator*() const noexcept { return *hooks::object_of(at_); }
-    pointer operator->() const noexcept { return hooks::object_of(at_); }
-    basic_iterator& operator++() noexcept {
-      at_ = Follow()(at_->next_);
-      return *this;
-    }
-    basic_iterator operator++(int) noexcept {
-      const basic_iterator before = *this;
-      ++*this;
-      return before;
-    }
-    bool operator==(const basic_iterator&) const noexcept = default;
-
-   private:
-    friend class rcu_hlist;
-    explicit basic_iterator(AnyHook* at) noexcept : at_(at) {}
-
-    AnyHook* at_ = nullptr;
-  };
-  struct as_reader {
-    rcu_hlist_hook* operator()(const rcu_hlist_hook::link& at) const noexcept { return follow(at); }
-  };
-  struct as_writer {
-    rcu_hlist_hook* operator()(const rcu_hlist_hook::link& at) const noexcept { return next(at); }
-  };
-
  public:
   using value_type = T;
 
@@ -120,7 +84,7 @@ class rcu_hlist : private In {
   // --- For readers -------------------------------------------------------------------------------
 
   // Valid until the section ends.
-  using const_iterator = basic_iterator<const rcu_hlist_hook, const T, as_reader>;
+  using const_iterator = detail::link_iterator<rcu_hlist, const T, const rcu_hlist_hook>;
 
   // Precondition: the caller is inside a section, which lasts until it is done with the elements.
   const_iterator begin() const noexcept {
@@ -135,7 +99,7 @@ class rcu_hlist : private In {
 
   // The elements for a writer: `for (T& each : list.writable())`. An iterator whose element is
   // erased can still be incremented until the element is deleted.
-  using iterator = basic_iterator<rcu_hlist_hook, T, as_writer>;
+  using iterator = detail::link_iterator<rcu_hlist, T, rcu_hlist_hook>;
 
   class writable_view {
    public:
@@ -200,16 +164,7 @@ class rcu_hlist : private In {
   // and disposed of, and the others are in the list.
   template <class Chosen, class Dispose>
   std::size_t erase_if(Chosen chosen, Dispose dispose) {
-    std::size_t erased = 0;
-    for (rcu_hlist_hook* each = next(head_); each != nullptr;) {
-      rcu_hlist_hook& at = *each;
-      each = next(at.next_);
-      if (!chosen(std::as_const(*hooks::object_of(&at)))) continue;
-      unlink(at);
-      ++erased;
-      dispose(*hooks::object_of(&at));
-    }
-    return erased;
+    return detail::erase_chosen(*this, chosen, dispose);
   }
   // The same; retires the elements, which derive from rcu_obj_base, in the list's domain.
   template <class Chosen>
@@ -239,8 +194,18 @@ class rcu_hlist : private In {
   }
 
  private:
+  template <class Container, class AnyT, class AnyHook>
+  friend class detail::link_iterator;
+
   using hooks = detail::hooked<T, Hook, rcu_hlist_hook>;
   using link = rcu_hlist_hook::link;
+
+  template <class AnyHook>
+  static auto* object_of(AnyHook* at) noexcept {
+    return hooks::object_of(at);
+  }
+  static const rcu_hlist_hook* step(const rcu_hlist_hook* at) noexcept { return follow(at->next_); }
+  static rcu_hlist_hook* step(rcu_hlist_hook* at) noexcept { return next(at->next_); }
 
   // For readers.
   static rcu_hlist_hook* follow(const link& at) noexcept {

@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <iterator>
 #include <readmost/detail/rcu/hooked.hpp>
+#include <readmost/detail/rcu/walking.hpp>
 #include <readmost/rcu_in_domain.hpp>
 #include <utility>
 
@@ -83,34 +84,7 @@ class rcu_list : private In {
   // --- For readers -------------------------------------------------------------------------------
 
   // Valid until the section ends.
-  class const_iterator {
-   public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
-    const_iterator() noexcept = default;
-    reference operator*() const noexcept { return *hooks::object_of(at_); }
-    pointer operator->() const noexcept { return hooks::object_of(at_); }
-    const_iterator& operator++() noexcept {
-      at_ = follow(*at_);
-      return *this;
-    }
-    const_iterator operator++(int) noexcept {
-      const const_iterator before = *this;
-      ++*this;
-      return before;
-    }
-    bool operator==(const const_iterator&) const noexcept = default;
-
-   private:
-    friend class rcu_list;
-    explicit const_iterator(const rcu_list_hook* at) noexcept : at_(at) {}
-
-    const rcu_list_hook* at_ = nullptr;
-  };
+  using const_iterator = detail::link_iterator<rcu_list, const T, const rcu_list_hook>;
 
   // Precondition: the caller is inside a section, which lasts until it is done with the elements.
   const_iterator begin() const noexcept {
@@ -222,16 +196,7 @@ class rcu_list : private In {
   // and disposed of, and the others are in the list.
   template <class Chosen, class Dispose>
   std::size_t erase_if(Chosen chosen, Dispose dispose) {
-    std::size_t erased = 0;
-    for (rcu_list_hook* each = next(head_); each != &head_;) {
-      rcu_list_hook& at = *each;
-      each = next(at);
-      if (!chosen(std::as_const(*hooks::object_of(&at)))) continue;
-      unlink(at);
-      ++erased;
-      dispose(*hooks::object_of(&at));
-    }
-    return erased;
+    return detail::erase_chosen(*this, chosen, dispose);
   }
   // The same; retires the elements, which derive from rcu_obj_base, in the list's domain.
   template <class Chosen>
@@ -277,7 +242,13 @@ class rcu_list : private In {
   void splice_back(rcu_list& other) noexcept { splice(*head_.previous_, other); }
 
  private:
+  template <class Container, class AnyT, class AnyHook>
+  friend class detail::link_iterator;
+
   using hooks = detail::hooked<T, Hook, rcu_list_hook>;
+
+  static const T* object_of(const rcu_list_hook* at) noexcept { return hooks::object_of(at); }
+  static const rcu_list_hook* step(const rcu_list_hook* at) noexcept { return follow(*at); }
 
   // For readers.
   static const rcu_list_hook* follow(const rcu_list_hook& at) noexcept {

@@ -28,9 +28,9 @@
 
 #include <concepts>
 #include <cstddef>
-#include <iterator>
 #include <mutex>
 #include <readmost/detail/platform/mutant.hpp>
+#include <readmost/detail/rcu/walking.hpp>
 #include <readmost/rcu_in_domain.hpp>
 
 namespace readmost {
@@ -74,34 +74,7 @@ class rcu_stack : private In {
   // --- For readers -------------------------------------------------------------------------------
 
   // From the newest element to the oldest. Valid until the section ends.
-  class const_iterator {
-   public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
-    const_iterator() noexcept = default;
-    reference operator*() const noexcept { return *static_cast<const T*>(at_); }
-    pointer operator->() const noexcept { return static_cast<const T*>(at_); }
-    const_iterator& operator++() noexcept {
-      at_ = at_->next_;
-      return *this;
-    }
-    const_iterator operator++(int) noexcept {
-      const const_iterator before = *this;
-      ++*this;
-      return before;
-    }
-    bool operator==(const const_iterator&) const noexcept = default;
-
-   private:
-    friend class rcu_stack;
-    explicit const_iterator(const rcu_stack_hook* at) noexcept : at_(at) {}
-
-    const rcu_stack_hook* at_ = nullptr;
-  };
+  using const_iterator = detail::link_iterator<rcu_stack, const T, const rcu_stack_hook>;
 
   // Precondition: the caller is inside a section, which lasts until it is done with the elements.
   const_iterator begin() const noexcept {
@@ -157,6 +130,12 @@ class rcu_stack : private In {
   }
 
  private:
+  template <class Container, class AnyT, class AnyHook>
+  friend class detail::link_iterator;
+
+  static const T* object_of(const rcu_stack_hook* at) noexcept { return static_cast<const T*>(at); }
+  static const rcu_stack_hook* step(const rcu_stack_hook* at) noexcept { return at->next_; }
+
   T* pop_inside_section() noexcept {
     constexpr auto which = detail::letter::RS3;
     // (RS3) Pairs with (RS2). Not release where it succeeds: it publishes nothing that a push

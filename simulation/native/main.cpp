@@ -5,19 +5,17 @@
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <chrono>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <readmost/bravo.hpp>
-#include <readmost/shared_mutex.hpp>
-#include <rivals/all.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
-namespace {
+#include "harness/random_numbers.hpp"
+#include "harness/timed_run.hpp"
+#include "simulation/locks.hpp"
 
-using namespace std::chrono_literals;
+namespace {
 
 struct request {
   std::vector<unsigned> threads{1, 2};
@@ -37,23 +35,14 @@ class glibc_rwlock {
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
-// Some so many cycles: each addition needs the former one's result.
+// Takes about so many cycles: each addition needs the former one's result.
 inline void work(std::uint64_t cycles) {
   std::uint64_t sum = 0;
-  for (; cycles != 0; --cycles) asm volatile("add $1, %0" : "+r"(sum));
-}
-
-class random_numbers {
- public:
-  explicit random_numbers(std::uint64_t seed) : state_(seed * 2 + 1) {}
-  std::uint64_t operator()() {
-    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
-    return state_ >> 33;
+  for (; cycles != 0; --cycles) {
+    ++sum;
+    asm volatile("" : "+r"(sum));
   }
-
- private:
-  std::uint64_t state_;
-};
+}
 
 template <class Lock>
 void read(Lock& lock, std::uint64_t inside) {
@@ -68,50 +57,31 @@ void write(Lock& lock, std::uint64_t inside) {
   lock.unlock();
 }
 
-// Operations per second of all threads; the time begins when all run.
+// Stays on a CPU of its own, as simulated threads do, if there are enough.
+void pin(unsigned thread, unsigned threads) {
+  if (threads > std::thread::hardware_concurrency()) return;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(thread, &own);
+  sched_setaffinity(0, sizeof own, &own);  // without it the figures only vary more
+}
+
+// Of all threads.
 template <class Operation>
 double operations_per_second(unsigned threads, std::chrono::milliseconds time,
                              Operation operation) {
-  struct alignas(128) count {
-    std::uint64_t value = 0;
-  };
-  std::vector<count> counts(threads);
-  std::atomic<unsigned> running{0};
-  std::atomic<int> phase{0};  // 0: warm-up, 1: counts, 2: over
-  std::vector<std::thread> all;
-  const unsigned cpus = std::max(std::thread::hardware_concurrency(), 1U);
+  std::vector<bench::timed_body> bodies;
   for (unsigned i = 0; i < threads; ++i) {
-    all.emplace_back([&, i] {
-      if (threads <= cpus) {
-        cpu_set_t own;
-        CPU_ZERO(&own);
-        CPU_SET(i, &own);
-        sched_setaffinity(0, sizeof own, &own);  // without it the figures only vary more
-      }
-      random_numbers random(i + 1);
-      ++running;
-      while (phase.load(std::memory_order_relaxed) == 0) operation(random);
+    bodies.push_back([=](const std::atomic<bool>& stopped) {
+      pin(i, threads);
+      bench::random_numbers random(i);
       std::uint64_t done = 0;
-      while (phase.load(std::memory_order_relaxed) == 1) {
-        operation(random);
-        ++done;
-      }
-      counts[i].value = done;
+      for (; !stopped.load(std::memory_order_relaxed); ++done) operation(random);
+      return done;
     });
   }
-  while (running != threads) std::this_thread::yield();
-  std::this_thread::sleep_for(time / 4);
-  const auto start = std::chrono::steady_clock::now();
-  phase = 1;
-  std::this_thread::sleep_for(time);
-  phase = 2;
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  std::uint64_t sum = 0;
-  for (unsigned i = 0; i < threads; ++i) {
-    all[i].join();
-    sum += counts[i].value;
-  }
-  return static_cast<double>(sum) / took.count();
+  const bench::timed_outcome outcome = bench::run_together(std::move(bodies), time);
+  return outcome.per_second(outcome.total());
 }
 
 template <class Lock, auto... Arguments>
@@ -121,13 +91,13 @@ void measure(const char* name, const request& asked, nlohmann::json& found) {
       alignas(128) Lock lock(Arguments...);
       const double speed =
           operations_per_second(threads, std::chrono::milliseconds(asked.milliseconds),
-                                [&](random_numbers& random) { operation(lock, random); });
+                                [&](bench::random_numbers& random) { operation(lock, random); });
       found.push_back(
           {{"lock", name}, {"workload", workload}, {"threads", threads}, {"per_second", speed}});
     };
-    note("pairs", [](Lock& lock, random_numbers&) { read(lock, 1); });
-    note("write-pairs", [](Lock& lock, random_numbers&) { write(lock, 1); });
-    note("mix", [&](Lock& lock, random_numbers& random) {
+    note("pairs", [](Lock& lock, bench::random_numbers&) { read(lock, 1); });
+    note("write-pairs", [](Lock& lock, bench::random_numbers&) { write(lock, 1); });
+    note("mix", [&](Lock& lock, bench::random_numbers& random) {
       if (random() % asked.writes_in == 0) {
         write(lock, 100);
       } else {
@@ -149,13 +119,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   nlohmann::json found = nlohmann::json::array();
-  using readmost::preference;
-  measure<readmost::shared_mutex>("readmost", asked, found);
-  measure<readmost::shared_mutex, preference::reader>("readmost-reader", asked, found);
-  measure<readmost::shared_mutex, preference::phase_fair>("readmost-phase-fair", asked, found);
-  measure<glibc_rwlock>("glibc-like", asked, found);
-  measure<readmost::bravo<glibc_rwlock>>("bravo-glibc", asked, found);
-  measure<readmost::bravo<rivals::pf_q>>("bravo-ba", asked, found);
-  rivals::for_each_rival([&]<class Lock>(const char* name) { measure<Lock>(name, asked, found); });
+  readmost::simulation::for_each_lock<glibc_rwlock>(
+      [&]<class Lock, auto... Arguments>(const char* name) {
+        measure<Lock, Arguments...>(name, asked, found);
+      });
   fmt::print("{}\n", found.dump(1));
 }

@@ -128,10 +128,13 @@ struct scene {
       : run(machine, how), lock(with) {}
 
   void read(duration inside) {
+    read_while([&] { run.pause(inside); });
+  }
+  // Calls inside() as a reader.
+  template <class Inside>
+  void read_while(Inside inside) {
     simulated_lock& with = lock.get();
-    run.time_around(
-        run.reads, [&] { with.lock_shared(); }, [&] { run.pause(inside); },
-        [&] { with.unlock_shared(); });
+    run.time_around(run.reads, [&] { with.lock_shared(); }, inside, [&] { with.unlock_shared(); });
   }
   void write(duration inside) {
     simulated_lock& with = lock.get();

@@ -17,6 +17,9 @@ workload_function mix, rwbench, test_rwlock, alternator, thread_churn;
 // --- writers.cpp
 workload_function writer_latency, sleeping_readers, wake_up;
 
+// --- hash_tables.cpp
+workload_function hash_table, rcu_hash_table;
+
 // --- rcu.cpp
 workload_function grace_period, callbacks, staleness;
 

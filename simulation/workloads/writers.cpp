@@ -4,20 +4,30 @@
 
 namespace readmost::simulation {
 
-measurement writer_latency(const machine_description& on, const contender& with,
-                           const workload_options& how) {
-  scene at(on, with, how);
+namespace {
+
+// A thread that writes every so often, and readers, each of which repeats read(its number).
+template <class Read>
+measurement one_among_readers(scene& at, const workload_options& how, Read read) {
   at.run.add_thread("writer", [&] {
     at.run.pause(how.between_writes);
     at.write(cycles_inside);
   });
   for (unsigned i = 1; i < how.threads; ++i) {
-    at.run.add_thread(numbered("reader", i), [&] {
-      at.read(cycles_inside);
+    at.run.add_thread(numbered("reader", i), [&, i] {
+      read(i);
       at.run.pause(cycles_inside);
     });
   }
   return at.run.run();
+}
+
+}  // namespace
+
+measurement writer_latency(const machine_description& on, const contender& with,
+                           const workload_options& how) {
+  scene at(on, with, how);
+  return one_among_readers(at, how, [&](unsigned) { at.read(cycles_inside); });
 }
 
 // The same; every other reader sleeps inside.
@@ -25,25 +35,12 @@ measurement sleeping_readers(const machine_description& on, const contender& wit
                              const workload_options& how) {
   constexpr duration asleep = 20'000;
   scene at(on, with, how);
-  at.run.add_thread("writer", [&] {
-    at.run.pause(how.between_writes);
-    at.write(cycles_inside);
-  });
-  for (unsigned i = 1; i < how.threads; ++i) {
-    const bool sleeps = i % 2 == 0;
-    at.run.add_thread(numbered("reader", i), [&, sleeps] {
-      simulated_lock& lock = at.lock.get();
-      at.run.time_around(
-          at.run.reads, [&] { lock.lock_shared(); },
-          [&] {
-            at.run.pause(cycles_inside);
-            if (sleeps) at.run.on().sleep_until(at.run.on().now() + at.run.cycles(asleep));
-          },
-          [&] { lock.unlock_shared(); });
+  return one_among_readers(at, how, [&](unsigned reader) {
+    at.read_while([&] {
       at.run.pause(cycles_inside);
+      if (reader % 2 == 0) at.run.on().sleep_until(at.run.on().now() + at.run.cycles(asleep));
     });
-  }
-  return at.run.run();
+  });
 }
 
 // A writer is inside for long; how long readers that came meanwhile wait after that.

@@ -7,47 +7,22 @@
 #include <new>
 #include <readmost/detail/rcu/id_slots.hpp>
 
+#include "c_api/object_in_head.hpp"
 #include "c_api/rcu_domain.hpp"
 
 namespace readmost::detail {
 
 namespace {
 
-// A head while its object is in a table, and until it is reclaimed.
-struct id_object final : id_node<mutex> {
-  id_object(readmost_id_function_t* reclaim, std::size_t size) noexcept
-      : function(reclaim), bytes(size) {}
+struct id_object final : id_node<mutex>, object_in_head<id_object, readmost_id_head> {
+  using object_in_head::object_in_head;
 
   static constexpr unsigned index_bits = 32;
   static constexpr unsigned generation_bits = 32;
 
   static void* allocate(std::size_t size) noexcept { return std::malloc(size); }
   static void deallocate(void* memory, std::size_t) noexcept { std::free(memory); }
-
-  void retire(domain& d) noexcept {
-    schedule_call(
-        d, *this, [](retired* object) { static_cast<id_object*>(object)->destroy(); }, bytes);
-  }
-  void destroy() noexcept {
-    readmost_id_function_t* const reclaim = function;
-    readmost_id_head* const head = head_of(this);
-    std::destroy_at(this);
-    reclaim(head);
-  }
-
-  static readmost_id_head* head_of(id_object* object) noexcept {
-    return reinterpret_cast<readmost_id_head*>(object);
-  }
-
-  readmost_id_function_t* function;
-  std::size_t bytes;
 };
-static_assert(sizeof(id_object) <= sizeof(readmost_id_head));
-static_assert(alignof(id_object) <= alignof(readmost_id_head));
-
-id_object& object_of(readmost_id_head* head) noexcept {
-  return *std::launder(reinterpret_cast<id_object*>(head));
-}
 
 using id_objects = id_slots<id_object>;
 
@@ -68,7 +43,7 @@ namespace {
 
 int hold(id_object* found, bool busy, readmost_id_head** head) noexcept {
   if (found == nullptr) return busy ? EBUSY : ENOENT;
-  *head = id_object::head_of(found);
+  *head = id_object::head_of(*found);
   return 0;
 }
 
@@ -113,7 +88,7 @@ int readmost_id_table_insert(readmost_id_table_t* table, readmost_id_head* head,
 
 readmost_id_head* readmost_id_table_find(readmost_id_table_t* table, std::uint64_t id) noexcept {
   id_object* const found = table->objects.find(id);
-  return found != nullptr ? id_object::head_of(found) : nullptr;
+  return found != nullptr ? id_object::head_of(*found) : nullptr;
 }
 
 int readmost_id_table_lock(readmost_id_table_t* table, std::uint64_t id,
@@ -129,7 +104,7 @@ int readmost_id_table_trylock(readmost_id_table_t* table, std::uint64_t id,
 }
 
 void readmost_id_table_unlock(readmost_id_head* head) noexcept {
-  object_of(head).lock.unlock();
+  id_object::at(head).lock.unlock();
 }
 
 int readmost_id_table_erase(readmost_id_table_t* table, std::uint64_t id) noexcept {
@@ -140,17 +115,17 @@ int readmost_id_table_erase(readmost_id_table_t* table, std::uint64_t id) noexce
 }
 
 void readmost_id_table_erase_locked(readmost_id_table_t* table, readmost_id_head* head) noexcept {
-  table->objects.erase(object_of(head));
+  table->objects.erase(id_object::at(head));
 }
 
 std::uint64_t readmost_id_table_id(const readmost_id_head* head) noexcept {
-  return object_of(const_cast<readmost_id_head*>(head)).id;
+  return id_object::at(const_cast<readmost_id_head*>(head)).id;
 }
 
 void readmost_id_table_for_each(readmost_id_table_t* table, readmost_id_visit_t* visit,
                                 void* argument) noexcept {
   table->objects.for_each(
-      [&](id_object& each) { visit(id_object::head_of(&each), each.id, argument); });
+      [&](id_object& each) { visit(id_object::head_of(each), each.id, argument); });
 }
 
 std::uint64_t readmost_id_table_size(const readmost_id_table_t* table) noexcept {

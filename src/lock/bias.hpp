@@ -19,9 +19,11 @@ namespace readmost::detail::bias {
 // line that this core owns or, if several threads read, of one that comes from another core.
 inline constexpr std::int32_t saved_alone = 8;
 inline constexpr std::int32_t saved_among_others = 20;
+constexpr std::int32_t saved_by_read(bool among_others) noexcept {
+  return among_others ? saved_among_others : saved_alone;
+}
 
-// What a read loses that finds the lock's state changed between its look and its read-modify-write:
-// the line has to come again.
+// What a read loses that loses a race for the state: the line has to come again.
 inline constexpr std::int32_t cost_of_lost_race = 100;
 
 inline constexpr std::uint32_t least_cost = 300;
@@ -30,14 +32,13 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
   add(lock.balance, amount);
 }
 
-// Credits the lock with a thread's last few active reads.
-inline void credit_active_reads(rwlock& lock, std::int32_t reads, bool among_others) noexcept {
-  add(lock, reads * (among_others ? saved_among_others : saved_alone));
-}
-
-// Credits the lock with what an active read has lost to others.
-inline void credit_lost_races(rwlock& lock, std::int32_t races) noexcept {
-  add(lock, races * cost_of_lost_race);
+// A reader has found the state changed between its look and its read-modify-write. Many readers
+// that get in each other's way need the bias before one of them has read often; writers' changes do
+// not count.
+inline void credit_lost_race(rwlock& lock) noexcept {
+  constexpr std::uint64_t by_writers = rwlock::writing | rwlock::claiming | rwlock::handoff |
+                                       rwlock::waiting_writers | rwlock::writers_parked;
+  if ((lock.state.load(platform::relaxed) & by_writers) == 0) add(lock, cost_of_lost_race);
 }
 
 // May be called only while the lock's bias is being revoked, or right afterwards: the thread's
@@ -49,7 +50,7 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
   const std::uint32_t uncredited = reads - me.credited[home];
   if (uncredited == 0) return;
   me.credited[home] = reads;
-  add(lock, credited(uncredited, among_others ? saved_among_others : saved_alone));
+  add(lock, credited(uncredited, saved_by_read(among_others)));
 }
 
 // The time that the writer waited, and as much again for readers that found the lock closed

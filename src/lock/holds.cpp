@@ -1,5 +1,6 @@
 #include "lock/holds.hpp"
 
+#include "lock/bias.hpp"
 #include "lock/waking.hpp"
 #include "threads/registry.hpp"
 
@@ -247,9 +248,28 @@ bool release_counted_hold(rwlock& lock) noexcept {
   }
 }
 
+namespace {
+
+// Releases an active hold whose fast path has failed for no other reason than other threads that
+// changed the state first.
+template <bool Noted>
+bool release_after_lost_race(rwlock& lock, thread_record& me) noexcept {
+  while (may_unlock_actively<Noted>(lock, me, lock.state.load(platform::relaxed))) {
+    bias::credit_lost_race(lock);
+    if (try_unlock_shared_active<Noted>(lock, me)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   const bool registered = &me != &unregistered;
+  if (registered &&
+      (release_after_lost_race<true>(lock, me) || release_after_lost_race<false>(lock, me))) {
+    return true;
+  }
   if (registered && !take_off_over_passive_hold(me, lock) && release_own_passive_hold(lock, me)) {
     return true;
   }

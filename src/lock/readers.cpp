@@ -18,9 +18,9 @@ bool has_company(const thread_record& me) noexcept {
 }
 
 // Returns how many active reads are to be credited. A thread's first periods are short: where
-// hundreds of threads start to read one lock, milliseconds would pass before one of them has read
-// it 48 times. Later their length varies, or the updates of a thread that reads locks in turn might
-// always meet the same one.
+// hundreds of threads start to read one lock, most of a millisecond would pass before enough of
+// them have read it 48 times. Later their length varies, or the updates of a thread that reads
+// locks in turn might always meet the same one.
 std::int32_t start_account_period(thread_record& me) noexcept {
   const std::int32_t reads = me.account_period.load(platform::relaxed);
   const std::uint64_t all = active_reads_of(me);
@@ -52,7 +52,7 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
 }
 
 // Biases the lock; the caller holds it.
-void give_bias(rwlock& lock, rules how) noexcept {
+[[gnu::noinline]] void give_bias(rwlock& lock, rules how) noexcept {
   constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
                                        rwlock::waiting_writers | rwlock::upgrading |
                                        rwlock::handoff;
@@ -72,6 +72,15 @@ void give_bias(rwlock& lock, rules how) noexcept {
       return;
     }
   }
+}
+
+// Credits the account of a lock that is not biased with what its bias would have saved, debits it
+// with the writes, and biases the lock if that is earned. The caller holds the lock.
+[[gnu::always_inline]] inline void credit(rwlock& lock, rules how, std::int32_t saved) noexcept {
+  if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
+  bias::debit_writes(lock);
+  bias::add(lock, saved);
+  if (bias::is_earned(lock)) give_bias(lock, how);
 }
 
 // Decides when a reader behind waiting writers checks whether writers have passed it over: after a
@@ -114,7 +123,7 @@ class reader {
         holds_already_(how.recursive && holds_shared(me, lock)),
         patience_(lock),
         // Under phase-fair preference a reader waits for one writer at most.
-        spin_(me, lock, how.prefers != preference::phase_fair && spinner::has_time(how.until)),
+        spin_(me, lock, how.prefers != preference::phase_fair, how.until),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {
@@ -129,7 +138,7 @@ class reader {
       if (is_open(state)) {
         if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
-        ++lost_races_;
+        bias::credit_lost_race(lock_);
         if (!spin_.spin(true)) spin_.restart();
         continue;
       }
@@ -182,18 +191,10 @@ class reader {
     if (lock_statistics_on()) note_read(address(lock_), false);
     if (platform::take_one(me_->until_account)) {
       update_account(lock_, how_);
-    } else if (lost_races_ != 0) {
-      credit_lost_races();
+    } else if (bias::is_earned(lock_)) {
+      credit(lock_, how_, 0);  // by races that were lost
     }
     return true;
-  }
-
-  // Many readers that get in each other's way need the bias before one of them has read often.
-  void credit_lost_races() noexcept {
-    if ((lock_.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
-    bias::debit_writes(lock_);
-    bias::credit_lost_races(lock_, lost_races_);
-    if (bias::is_earned(lock_)) give_bias(lock_, how_);
   }
 
   // Credits them once, when the reader sees a writer revoke the bias.
@@ -258,7 +259,6 @@ class reader {
   thread_record* const me_;
   const rules how_;
   const bool holds_already_;
-  std::int32_t lost_races_ = 0;  // to threads that changed an open lock's state first
   bool credited_ = false;
   bool counted_ = false;  // in waiting_readers
   bool has_slept_ = false;
@@ -278,10 +278,7 @@ void update_account(rwlock& lock, rules how) noexcept {
     report(*me);
   }
   const std::int32_t reads = start_account_period(*me);
-  if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
-  bias::debit_writes(lock);
-  bias::credit_active_reads(lock, reads, has_company(*me));
-  if (bias::is_earned(lock)) give_bias(lock, how);
+  credit(lock, how, reads * bias::saved_by_read(has_company(*me)));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {

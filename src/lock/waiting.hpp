@@ -18,34 +18,39 @@ namespace readmost::detail {
 // 0.8 of glibc's, whose waiters sleep.
 class spinner {
  public:
-  spinner(thread_record* me, const rwlock& lock, bool may_stay_away) noexcept
-      : me_(me), lock_(lock), may_stay_away_(may_stay_away) {}
+  // `until`: the caller's deadline, or null.
+  spinner(thread_record* me, const rwlock& lock, bool may_stay_away,
+          const platform::deadline* until = nullptr) noexcept
+      : me_(me), lock_(lock), may_stay_away_(may_stay_away), until_(until) {}
   ~spinner() {
-    if (!waited_ || me_ == nullptr || is_excused()) return;
+    if (!waited_ || me_ == nullptr) return;
+    const std::uint64_t now = platform::now();
+    if (has_waited_before() && since_last_wait(now) < 0) return;
     me_->waited_for = address_of_lock();
-    me_->waited_until = platform::now();
+    me_->waited_until = now;
   }
   spinner(const spinner&) = delete;
   spinner& operator=(const spinner&) = delete;
-
-  // Whether a caller with that deadline, if any, may stay away.
-  static bool has_time(const platform::deadline* until) noexcept {
-    return until == nullptr || platform::time_left(*until) > away;
-  }
 
   // To be called when the thread has to wait for another one to leave, before the lock's state
   // counts it: whoever is counted keeps others out. True if the thread has stayed away, so that it
   // has to look again.
   bool has_stayed_away() noexcept {
     if (waited_ || !may_stay_away_) return false;
-    waited_ = true;
-    const std::uint64_t since = since_last_wait();
-    if (since < at_once) {
-      stay_away();
-      return true;
+    if (until_ != nullptr && platform::time_left(*until_) <= away) {
+      may_stay_away_ = false;
+      return false;
     }
-    if (since < right_after) pause_ = longest;
-    return false;
+    waited_ = true;
+    if (me_ == nullptr || !has_waited_before()) return false;
+    const std::int64_t since = since_last_wait(platform::now());
+    if (since < 0 || since >= right_after) return false;
+    if (since >= at_once) {
+      pause_ = longest;
+      return false;
+    }
+    stay_away();
+    return true;
   }
 
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
@@ -77,24 +82,20 @@ class spinner {
   static constexpr std::uint32_t long_wait = 64;
 
   // In nanoseconds.
-  static constexpr std::uint64_t at_once = 1'500;
-  static constexpr std::uint64_t right_after = 4'000;
+  static constexpr std::int64_t at_once = 1'500;
+  static constexpr std::int64_t right_after = 4'000;
   static constexpr std::uint64_t away = 800'000;
   static constexpr std::uint64_t between_looks = 8'000;
   static constexpr std::uint64_t between_looks_in_a_crowd = 20'000;
   static constexpr int enough_free_looks = 10;
   static constexpr std::uint64_t excused = 400'000;
 
-  std::uint64_t since_last_wait() const noexcept {
-    if (me_ == nullptr || me_->waited_for != address_of_lock() || is_excused()) return right_after;
-    return platform::now() - me_->waited_until;
-  }
-
-  // Whether the thread has lately stayed away from the lock in vain: then `waited_until` is to
-  // come.
-  bool is_excused() const noexcept {
-    return me_->waited_for == address_of_lock() &&
-           static_cast<std::int64_t>(me_->waited_until - platform::now()) > 0;
+  // Whether this lock is the last one that the thread waited for, until since_last_wait()
+  // nanoseconds ago. Negative: the thread is excused from staying away, because it has lately done
+  // so in vain; then `waited_until` is to come.
+  bool has_waited_before() const noexcept { return me_->waited_for == address_of_lock(); }
+  std::int64_t since_last_wait(std::uint64_t now) const noexcept {
+    return static_cast<std::int64_t>(now - me_->waited_until);
   }
 
   std::uintptr_t address_of_lock() const noexcept {
@@ -147,7 +148,8 @@ class spinner {
 
   thread_record* me_;
   const rwlock& lock_;
-  const bool may_stay_away_;
+  bool may_stay_away_;
+  const platform::deadline* const until_;
   bool waited_ = false;
   std::uint32_t spent_ = 0;
   std::uint32_t pause_ = 0;

@@ -34,9 +34,7 @@ class candidate {
             : counts_writers(how.prefers) ? waits_as::counted_upgrader
                                           : waits_as::upgrader),
         // A writer that keeps readers out, or is one, is to be there when the last one leaves.
-        spin_(
-            me, lock,
-            !counts_writers(how.prefers) && own == own_hold::none && spinner::has_time(how.until)),
+        spin_(me, lock, !counts_writers(how.prefers) && own == own_hold::none, how.until),
         watch_(lock, true) {}
 
   outcome acquire() noexcept {

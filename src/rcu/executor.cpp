@@ -234,7 +234,7 @@ bool reclaim_done(domain& d, reclamation& r) noexcept {
   while (!(stopped = has_to_stop(r))) {
     retired* const object = take_done(r);
     if (object == nullptr) break;
-    const retired_kind* const kind = object->kind;
+    const retired_kind* const kind = kind_of(*object);
     if (checks) object->kind = nullptr;  // no longer queued: a deleter may keep it
     bytes += bytes_of(kind);
     deleter.run(d, *object, kind);

@@ -36,7 +36,7 @@ void relieve(domain& d, reclamation& r, bool may_wait) noexcept {
 
 void schedule_as(domain& d, retired& object, const retired_kind* kind, bool may_wait) noexcept {
   reclamation& r = reclamation_of(d);
-  object.kind = kind;
+  set_kind(object, kind);
   const std::size_t bytes = bytes_of(kind);
   thread_record* const me = enlist(number_of(d));
   queue(r, me, object);
@@ -62,8 +62,9 @@ bool has_room(domain& d, reclamation& r) noexcept {
 }
 
 // Queued again it would cut off the queue behind it, or be reclaimed twice.
-bool is_retired_already(const domain& d, const retired& object, const void* caller) noexcept {
-  if (!checks_misuse() || object.kind == nullptr) return false;
+bool is_retired_already(const domain& d, const retired& object, const retired_kind& kind,
+                        const void* caller) noexcept {
+  if (!checks_misuse() || kind_of(object) != &kind) return false;
   diagnose_misuse(misuse::retired_twice, number_of(d), caller);
   return true;
 }
@@ -103,12 +104,12 @@ bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
 }
 
 void schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
-  if (is_retired_already(d, object, __builtin_return_address(0))) return;
+  if (is_retired_already(d, object, kind, __builtin_return_address(0))) return;
   schedule_as(d, object, &kind, true);
 }
 
 bool try_schedule(domain& d, retired& object, const retired_kind& kind) noexcept {
-  if (is_retired_already(d, object, __builtin_return_address(0))) return true;
+  if (is_retired_already(d, object, kind, __builtin_return_address(0))) return true;
   if (!has_room(d, reclamation_of(d))) return false;
   schedule_as(d, object, &kind, false);
   return true;

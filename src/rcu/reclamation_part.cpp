@@ -16,7 +16,7 @@ namespace {
 void recount(reclamation& r, const retired* list) noexcept {
   for (; list != nullptr; list = list->next) {
     r.objects.fetch_add(1, platform::relaxed);
-    r.bytes.fetch_add(static_cast<std::int64_t>(bytes_of(list->kind)), platform::relaxed);
+    r.bytes.fetch_add(static_cast<std::int64_t>(bytes_of(kind_of(*list))), platform::relaxed);
   }
 }
 

@@ -65,6 +65,20 @@ inline std::size_t bytes_of(const retired_kind* kind) noexcept {
   return size == 0 ? 0 : std::size_t{1} << (size - 1);
 }
 
+// Objects that wait hold their kind mixed with their own address: a copy of one, which a writer may
+// make to replace it, is not retired.
+inline const retired_kind* mixed_with_address(const retired& object,
+                                              const retired_kind* kind) noexcept {
+  return reinterpret_cast<const retired_kind*>(reinterpret_cast<std::uintptr_t>(kind) ^
+                                               reinterpret_cast<std::uintptr_t>(&object));
+}
+inline void set_kind(retired& object, const retired_kind* kind) noexcept {
+  object.kind = mixed_with_address(object, kind);
+}
+inline const retired_kind* kind_of(const retired& object) noexcept {
+  return mixed_with_address(object, object.kind);
+}
+
 // For reports.
 inline std::uintptr_t address_of_deleter(const retired_kind* kind) noexcept {
   const auto word = reinterpret_cast<std::uintptr_t>(kind);

@@ -399,6 +399,166 @@ static void accounts_together(readmost_rcu_domain_t* domain) {
   readmost_id_table_destroy(shared_table.table);
 }
 
+/* --- Hash tables ------------------------------------------------------------------------------ */
+
+struct session {
+  int number;
+  int visits;
+  struct readmost_rcu_table_head head;
+};
+
+static int ended;
+
+static struct session* session_of(const struct readmost_rcu_table_head* head) {
+  return READMOST_RCU_ENTRY(head, struct session, head);
+}
+
+static int has_number(const struct readmost_rcu_table_head* head, const void* number) {
+  return session_of(head)->number == *(const int*)number;
+}
+
+static uint64_t hash_of(int number) {
+  return (uint64_t)number;
+}
+
+static void end_session(struct readmost_rcu_table_head* head) {
+  __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
+  free(session_of(head));
+}
+
+static struct session* make_session(int number, int visits) {
+  struct session* made = malloc(sizeof *made);
+  EXPECT(made != NULL, 1);
+  memset(made, 0xAA, sizeof *made);
+  made->number = number;
+  made->visits = visits;
+  return made;
+}
+
+static int insert_session(readmost_rcu_table_t* table, int number) {
+  struct session* made = make_session(number, 0);
+  const int result = readmost_rcu_table_insert(table, &made->head, hash_of(number), &number,
+                                               end_session, sizeof *made);
+  if (result != 0) free(made);
+  return result;
+}
+
+static struct readmost_rcu_table_head* find_session(readmost_rcu_table_t* table, int number) {
+  return readmost_rcu_table_find(table, hash_of(number), &number);
+}
+
+static int erase_session(readmost_rcu_table_t* table, int number) {
+  return readmost_rcu_table_erase(table, hash_of(number), &number);
+}
+
+/* Counts a visit in a copy that takes the place of the session; returns the error of the last try,
+ * of which there are as many as other threads make necessary. */
+static int visit_session(readmost_rcu_domain_t* domain, readmost_rcu_table_t* table, int number) {
+  int result = ENOENT;
+  readmost_rcu_read_lock(domain);
+  for (struct readmost_rcu_table_head* old; (old = find_session(table, number)) != NULL;) {
+    struct session* fresh = make_session(number, session_of(old)->visits + 1);
+    result = readmost_rcu_table_replace(table, old, &fresh->head, end_session, sizeof *fresh);
+    if (result == 0) break;
+    free(fresh);
+  }
+  readmost_rcu_read_unlock(domain);
+  return result;
+}
+
+static void add_number(struct readmost_rcu_table_head* head, void* sum_of_numbers) {
+  *(int*)sum_of_numbers += session_of(head)->number;
+}
+
+static int is_odd(const struct readmost_rcu_table_head* head, void* calls_made) {
+  ++*(int*)calls_made;
+  return session_of(head)->number % 2;
+}
+
+static void tables(readmost_rcu_domain_t* domain) {
+  enum { many = 1000 };
+  readmost_rcu_table_t* table;
+  int number = 7;
+  ended = 0;
+  EXPECT(readmost_rcu_table_create(&table, domain, NULL, 0), EINVAL);
+  EXPECT(readmost_rcu_table_create(&table, domain, has_number, UINT64_MAX), EINVAL);
+  EXPECT(readmost_rcu_table_create(&table, domain, has_number, 0), 0);
+  EXPECT(readmost_rcu_table_buckets(table), 16);
+  for (int i = 0; i < many; ++i) EXPECT(insert_session(table, i), 0);
+  EXPECT(readmost_rcu_table_size(table), many);
+  EXPECT(insert_session(table, number), EEXIST);
+  EXPECT(readmost_rcu_table_reserve(table, 100 * many), 0);
+  EXPECT(readmost_rcu_table_buckets(table) >= 100 * many, 1);
+  EXPECT(readmost_rcu_table_reserve(table, UINT64_MAX), EINVAL);
+
+  struct session* fresh = make_session(number, 5);
+  EXPECT(readmost_rcu_table_insert(table, &fresh->head, hash_of(number), &number, NULL, 0), EINVAL);
+  EXPECT(readmost_rcu_table_put(table, &fresh->head, hash_of(number), &number, NULL, 0), EINVAL);
+  EXPECT(readmost_rcu_table_put(table, &fresh->head, hash_of(number), &number, end_session,
+                                sizeof *fresh),
+         0);
+  EXPECT(visit_session(domain, table, number), 0);
+  readmost_rcu_read_lock(domain);
+  struct readmost_rcu_table_head* found = find_session(table, number);
+  EXPECT(session_of(found)->visits, 6);
+  EXPECT(find_session(table, many) == NULL, 1);
+  EXPECT(readmost_rcu_table_erase_object(table, found), 0);
+  EXPECT(readmost_rcu_table_erase_object(table, found), ENOENT);
+  struct session* late = make_session(number, 0);
+  EXPECT(readmost_rcu_table_replace(table, found, &late->head, NULL, 0), EINVAL);
+  EXPECT(readmost_rcu_table_replace(table, found, &late->head, end_session, 0), ENOENT);
+  free(late);
+  readmost_rcu_read_unlock(domain);
+  EXPECT(visit_session(domain, table, number), ENOENT);
+  EXPECT(erase_session(table, number), ENOENT);
+  EXPECT(erase_session(table, 9), 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(ended, 4);
+
+  int asked = 0, numbers = 0;
+  EXPECT(readmost_rcu_table_erase_if(table, is_odd, &asked), many / 2 - 2);
+  EXPECT(asked, many - 2);
+  readmost_rcu_table_for_each(table, add_number, &numbers);
+  EXPECT(numbers, many / 2 * (many / 2 - 1));
+  EXPECT(readmost_rcu_table_size(table), many / 2);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(ended, many / 2 + 2);
+  readmost_rcu_table_destroy(table);
+  EXPECT(ended, many + 2);
+}
+
+static struct {
+  readmost_rcu_domain_t* domain;
+  readmost_rcu_table_t* table;
+} shared;
+
+static void* visit_often(void* argument) {
+  for (int i = 0; i < updates; ++i) EXPECT(visit_session(shared.domain, shared.table, 1), 0);
+  return argument;
+}
+
+/* No visit is lost while others come and go, for which the table is resized. */
+static void tables_together(readmost_rcu_domain_t* domain) {
+  enum { others = 500 };
+  pthread_t visitors[reader_count];
+  shared.domain = domain;
+  EXPECT(readmost_rcu_table_create(&shared.table, domain, has_number, 0), 0);
+  EXPECT(insert_session(shared.table, 1), 0);
+  for (int i = 0; i < reader_count; ++i) {
+    EXPECT(pthread_create(&visitors[i], NULL, visit_often, NULL), 0);
+  }
+  for (int turn = 0; turn < 3; ++turn) {
+    for (int i = 2; i < others; ++i) EXPECT(insert_session(shared.table, i), 0);
+    for (int i = 2; i < others; ++i) EXPECT(erase_session(shared.table, i), 0);
+  }
+  for (int i = 0; i < reader_count; ++i) EXPECT(pthread_join(visitors[i], NULL), 0);
+  readmost_rcu_read_lock(domain);
+  EXPECT(session_of(find_session(shared.table, 1))->visits, reader_count * updates);
+  readmost_rcu_read_unlock(domain);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  readmost_rcu_table_destroy(shared.table);
+}
+
 /* --- Domains ---------------------------------------------------------------------------------- */
 
 static void use(readmost_rcu_domain_t* domain) {
@@ -411,6 +571,8 @@ static void use(readmost_rcu_domain_t* domain) {
   together(domain);
   accounts(domain);
   accounts_together(domain);
+  tables(domain);
+  tables_together(domain);
 }
 
 static void apart(readmost_rcu_domain_t* domain, readmost_rcu_domain_t* other) {

@@ -259,6 +259,21 @@ int retire_twice() {
   return figures.reclaimed == 1 && figures.waiting == 0 ? 0 : 1;
 }
 
+// As a writer does that replaces an object which another one has just retired.
+int retire_a_copy_of_a_retired_one() {
+  auto* const original = new object;
+  object* copy = nullptr;
+  {
+    const readmost::rcu_reader section;  // so that it cannot be gone
+    retire_here(*original);
+    copy = new object(*original);
+  }
+  retire_here(*copy);
+  readmost::rcu_barrier();
+  const readmost::rcu_statistics figures = readmost::rcu_statistics_of();
+  return figures.reclaimed == 2 && figures.waiting == 0 ? 0 : 1;
+}
+
 // Objects whose deleter puts them back for reuse.
 struct kept : readmost::rcu_obj_base<kept, void (*)(kept*)> {};
 
@@ -434,6 +449,7 @@ constexpr scenario scenarios[] = {
     {"long_section_alone", long_section_alone},
     {"dereference_outside", dereference_outside},
     {"retire_twice", retire_twice},
+    {"retire_a_copy_of_a_retired_one", retire_a_copy_of_a_retired_one},
     {"retire_again_after_the_deleter", retire_again_after_the_deleter},
     {"exit_inside", exit_inside},
     {"many_at_once", many_at_once},

@@ -201,6 +201,10 @@ TEST(misuse, an_object_retired_twice_is_reported_once_and_reclaimed_once) {
                 "retire_here");
 }
 
+TEST(misuse, a_copy_of_a_retired_object_is_not_retired) {
+  expect_nothing(run("retire_a_copy_of_a_retired_one", on));
+}
+
 TEST(misuse, an_object_that_its_deleter_keeps_may_be_retired_again) {
   expect_nothing(run("retire_again_after_the_deleter", on));
 }

@@ -64,6 +64,7 @@ BOTH(has_max_load_factor, m.max_load_factor(2.0F));
 BOTH(has_rehash, (m.rehash(100), m.reserve(100)));
 BOTH(has_bucket, c.bucket(key));
 BOTH(has_bucket_size, c.bucket_size(0));
+BOTH(has_allocator, c.get_allocator());
 BOTH(has_types, (std::declval<typename Map::key_type>(), std::declval<typename Map::iterator>()));
 
 // Elements do not change while they are in the map.
@@ -83,8 +84,6 @@ STANDARD_ALONE(has_equality, c == c);
 STANDARD_ALONE(has_equal_range, c.equal_range(key));
 // While the map is resized, chains of two buckets may share their ends.
 STANDARD_ALONE(has_local_iterators, c.begin(0));
-// Nodes are freed by the reclaiming thread after the map may be gone.
-STANDARD_ALONE(has_allocator, c.get_allocator());
 
 OURS_ALONE(has_try_emplace_view, m.try_emplace(view, 1));
 OURS_ALONE(has_insert_or_assign_view, m.insert_or_assign(view, 1));

@@ -7,25 +7,19 @@
 #include <thread>
 #include <vector>
 
+#include "linked_elements.hpp"
+
 namespace {
 
 using readmost::rcu_barrier;
 using readmost::rcu_hlist;
 using readmost::rcu_hlist_hook;
-using readmost::rcu_obj_base;
 using readmost::rcu_reader;
+using test::ints;
+using test::numbers;
 
-struct by_base : rcu_hlist_hook, rcu_obj_base<by_base> {
-  explicit by_base(int n) : number(n) {}
-  ~by_base() { number = -1; }
-  int number;
-};
-
-struct by_member {
-  explicit by_member(int n) : number(n) {}
-  int number;
-  rcu_hlist_hook hook;
-};
+using by_base = test::element_by_base<rcu_hlist_hook>;
+using by_member = test::element_by_member<rcu_hlist_hook>;
 
 static_assert(sizeof(rcu_hlist<by_base>) == sizeof(void*));
 static_assert(std::forward_iterator<rcu_hlist<by_base>::const_iterator>);
@@ -34,16 +28,6 @@ static_assert(!std::is_copy_constructible_v<rcu_hlist<by_base>>);
 // Readers get const access only.
 static_assert(
     std::is_same_v<decltype(*std::declval<rcu_hlist<by_base>&>().begin()), const by_base&>);
-
-using ints = std::vector<int>;
-
-template <class List>
-ints numbers(const List& list) {
-  const rcu_reader section;
-  ints all;
-  for (const auto& each : list) all.push_back(each.number);
-  return all;
-}
 
 struct base_way {
   using element = by_base;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "linked_elements.hpp"
 #include "support/helper_thread.hpp"
 
 namespace {
@@ -15,23 +16,14 @@ namespace {
 using readmost::rcu_barrier;
 using readmost::rcu_list;
 using readmost::rcu_list_hook;
-using readmost::rcu_obj_base;
 using readmost::rcu_reader;
 using test::helper_thread;
+using test::ints;
+using test::numbers;
 using test::wait_until;
 
-struct by_base : rcu_list_hook, rcu_obj_base<by_base> {
-  explicit by_base(int n) : number(n) {}
-  ~by_base() { number = -1; }
-  int number;
-};
-
-struct by_member {
-  explicit by_member(int n) : number(n) {}
-  int number;
-  rcu_list_hook hook;
-  rcu_list_hook other_hook;
-};
+using by_base = test::element_by_base<rcu_list_hook>;
+using by_member = test::element_by_member<rcu_list_hook>;
 
 // Its hook is not where the offset in the class that declares it says.
 struct something_before {
@@ -55,24 +47,14 @@ static_assert(!std::is_copy_constructible_v<rcu_list<by_base>>);
 static_assert(
     std::is_same_v<decltype(*std::declval<rcu_list<by_base>&>().begin()), const by_base&>);
 
-template <class List>
-std::vector<int> numbers(const List& list) {
-  const rcu_reader section;
-  std::vector<int> all;
-  for (const auto& each : list) all.push_back(each.number);
-  return all;
-}
-
 // The elements by their backward links.
 template <class List>
-std::vector<int> numbers_backwards(List& list) {
-  std::vector<int> all;
+ints numbers_backwards(List& list) {
+  ints all;
   const auto view = list.writable();
   for (auto each = view.end(); each != view.begin();) all.push_back((--each)->number);
   return all;
 }
-
-using ints = std::vector<int>;
 
 template <class List>
 void expect_numbers(List& list, const ints& expected) {

@@ -7,22 +7,19 @@
 #include <thread>
 #include <vector>
 
+#include "linked_elements.hpp"
+
 namespace {
 
 using readmost::rcu_barrier;
-using readmost::rcu_obj_base;
 using readmost::rcu_reader;
 using readmost::rcu_stack;
 using readmost::rcu_stack_hook;
+using test::ints;
+using test::numbers;
 
-struct alarm : rcu_stack_hook, rcu_obj_base<alarm> {
-  explicit alarm(int n) : number(n) {}
-  ~alarm() { number = -1; }
-  int number;
-};
-
+using alarm = test::element_by_base<rcu_stack_hook>;
 using alarms = rcu_stack<alarm>;
-using ints = std::vector<int>;
 
 static_assert(std::forward_iterator<alarms::const_iterator>);
 static_assert(!std::is_copy_constructible_v<alarms>);
@@ -30,13 +27,6 @@ static_assert(sizeof(alarms) == sizeof(void*));
 static_assert(sizeof(rcu_stack_hook) == sizeof(void*));
 // Readers get const access only.
 static_assert(std::is_same_v<decltype(*std::declval<alarms&>().begin()), const alarm&>);
-
-ints numbers(const alarms& stack) {
-  const rcu_reader section;
-  ints all;
-  for (const alarm& each : stack) all.push_back(each.number);
-  return all;
-}
 
 class rcu_stack_of_three : public testing::Test {
  protected:

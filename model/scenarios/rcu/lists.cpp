@@ -84,8 +84,7 @@ class scene_of {
 using scene = scene_of<routes>;
 using scene_of_few = scene_of<few_routes>;
 
-// --- What both kinds of list are put through, `On` being a scene
-// -----------------------------------
+// What both kinds of list are put through. `On`: a scene.
 
 template <class On>
 void insert_while_walked(scenario& s) {

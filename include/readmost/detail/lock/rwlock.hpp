@@ -436,26 +436,29 @@ template <bool Noted>
                                               : active_attempt::acquired;
 }
 
-// Releases an active hold if no waiter needs to be woken, and no passive hold can exist, which
-// might be the caller's latest one.
+// Whether the caller has an active hold, no waiter needs to be woken when it is released, and no
+// passive hold can exist, which might be the caller's latest one.
+template <bool Noted>
+[[gnu::always_inline]] inline bool may_unlock_actively(const rwlock& lock, const thread_record& me,
+                                                       std::uint64_t state) noexcept {
+  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::draining | rwlock::claiming |
+                                       rwlock::writers_parked | rwlock::upgrader_parked;
+  return (!Noted || me.noted[0] == address(lock)) &&
+         (state & (in_the_way | rwlock::unnoted)) == (Noted ? 0 : rwlock::unnoted) &&
+         rwlock::readers(state) != 0;
+}
+
+// Releases an active hold if may_unlock_actively(), and the state has not changed meanwhile.
 template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock, thread_record& me,
                                                             std::uint64_t state) noexcept {
-  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::draining | rwlock::claiming |
-                                       rwlock::writers_parked | rwlock::upgrader_parked;
-  auto& note = me.noted[0];
-  if constexpr (Noted) {
-    if (note != address(lock)) return false;
+  if (!may_unlock_actively<Noted>(lock, me, state)) return false;
+  // (P1) Release as (P) in holds.cpp.
+  if (!lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
+                                          at(letter::P1, platform::release), platform::relaxed)) {
+    return false;
   }
-  do {
-    if ((state & (in_the_way | rwlock::unnoted)) != (Noted ? 0 : rwlock::unnoted) ||
-        rwlock::readers(state) == 0) {
-      return false;
-    }
-    // (P1) Release as (P) in holds.cpp.
-  } while (!lock.state.compare_exchange_weak(state, state - rwlock::one_reader,
-                                             at(letter::P1, platform::release), platform::relaxed));
-  if constexpr (Noted) note = 0;
+  if constexpr (Noted) me.noted[0] = 0;
   return true;
 }
 

@@ -10,13 +10,14 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/retired.hpp>
 #include <readmost/detail/threads/mutex.hpp>
-#include <tuple>
 #include <utility>
 
 namespace readmost::detail {
+
+// Elements belong to stripes, by the lower bits of their hashes; each has a mutex for writers.
+inline constexpr std::size_t hash_stripes = 16;  // a power of two
 
 // A bucket's head, or an element's link to the next one; null at the end of the chain.
 template <class Node>
@@ -40,56 +41,68 @@ class chain_link {
   platform::atomic<Node*> to_{nullptr};
 };
 
-// Value is a pair of a key and its mapped value.
-template <class Value>
-struct hash_node : retired, platform::heap_object {
-  template <class K, class... Args>
-  explicit hash_node(std::size_t mixed_hash, K&& key, Args&&... arguments)
-      : hash(mixed_hash),
-        value(std::piecewise_construct, std::forward_as_tuple(std::forward<K>(key)),
-              std::forward_as_tuple(std::forward<Args>(arguments)...)) {}
-  // From the arguments of a pair; the hash is set before the element is linked.
-  template <class... Args>
-  explicit hash_node(std::in_place_t, Args&&... arguments)
-      : value(std::forward<Args>(arguments)...) {}
+// What the table keeps of an element. Node derives from it and has
+//   memory: where the table's own memory comes from; copyable, with
+//     void* allocate(std::size_t bytes) const noexcept, null if there is none
+//     void deallocate(void*, std::size_t bytes) const noexcept
+//   retire(domain&) noexcept: destroys the element after a grace period
+//   destroy() noexcept: at once
+template <class Node>
+struct hash_node : retired {
+  hash_node() = default;
+  explicit hash_node(std::size_t mixed_hash) noexcept : hash(mixed_hash) {}
 
-  chain_link<hash_node> next;
+  chain_link<Node> next;
+  // Set before the element is linked.
   platform::variable<std::size_t> hash{};
-  Value value;
 };
 
-template <class Value>
-inline constexpr retired_kind kind_of_hash_node{
-    [](retired* object) noexcept { delete static_cast<hash_node<Value>*>(object); },
-    sizeof(hash_node<Value>)};
-
 // The heads of `mask + 1` buckets, a power of two. They follow this object in memory, so that a
-// lookup has one cache line less to fetch.
+// lookup has one cache line less to fetch; behind them is what a resize notes of them.
 template <class Node>
 class bucket_array {
   using link = chain_link<Node>;
+  using memory = typename Node::memory;
 
  public:
+  // A bit for each of eight pairs of buckets of one stripe: whether the pair may be zipped. A pair
+  // is a bucket of the lower half and the one in the upper half that was split off from it.
+  using pair_group = platform::variable<std::uint8_t>;
+  static constexpr std::size_t pairs_in_group = 8;
+
   struct deleter {
     void operator()(bucket_array* old) const noexcept {
+      const memory from = old->from;
       const std::size_t buckets = old->mask + 1;
-      std::destroy_n(old->heads(), buckets);
+      std::destroy_n(old->first_group(), groups(buckets));
+      std::destroy_n(&old->head(0), buckets);
       std::destroy_at(old);
-      platform::allocator<std::byte>().deallocate(reinterpret_cast<std::byte*>(old),
-                                                  bytes(buckets));
+      from.deallocate(old, bytes(buckets));
     }
   };
   using owner = std::unique_ptr<bucket_array, deleter>;
 
-  // Throws std::bad_alloc.
-  static owner make(std::size_t buckets) {
-    void* const memory = platform::allocator<std::byte>().allocate(bytes(buckets));
-    return owner(new (memory) bucket_array(buckets));
+  // Null: no memory.
+  static owner make(std::size_t buckets, const memory& from) noexcept {
+    void* const place = from.allocate(bytes(buckets));
+    return owner(place != nullptr ? new (place) bucket_array(buckets, from) : nullptr);
   }
 
-  link& head(std::size_t hash) noexcept { return heads()[hash & mask]; }
+  link& head(std::size_t hash) noexcept {
+    return std::launder(reinterpret_cast<link*>(this + 1))[hash & mask];
+  }
   const link& head(std::size_t hash) const noexcept {
     return const_cast<bucket_array*>(this)->head(hash);
+  }
+  // For the thread that resizes.
+  std::size_t groups_of_stripe() const noexcept { return groups(mask + 1) / hash_stripes; }
+  pair_group& group(std::size_t stripe, std::size_t number) noexcept {
+    return first_group()[stripe * groups_of_stripe() + number];
+  }
+  void mark_as_zipped(std::size_t lower) noexcept {
+    const std::size_t in_stripe = lower / hash_stripes;
+    pair_group& of = group(lower % hash_stripes, in_stripe / pairs_in_group);
+    of = static_cast<std::uint8_t>(of | 1U << in_stripe % pairs_in_group);
   }
   bool is_in_bucket(const Node& element, std::size_t bucket) const noexcept {
     return (element.hash & mask) == bucket;
@@ -137,17 +150,26 @@ class bucket_array {
   }
 
   const platform::variable<std::size_t> mask;
+  [[no_unique_address]] const memory from;
 
  private:
-  explicit bucket_array(std::size_t buckets) noexcept : mask(buckets - 1) {
-    std::uninitialized_value_construct_n(heads(), buckets);
+  bucket_array(std::size_t buckets, const memory& its_memory) noexcept
+      : mask(buckets - 1), from(its_memory) {
+    std::uninitialized_value_construct_n(&head(0), buckets);
+    std::uninitialized_value_construct_n(first_group(), groups(buckets));
   }
 
+  pair_group* first_group() noexcept {
+    return std::launder(reinterpret_cast<pair_group*>(&head(0) + mask + 1));
+  }
+  static std::size_t groups(std::size_t buckets) noexcept {
+    return std::max(hash_stripes, buckets / 2 / pairs_in_group);
+  }
   static std::size_t bytes(std::size_t buckets) noexcept {
     static_assert(sizeof(bucket_array) % alignof(link) == 0);
-    return sizeof(bucket_array) + buckets * sizeof(link);
+    static_assert(alignof(pair_group) <= alignof(link));
+    return sizeof(bucket_array) + buckets * sizeof(link) + groups(buckets) * sizeof(pair_group);
   }
-  link* heads() noexcept { return std::launder(reinterpret_cast<link*>(this + 1)); }
 
   // The first link of the bucket's chain that leads to an element of another bucket, or its end.
   link& end_of_own(std::size_t bucket) noexcept {
@@ -168,8 +190,8 @@ class bucket_array {
   }
 };
 
-// The elements whose hashes end in the same four bits, and the mutex of the writers that change
-// them. A bucket, and the two into which it is doubled, belong to one stripe.
+// The elements of a stripe and the mutex of the writers that change them. A bucket, and the two
+// into which it is doubled, belong to one stripe.
 //
 // A stripe is in one of these states; readers may use any table that is named.
 //   at rest        newer

@@ -174,24 +174,11 @@ class id_slots {
   std::uint64_t size() const noexcept { return count_.load(platform::relaxed); }
   std::uint64_t most() const noexcept { return most_; }
   std::size_t capacity() const noexcept {
-    const section inside(domain_);
+    const section_scope inside(domain_);
     return present()->size;
   }
 
-  class section {
-   public:
-    explicit section(unsigned number) noexcept : me_(my_record(number)), number_(number) {
-      enter_section(me_, number_);
-    }
-    ~section() { leave_section(me_, number_); }
-    section(const section&) = delete;
-    section& operator=(const section&) = delete;
-
-   private:
-    thread_record& me_;
-    unsigned number_;
-  };
-  section open_section() const noexcept { return section(domain_); }
+  section_scope open_section() const noexcept { return section_scope(domain_); }
 
   // --- Readers -----------------------------------------------------------------------------------
 
@@ -207,7 +194,7 @@ class id_slots {
   // Calls f(node) for each object, inside a section.
   template <class F>
   void for_each(F f) const {
-    const section inside(domain_);
+    const section_scope inside(domain_);
     const array* const now = present();
     for (std::size_t i = 0; i < now->size; ++i) {
       if (Node* const each = now->follow(i)) f(*each);
@@ -216,14 +203,13 @@ class id_slots {
 
   // The id of the object in that slot at present, or 0; `index` below capacity() of some time.
   std::uint64_t id_at(std::size_t index) const noexcept {
-    const section inside(domain_);
+    const section_scope inside(domain_);
     const array* const now = present();
     const Node* const found = index < now->size ? now->follow(index) : nullptr;
     return found != nullptr ? std::uint64_t{found->id} : 0;
   }
 
-  // --- Locks of objects. Way: exclusive_hold or
-  // shared_hold.-------------------------------------------
+  // --- Locks of objects. Way: exclusive_hold or shared_hold --------------------------------------
 
   // Locks the object; null: no object has that id any more. A thread that has to wait keeps the
   // object by a reference instead of its section, so that the owner of the lock may wait for grace
@@ -232,7 +218,7 @@ class id_slots {
   Node* lock(std::uint64_t id) const {
     Node* found = nullptr;
     {
-      const section inside(domain_);
+      const section_scope inside(domain_);
       found = find(id);
       if (found == nullptr) return nullptr;
       if (Way::try_lock(found->lock)) [[likely]] {
@@ -246,7 +232,7 @@ class id_slots {
   // The same without waiting; `busy`: another thread has the lock.
   template <class Way>
   Node* try_lock(std::uint64_t id, bool& busy) const {
-    const section inside(domain_);
+    const section_scope inside(domain_);
     Node* const found = find(id);
     busy = found != nullptr && !Way::try_lock(found->lock);
     return found == nullptr || busy ? nullptr : keep_unless_obsolete<Way>(*found);

@@ -84,4 +84,19 @@ inline void leave_section(thread_record& me, unsigned domain) noexcept {
   }
 }
 
+// A section of the calling thread, for as long as the object lives.
+class section_scope {
+ public:
+  explicit section_scope(unsigned domain) noexcept : me_(my_record(domain)), domain_(domain) {
+    enter_section(me_, domain_);
+  }
+  ~section_scope() { leave_section(me_, domain_); }
+  section_scope(const section_scope&) = delete;
+  section_scope& operator=(const section_scope&) = delete;
+
+ private:
+  thread_record& me_;
+  unsigned domain_;
+};
+
 }  // namespace readmost::detail

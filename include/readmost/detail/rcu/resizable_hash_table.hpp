@@ -1,5 +1,5 @@
-// The hash table of rcu_hash_map, without its hash function: writers, the stripes that they lock,
-// and resizing.
+// The hash table of rcu_hash_map and of readmost_rcu_table, without its hash function and without
+// the type of its elements: writers, the stripes that they lock, and resizing.
 //
 // A resize is a sequence of steps with a grace period between each two. Writers take those steps
 // whose grace period is over when they come by, and wait for none; rehash() waits. Whoever takes a
@@ -13,28 +13,32 @@
 #include <bit>
 #include <limits>
 #include <mutex>
-#include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/hash_chains.hpp>
-#include <stdexcept>
-#include <vector>
 
 namespace readmost::detail {
 
 // What insert_or_replace() has done.
 enum class upserted : std::uint8_t { nothing, inserted, replaced };
 
-// Domain is rcu_domain, which this room must not include.
-template <class Value, class Domain>
+// Node derives from hash_node.
+template <class Node>
 class resizable_hash_table {
  public:
-  using node = hash_node<Value>;
+  using node = Node;
   using buckets = bucket_array<node>;
 
-  resizable_hash_table(std::size_t fewest, Domain& dom) : domain_(&dom) {
-    fewest_buckets_.store(rounded(fewest), platform::relaxed);
-    buckets* const first = buckets::make(rounded(fewest)).release();
-    table_.store(first, platform::relaxed);
-    for (stripe& s : stripes_) s.newer = first;
+  static constexpr std::size_t most_buckets = std::bit_floor(
+      static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(void*) / 2);
+  // Precondition: `fewest` is at most most_buckets.
+  static std::size_t rounded(std::size_t fewest) noexcept {
+    return std::bit_ceil(std::max(fewest, hash_stripes));
+  }
+
+  // `first`: with the least number of buckets.
+  resizable_hash_table(typename buckets::owner first, domain& d) noexcept : domain_(&d) {
+    fewest_buckets_.store(first->mask + 1, platform::relaxed);
+    for (stripe& s : stripes_) s.newer = first.get();
+    table_.store(first.release(), platform::relaxed);
   }
   resizable_hash_table(const resizable_hash_table&) = delete;
   resizable_hash_table& operator=(const resizable_hash_table&) = delete;
@@ -44,8 +48,9 @@ class resizable_hash_table {
     const owned_buckets last(newest());
     for (std::size_t bucket = 0; bucket <= last->mask; ++bucket) {
       for (node* each = last->head(bucket).peek(); each != nullptr;) {
-        const std::unique_ptr<node> owner(each);
-        each = each->next.peek();
+        node& old = *each;
+        each = old.next.peek();
+        old.destroy();
       }
     }
   }
@@ -62,11 +67,10 @@ class resizable_hash_table {
     std::swap(phase_, other.phase_);
     std::swap(grace_period_, other.grace_period_);
     std::swap(before_, other.before_);
-    zipped_.swap(other.zipped_);
-    for (std::size_t i = 0; i < stripe_count; ++i) stripes_[i].swap(other.stripes_[i]);
+    for (std::size_t i = 0; i < hash_stripes; ++i) stripes_[i].swap(other.stripes_[i]);
   }
 
-  Domain& domain() const noexcept { return *domain_; }
+  domain& home() const noexcept { return *domain_; }
 
   // The table for readers. Precondition: the caller is inside a section.
   const buckets* present() const noexcept {
@@ -74,7 +78,7 @@ class resizable_hash_table {
     return table_.load(at(letter::RH7, platform::acquire));
   }
   std::size_t bucket_count() const noexcept {
-    const std::scoped_lock section(*domain_);
+    const section_scope inside(number_of(*domain_));
     return present()->mask + 1;
   }
   std::size_t size() const noexcept {
@@ -83,39 +87,36 @@ class resizable_hash_table {
     return sum;
   }
 
-  // --- Writers; matches(element) says whether an element has the requested key.
+  // --- Readers. Precondition: the caller is inside a section.
 
-  // Calls make() for the element unless the key is there. True: inserted.
+  // matches(element) says whether it has the requested key; also below. Null: there is none.
+  template <class Matches>
+  static const node* find(const buckets& in, std::size_t hash, Matches matches) {
+    const node* each = in.head(hash).follow();
+    while (each != nullptr && !matches(*each)) each = each->next.follow();
+    return each;
+  }
+  // Each element that is in the table throughout comes once; null at the end.
+  static const node* first_of(const buckets& in) noexcept {
+    return in.first_from(0, in.head(0).follow());
+  }
+  static const node* after(const buckets& in, const node& each) noexcept {
+    return in.first_from(each.hash & in.mask, each.next.follow());
+  }
+
+  // --- Writers. The table owns the elements that it is given, unless the member says that it does
+  // not insert, or throws what a function throws that it was given.
+
+  // Inserts make() unless the key is there. True: inserted.
   template <class Matches, class Make>
   bool insert(std::size_t hash, Matches matches, Make make) {
-    stripe& s = stripe_of(hash);
-    bool crowded = false;
-    {
-      const std::scoped_lock lock(s.writing);
-      if (s.find(hash, matches) != nullptr) return false;
-      s.link_in(*make().release());
-      crowded = seems_crowded(s);
-    }
-    resize_after_change(crowded);
-    return true;
+    return insert_unless_there(hash, matches, make, [](const node&) {});
   }
   // The same for an element that is made already; seen(element) is called with the one that is
   // there, while the mutex is held.
   template <class Matches, class Seen>
-  bool insert_made(std::unique_ptr<node> fresh, Matches matches, Seen seen) {
-    stripe& s = stripe_of(fresh->hash);
-    bool crowded = false;
-    {
-      const std::scoped_lock lock(s.writing);
-      if (const node* const old = s.find(fresh->hash, matches)) {
-        seen(*old);
-        return false;
-      }
-      s.link_in(*fresh.release());
-      crowded = seems_crowded(s);
-    }
-    resize_after_change(crowded);
-    return true;
+  bool insert_made(node& fresh, Matches matches, Seen seen) {
+    return insert_unless_there(fresh.hash, matches, [&] { return &fresh; }, seen);
   }
 
   // Inserts make_new(), or puts renew(old element), unless that is null, in the place of the
@@ -129,38 +130,24 @@ class resizable_hash_table {
       const std::scoped_lock lock(s.writing);
       old = s.find(hash, matches);
       if (old != nullptr) {
-        std::unique_ptr<node> fresh = renew(std::as_const(*old));
+        node* const fresh = renew(std::as_const(*old));
         if (fresh == nullptr) return upserted::nothing;
-        s.replace(*old, *fresh.release());
+        s.replace(*old, *fresh);
       } else {
-        s.link_in(*make_new().release());
+        s.link_in(*make_new());
         crowded = seems_crowded(s);
       }
     }
-    if (old != nullptr) retire(*old);
+    if (old != nullptr) old->retire(*domain_);
     resize_after_change(crowded);
     return old == nullptr ? upserted::inserted : upserted::replaced;
   }
 
   // Inserts `fresh`, or puts it in the place of the element that is there. True: inserted.
   template <class Matches>
-  bool put(std::unique_ptr<node> fresh, Matches matches) {
-    stripe& s = stripe_of(fresh->hash);
-    node* old = nullptr;
-    bool crowded = false;
-    {
-      const std::scoped_lock lock(s.writing);
-      old = s.find(fresh->hash, matches);
-      if (old != nullptr) {
-        s.replace(*old, *fresh.release());
-      } else {
-        s.link_in(*fresh.release());
-        crowded = seems_crowded(s);
-      }
-    }
-    if (old != nullptr) retire(*old);
-    resize_after_change(crowded);
-    return old == nullptr;
+  bool put(node& fresh, Matches matches) {
+    const auto given = [&](const auto&...) { return &fresh; };
+    return insert_or_replace(fresh.hash, matches, given, given) == upserted::inserted;
   }
 
   // Puts make(old element), unless that is null, in the place of the element. False: there is no
@@ -173,16 +160,16 @@ class resizable_hash_table {
       const std::scoped_lock lock(s.writing);
       old = s.find(hash, matches);
       if (old == nullptr) return false;
-      std::unique_ptr<node> fresh = make(std::as_const(*old));
+      node* const fresh = make(std::as_const(*old));
       if (fresh == nullptr) return false;
-      s.replace(*old, *fresh.release());
+      s.replace(*old, *fresh);
     }
-    retire(*old);
+    old->retire(*domain_);
     resize_after_change(false);
     return true;
   }
 
-  // Erases the element if chosen(value); false if it does not, or there is none.
+  // Erases the element if chosen(element); false if it does not, or there is none.
   template <class Matches, class Chosen>
   bool erase(std::size_t hash, Matches matches, Chosen chosen) {
     stripe& s = stripe_of(hash);
@@ -191,20 +178,20 @@ class resizable_hash_table {
     {
       const std::scoped_lock lock(s.writing);
       old = s.find(hash, matches);
-      if (old == nullptr || !chosen(std::as_const(old->value))) return false;
+      if (old == nullptr || !chosen(std::as_const(*old))) return false;
       s.unlink(*old);
       sparse = seems_sparse(s);
     }
     // After the mutex is released: retiring may wait, and call deleters.
-    retire(*old);
+    old->retire(*domain_);
     resize_after_change(sparse);
     return true;
   }
 
-  // Erases the elements for which f(value) is true; returns their number. Retires them in batches,
-  // without the mutex, so that the limit of the backlog holds. Other threads may resize the table
-  // between two batches: the walk goes by the hashes with their bits in reverse order, in which the
-  // elements of a bucket stay next to each other in tables of all sizes.
+  // Erases the elements for which f(element) is true; returns their number. Retires them in
+  // batches, without the mutex, so that the limit of the backlog holds. Other threads may resize
+  // the table between two batches: the walk goes by the hashes with their bits in reverse order, in
+  // which the elements of a bucket stay next to each other in tables of all sizes.
   template <class F>
   std::size_t erase_if(F f) {
     std::size_t erased = 0;
@@ -219,7 +206,7 @@ class resizable_hash_table {
           const std::size_t bucket = static_cast<std::size_t>(reversed(from)) & all.mask;
           erase_in_bucket(s, all, bucket, from, f, old);
           from = (from & ~(bucket_width - 1)) + bucket_width;
-          is_done = (reversed(from) & (stripe_count - 1)) != number_of_stripe(s);
+          is_done = (reversed(from) & (hash_stripes - 1)) != number_of_stripe(s);
         }
         erased += old.size();
       }
@@ -235,7 +222,8 @@ class resizable_hash_table {
   bool automatic_resizing() const noexcept { return resizes_.load(platform::relaxed); }
   void automatic_resizing(bool wanted) noexcept { resizes_.store(wanted, platform::relaxed); }
 
-  // Waits for grace periods, unless the caller is inside a section.
+  // Waits for grace periods, unless the caller is inside a section. Precondition: `fewest` is at
+  // most most_buckets.
   void rehash(std::size_t fewest) {
     fewest_buckets_.store(rounded(fewest), platform::relaxed);
     for (;;) {
@@ -246,44 +234,57 @@ class resizable_hash_table {
         needed = grace_period_;
       }
       if (!may_wait()) return;
-      await_grace_period(domain_->core(), needed, urgency::normal);
+      await_grace_period(*domain_, needed, urgency::normal);
     }
   }
 
   // Takes the steps of a resize in progress that need not wait; returns whether none is left.
   bool poll_resizing() {
     if (!resize_in_progress_.load(platform::relaxed)) return true;
-    const std::unique_lock resizing(resizing_, std::try_to_lock);
-    return resizing.owns_lock() &&
-           take_steps([this] { return automatic_resizing() && begin_resize(true); });
+    if (!resizing_.try_lock()) return false;
+    const std::scoped_lock resizing(std::adopt_lock, resizing_);
+    return take_steps([this] { return automatic_resizing() && begin_resize(true); });
   }
 
   // The number of doublings and halvings since the table was made.
   std::uint64_t resizes_done() const noexcept { return resizes_done_.load(platform::relaxed); }
   bool resize_in_progress() const noexcept { return resize_in_progress_.load(platform::relaxed); }
 
-  void reserve(std::size_t elements) {
+  // The number of buckets for so many elements; above most_buckets if there is none.
+  std::size_t buckets_for(std::size_t elements) const noexcept {
     const double wanted = static_cast<double>(elements) / max_load_factor();
-    rehash(wanted < static_cast<double>(most_buckets) ? static_cast<std::size_t>(wanted) + 1
-                                                      : most_buckets + 1);
+    return wanted < static_cast<double>(most_buckets) ? static_cast<std::size_t>(wanted) + 1
+                                                      : most_buckets + 1;
   }
 
  private:
   using stripe = hash_stripe<node>;
   using owned_buckets = typename buckets::owner;
-  using numbers = std::vector<std::size_t, platform::allocator<std::size_t>>;
 
-  static constexpr std::size_t stripe_count = 16;  // a power of two
-  static constexpr std::size_t batch_size = 64;    // of elements that are retired together
-  static constexpr std::size_t most_buckets = std::bit_floor(
-      static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(void*) / 2);
+  static constexpr std::size_t batch_size = 64;  // of elements that are retired together
 
-  stripe& stripe_of(std::size_t hash) noexcept { return stripes_[hash & (stripe_count - 1)]; }
+  stripe& stripe_of(std::size_t hash) noexcept { return stripes_[hash & (hash_stripes - 1)]; }
   std::size_t number_of_stripe(const stripe& s) const noexcept {
     return static_cast<std::size_t>(&s - stripes_);
   }
 
-  void retire(node& old) noexcept { schedule(domain_->core(), old, kind_of_hash_node<Value>); }
+  // Inserts make() unless the key is there; seen(element) is called with that one.
+  template <class Matches, class Make, class Seen>
+  bool insert_unless_there(std::size_t hash, Matches matches, Make make, Seen seen) {
+    stripe& s = stripe_of(hash);
+    bool crowded = false;
+    {
+      const std::scoped_lock lock(s.writing);
+      if (const node* const old = s.find(hash, matches)) {
+        seen(*old);
+        return false;
+      }
+      s.link_in(*make());
+      crowded = seems_crowded(s);
+    }
+    resize_after_change(crowded);
+    return true;
+  }
 
   template <class Atomic>
   static void swap_values(Atomic& a, Atomic& b) noexcept {
@@ -303,7 +304,7 @@ class resizable_hash_table {
     ~batch() {
       while (retired* const each = first_) {
         first_ = each->next;
-        of_.retire(static_cast<node&>(*each));
+        static_cast<node&>(*each).retire(*of_.domain_);
       }
     }
     void add(node& old) noexcept {
@@ -335,7 +336,7 @@ class resizable_hash_table {
     for (node* each = all.head(bucket).peek(); each != nullptr; each = after) {
       after = each->next.peek();
       if (!all.is_in_bucket(*each, bucket) || reversed(each->hash) < from) continue;
-      if (!f(std::as_const(each->value))) continue;
+      if (!f(std::as_const(*each))) continue;
       s.unlink(*each);
       old.add(*each);
     }
@@ -343,12 +344,6 @@ class resizable_hash_table {
 
   // --- How large
 
-  static std::size_t rounded(std::size_t fewest) {
-    if (fewest > most_buckets) {
-      READMOST_THROW(std::length_error("rcu_hash_map: too many buckets"));
-    }
-    return std::bit_ceil(std::max(fewest, stripe_count));
-  }
   std::size_t fewest_buckets() const noexcept { return fewest_buckets_.load(platform::relaxed); }
 
   // The number of elements that this number of buckets may have.
@@ -365,23 +360,24 @@ class resizable_hash_table {
 
   // An estimate from one stripe, while holding its mutex; fit() then checks all stripes.
   bool seems_crowded(const stripe& s) const noexcept {
-    return is_too_small(s.newer->mask + 1, s.count.load(platform::relaxed) * stripe_count);
+    return is_too_small(s.newer->mask + 1, s.count.load(platform::relaxed) * hash_stripes);
   }
   bool seems_sparse(const stripe& s) const noexcept {
-    return is_too_large(s.newer->mask + 1, s.count.load(platform::relaxed) * stripe_count);
+    return is_too_large(s.newer->mask + 1, s.count.load(platform::relaxed) * hash_stripes);
   }
 
   // --- Resizing
 
-  bool may_wait() const noexcept { return !is_in_section(number_of(domain_->core())); }
+  bool may_wait() const noexcept { return !is_in_section(number_of(*domain_)); }
 
   // After a change: begins a resize if the caller's stripe seems to need one, and takes the steps
   // of the one in progress that need not wait; does nothing if another thread does it already.
   void resize_after_change(bool needed) {
     if (!needed && !resize_in_progress_.load(platform::relaxed)) return;
     if (!automatic_resizing()) return;
-    const std::unique_lock resizing(resizing_, std::try_to_lock);
-    if (resizing.owns_lock()) take_steps([this] { return begin_resize(true); });
+    if (!resizing_.try_lock()) return;
+    const std::scoped_lock resizing(std::adopt_lock, resizing_);
+    take_steps([this] { return begin_resize(true); });
   }
 
   // Precondition of all members below: the caller holds `resizing_`.
@@ -398,7 +394,7 @@ class resizable_hash_table {
   // Calls work(stripe, number) for each while holding its mutex.
   template <class Work>
   void for_each_stripe(Work work) {
-    for (std::size_t i = 0; i < stripe_count; ++i) {
+    for (std::size_t i = 0; i < hash_stripes; ++i) {
       const std::scoped_lock lock(stripes_[i].writing);
       work(stripes_[i], i);
     }
@@ -430,7 +426,7 @@ class resizable_hash_table {
     // A reader may be among the elements of the other bucket and needs the link that leads out of
     // there, which is the next one to change.
     if (phase_ == phase::unzipping && is_mutant(mutant::unzips_at_once)) return true;
-    return try_advance(domain_->core(), grace_period_);
+    return try_advance(*domain_, grace_period_);
   }
 
   // Precondition: a resize is in progress, and its grace period is over.
@@ -445,9 +441,8 @@ class resizable_hash_table {
       if (!grows) return end_resize();
       phase_ = phase::unzipping;
     }
-    unzip_one_step(*newest());
-    if (!zipped_.empty()) {
-      grace_period_ = grace_period_from_now(domain_->core());
+    if (unzip_one_step(*newest())) {
+      grace_period_ = grace_period_from_now(*domain_);
       return;
     }
     for_each_stripe([](stripe& s, std::size_t) { s.sibling = 0; });
@@ -455,7 +450,6 @@ class resizable_hash_table {
   }
 
   void end_resize() noexcept {
-    numbers().swap(zipped_);
     phase_ = phase::at_rest;
     resize_in_progress_.store(false, platform::relaxed);
     resizes_done_.store(resizes_done_.load(platform::relaxed) + 1, platform::relaxed);
@@ -468,24 +462,18 @@ class resizable_hash_table {
     table_.store(&fresh, at(letter::RH8, platform::release));
     phase_ = phase::published;
     resize_in_progress_.store(true, platform::relaxed);
-    grace_period_ = grace_period_from_now(domain_->core());
+    grace_period_ = grace_period_from_now(*domain_);
   }
 
   // Doubles the number of buckets. False: no memory.
   bool begin_growing() {
     buckets* const small = newest();
     const std::size_t count = small->mask + 1;
-    owned_buckets large;
-    READMOST_TRY {
-      large = buckets::make(2 * count);
-      zipped_.reserve(count);
-    }
-    READMOST_CATCH(const std::bad_alloc&) {
-      return false;
-    }
+    owned_buckets large = buckets::make(2 * count, small->from);
+    if (large == nullptr) return false;
     for_each_stripe([&](stripe& s, std::size_t number) {
-      for (std::size_t bucket = number; bucket < count; bucket += stripe_count) {
-        zipped_.push_back(bucket);
+      for (std::size_t bucket = number; bucket < count; bucket += hash_stripes) {
+        large->mark_as_zipped(bucket);
         node* const first = small->head(bucket).peek();
         for (const std::size_t half : {bucket, bucket + count}) {
           large->head(half).prepare(large->first_in_bucket(half, first));
@@ -497,23 +485,27 @@ class resizable_hash_table {
     return true;
   }
 
-  // Takes one step to separate the chains of each pair of buckets in `zipped_`, which has the lower
-  // ones, those of one stripe next to each other. Those that needed the step stay there, also after
-  // their last one: chains must not be joined again before its readers are gone.
-  void unzip_one_step(buckets& large) noexcept {
-    constexpr std::size_t at_once = 64;  // then other writers get the mutex
-    std::unique_lock<mutex> lock;
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < zipped_.size(); ++i) {
-      const std::size_t bucket = zipped_[i];
-      mutex& needed = stripe_of(bucket).writing;
-      if (lock.mutex() != &needed || i % at_once == 0) {
-        if (lock.owns_lock()) lock.unlock();
-        lock = std::unique_lock(needed);
+  // Takes one step to separate the chains of each pair of buckets that may be zipped; false if
+  // there is none. Pairs that needed the step stay marked, also after their last one: chains must
+  // not be joined again before its readers are gone.
+  bool unzip_one_step(buckets& large) noexcept {
+    bool any = false;
+    for (std::size_t number = 0; number < hash_stripes; ++number) {
+      for (std::size_t i = 0; i < large.groups_of_stripe(); ++i) {
+        typename buckets::pair_group& zipped = large.group(number, i);
+        if (zipped == 0) continue;
+        unsigned left = 0;
+        // For each group anew, so that other writers get the mutex.
+        const std::scoped_lock lock(stripes_[number].writing);
+        for (std::size_t pair = 0; pair < buckets::pairs_in_group; ++pair) {
+          const std::size_t lower = (i * buckets::pairs_in_group + pair) * hash_stripes + number;
+          if ((zipped >> pair & 1) != 0 && large.unzip_step(lower)) left |= 1U << pair;
+        }
+        zipped = static_cast<std::uint8_t>(left);
+        any = any || left != 0;
       }
-      if (large.unzip_step(bucket)) zipped_[left++] = bucket;
     }
-    zipped_.resize(left);
+    return any;
   }
 
   // Halves the number of buckets: appends the chain of the upper bucket to that of the lower one.
@@ -522,15 +514,10 @@ class resizable_hash_table {
   bool begin_shrinking() {
     buckets* const large = newest();
     const std::size_t count = (large->mask + 1) / 2;
-    owned_buckets small;
-    READMOST_TRY {
-      small = buckets::make(count);
-    }
-    READMOST_CATCH(const std::bad_alloc&) {
-      return false;
-    }
+    owned_buckets small = buckets::make(count, large->from);
+    if (small == nullptr) return false;
     for_each_stripe([&](stripe& s, std::size_t number) {
-      for (std::size_t bucket = number; bucket < count; bucket += stripe_count) {
+      for (std::size_t bucket = number; bucket < count; bucket += hash_stripes) {
         node* const upper = large->head(bucket + count).peek();
         node* const lower = large->head(bucket).peek();
         if (lower != nullptr && upper != nullptr) append(*lower, *upper);
@@ -551,7 +538,7 @@ class resizable_hash_table {
 
   // For readers.
   alignas(platform::cache_line) platform::atomic<buckets*> table_{nullptr};
-  Domain* domain_;
+  domain* domain_;
 
   alignas(platform::cache_line) platform::atomic<float> max_load_{1.0F};
   platform::atomic<std::size_t> fewest_buckets_{0};
@@ -563,9 +550,8 @@ class resizable_hash_table {
   platform::variable<phase> phase_{phase::at_rest};
   platform::variable<std::uint64_t> grace_period_{};  // that has to pass before the next step
   owned_buckets before_;                              // that readers may still use
-  numbers zipped_;
 
-  stripe stripes_[stripe_count];
+  stripe stripes_[hash_stripes];
 };
 
 }  // namespace readmost::detail

@@ -18,7 +18,8 @@ struct retired_kind {
 };
 
 // The part of a retired object, or of a node that points to it, by which it is queued. `kind` is
-// null before the object is retired, so that the misuse check notices when it is retired twice.
+// null before the object is retired, so that the misuse check notices when it is retired twice; for
+// its value afterwards see rcu/retired_queue.hpp.
 struct retired {
   platform::variable<retired*> next{};
   platform::variable<const retired_kind*> kind{};  // or a function: see schedule_call()

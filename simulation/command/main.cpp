@@ -1,0 +1,127 @@
+// readmost simulate: locks on machines that one does not have.
+#include <fmt/format.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+
+#include "processes.hpp"
+#include "simulation/command/runs.hpp"
+#include "simulation/command/tables.hpp"
+
+namespace readmost::simulation {
+
+namespace {
+
+using nlohmann::json;
+
+struct request {
+  std::string machine;
+  std::vector<std::string> locks{"readmost", "glibc-like"};
+  std::vector<unsigned> threads;
+  std::string workload = "pairs";
+  workload_options how;
+  unsigned processes = model::usual_processes();
+  std::string file;
+  bool with_lines = false;
+  unsigned vary = 0;  // percent
+};
+
+int simulate(const request& asked) {
+  const machine_description on = find_machine(asked.machine);
+  const workload& what = find_workload(asked.workload);
+  const std::vector<variation> variations =
+      asked.vary != 0 ? variations_of(on, asked.vary) : std::vector<variation>{{"", on}};
+  std::vector<run> runs;
+  for (const std::string& name : asked.locks) {
+    for (const unsigned threads : asked.threads) {
+      for (const variation& each : variations) {
+        runs.push_back({&find_contender(name), threads, &each});
+      }
+    }
+    if (!what.subject.empty()) break;
+  }
+  std::ofstream file;
+  if (!asked.file.empty()) {
+    file.open(asked.file);
+    if (!file) throw std::runtime_error(fmt::format("cannot write '{}'", asked.file));
+  }
+  print_head(on, what);
+  const bool shows = isatty(STDERR_FILENO) == 1 && (asked.vary != 0 || isatty(STDOUT_FILENO) == 0);
+  std::vector<json> all;
+  execute(what, asked.how, runs, asked.processes, [&](std::size_t i, const json& result) {
+    all.push_back(result);
+    if (runs[i].on->name.empty()) print_row(result, asked.with_lines);
+    if (shows) fmt::print(stderr, "{} of {}: {}\n", i + 1, runs.size(), runs[i].name());
+  });
+  if (asked.vary != 0) print_orders(all, variations, asked.vary);
+  if (file.is_open()) file << json(all).dump(1) << '\n';
+  return 0;
+}
+
+// The library hashes addresses, also of variables of the program: they must be the same each time.
+void fix_addresses(char** argv) {
+  const int now = personality(0xffffffff);
+  if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0) return;
+  if (personality(static_cast<unsigned>(now | ADDR_NO_RANDOMIZE)) != -1) {
+    execv("/proc/self/exe", argv);
+  }
+}
+
+}  // namespace
+}  // namespace readmost::simulation
+
+int main(int argc, char** argv) {
+  using namespace readmost::simulation;
+  fix_addresses(argv);
+  request asked;
+  CLI::App app("Simulates locks on a machine that is described in a file.", "readmost simulate");
+  app.add_option("--machine", asked.machine, "name of a machine, or a file (docs/scaling.md)")
+      ->required();
+  app.add_option("--locks", asked.locks, "names, or all")->delimiter(',');
+  app.add_option("--threads", asked.threads,
+                 "numbers of threads (default: 1, 2, 4 and so on, and the machine's CPUs)")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, 4096U));
+  std::string workloads = "one of:";
+  for (const workload& each : all_workloads()) {
+    workloads += fmt::format("\n{}: {}", each.name, each.what);
+  }
+  app.add_option("--workload", asked.workload, workloads)->capture_default_str();
+  app.add_option("--writes-in", asked.how.writes_in,
+                 "one write in so many operations, where all threads write")
+      ->check(CLI::Range(1U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--between", asked.how.between_writes,
+                 "cycles between two writes, where one thread writes")
+      ->check(CLI::Range(1U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--time", asked.how.time, "simulated nanoseconds that are counted")
+      ->check(CLI::Range(1'000U, 1'000'000'000U));
+  app.add_option("--warm-up", asked.how.warm_up, "simulated nanoseconds before that");
+  app.add_option("--seed", asked.how.seed, "another one makes threads differ in other ways");
+  app.add_option("--processes", asked.processes, "runs at a time (default: one per CPU)");
+  app.add_option("--json", asked.file, "file to write the results to");
+  app.add_option("--vary", asked.vary,
+                 "repeat all with each latency so many percent smaller and larger, one at a time, "
+                 "and say which orders of the locks hold")
+      ->check(CLI::Range(1U, 90U));
+  app.add_flag("--lines", asked.with_lines, "print the cache lines that were waited for most");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (asked.locks == std::vector<std::string>{"all"}) {
+      asked.locks.clear();
+      for (const contender& each : all_contenders()) asked.locks.push_back(each.name);
+    }
+    if (asked.threads.empty()) {
+      const unsigned cpus = find_machine(asked.machine).cpus();
+      for (unsigned count = 1; count < cpus; count *= 2) asked.threads.push_back(count);
+      asked.threads.push_back(cpus);
+    }
+    return simulate(asked);
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "readmost simulate: {}\n", problem.what());
+    return 1;
+  }
+}

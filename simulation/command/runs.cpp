@@ -1,0 +1,80 @@
+#include "simulation/command/runs.hpp"
+
+#include <fmt/format.h>
+
+#include "processes.hpp"
+
+namespace readmost::simulation {
+
+namespace {
+
+using nlohmann::json;
+
+json as_json(const latencies& of, double ghz) {
+  const auto cycles = [ghz](double time) { return time * ghz / 1000; };
+  json made{{"count", of.count()}};
+  if (of.count() != 0) {
+    made["mean"] = cycles(of.mean());
+    for (const auto& [name, share] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"max", 1.0}}) {
+      made[name] = cycles(static_cast<double>(of.quantile(share)));
+    }
+  }
+  return made;
+}
+
+// "rwlock.hpp:120" of a place in the sources.
+std::string short_place(const std::source_location& at) {
+  const std::string file = at.file_name();
+  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), at.line());
+}
+
+// Latencies are in cycles.
+json as_json(const measurement& of, double ghz) {
+  json made{{"nanoseconds", of.measured / 1000},
+            {"reads", as_json(of.reads, ghz)},
+            {"writes", as_json(of.writes, ghz)},
+            {"interrupts", of.interrupts}};
+  duration all = 0;
+  for (const duration each : of.spent) all += each;
+  for (unsigned i = 0; i < spendings; ++i) {
+    made["spent"][name_of(static_cast<spending>(i))] =
+        all == 0 ? 0 : static_cast<double>(of.spent[i]) / static_cast<double>(all);
+  }
+  made["lines"] = json::array();
+  for (const hot_line& each : of.lines) {
+    made["lines"].push_back({{"place", short_place(each.where)},
+                             {"transfers", each.transfers},
+                             {"waited", static_cast<double>(each.waited) * ghz / 1000}});
+  }
+  return made;
+}
+
+}  // namespace
+
+std::string run::name() const {
+  return fmt::format("{} with {} threads{}{}", with->name, threads, on->name.empty() ? "" : ", ",
+                     on->name);
+}
+
+void execute(const workload& what, const workload_options& how, const std::vector<run>& runs,
+             unsigned processes, const std::function<void(std::size_t, const json&)>& done) {
+  // Each run finds the library's variables as they are at the start of the program.
+  model::in_own_processes(
+      processes, runs.size(), [&](std::size_t i) { return runs[i].name(); },
+      [&](std::size_t i) {
+        const run& now = runs[i];
+        workload_options options = how;
+        options.threads = now.threads;
+        json made = as_json(what.run(now.on->machine, *now.with, options), now.on->machine.ghz);
+        made["machine"] = now.on->machine.name;
+        made["variation"] = now.on->name;
+        made["lock"] = what.subject.empty() ? now.with->name : what.subject;
+        made["workload"] = what.name;
+        made["threads"] = now.threads;
+        made["seed"] = how.seed;
+        return made.dump();
+      },
+      [&](std::size_t i, const std::string& text) { done(i, json::parse(text)); });
+}
+
+}  // namespace readmost::simulation
