@@ -32,13 +32,13 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
   add(lock.balance, amount);
 }
 
-// A reader has found the state changed between its look and its read-modify-write. Many readers
-// that get in each other's way need the bias before one of them has read often; writers' changes do
-// not count.
-inline void credit_lost_race(rwlock& lock) noexcept {
+// A reader has found that the state is no longer the one it looked at before its
+// read-modify-write, but `changed`. Many readers that get in each other's way need the bias before
+// one of them has read often; writers' changes do not count.
+inline void credit_lost_race(rwlock& lock, std::uint64_t changed) noexcept {
   constexpr std::uint64_t by_writers = rwlock::writing | rwlock::claiming | rwlock::handoff |
                                        rwlock::waiting_writers | rwlock::writers_parked;
-  if ((lock.state.load(platform::relaxed) & by_writers) == 0) add(lock, cost_of_lost_race);
+  if ((changed & by_writers) == 0) add(lock, cost_of_lost_race);
 }
 
 // May be called only while the lock's bias is being revoked, or right afterwards: the thread's

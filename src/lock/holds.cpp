@@ -251,12 +251,13 @@ bool release_counted_hold(rwlock& lock) noexcept {
 namespace {
 
 // Releases an active hold whose fast path has failed for no other reason than other threads that
-// changed the state first.
+// changed the state, now `state`, first.
 template <bool Noted>
-bool release_after_lost_race(rwlock& lock, thread_record& me) noexcept {
-  while (may_unlock_actively<Noted>(lock, me, lock.state.load(platform::relaxed))) {
-    bias::credit_lost_race(lock);
-    if (try_unlock_shared_active<Noted>(lock, me)) return true;
+bool release_after_lost_race(rwlock& lock, thread_record& me, std::uint64_t state) noexcept {
+  while (may_unlock_actively<Noted>(lock, me, state)) {
+    bias::credit_lost_race(lock, state);
+    if (try_unlock_shared_active<Noted>(lock, me, state)) return true;
+    state = lock.state.load(platform::relaxed);
   }
   return false;
 }
@@ -266,14 +267,15 @@ bool release_after_lost_race(rwlock& lock, thread_record& me) noexcept {
 bool unlock_shared_slow(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   const bool registered = &me != &unregistered;
-  if (registered &&
-      (release_after_lost_race<true>(lock, me) || release_after_lost_race<false>(lock, me))) {
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  const bool noted = registered && notes_holds(state);
+  if (registered && (noted ? release_after_lost_race<true>(lock, me, state)
+                           : release_after_lost_race<false>(lock, me, state))) {
     return true;
   }
   if (registered && !take_off_over_passive_hold(me, lock) && release_own_passive_hold(lock, me)) {
     return true;
   }
-  const bool noted = registered && notes_holds(lock.state.load(platform::relaxed));
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;
   }

@@ -138,7 +138,8 @@ class reader {
       if (is_open(state)) {
         if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
-        bias::credit_lost_race(lock_);
+        bias::credit_lost_race(lock_, state);
+        has_lost_race_ = true;
         if (!spin_.spin(true)) spin_.restart();
         continue;
       }
@@ -173,8 +174,8 @@ class reader {
                               admits_readers(state, how_.prefers));
   }
 
-  // Takes an active hold; false if the state is no longer `state`.
-  bool enter(std::uint64_t state) noexcept {
+  // Takes an active hold; false if the state is no longer `state`, which becomes what it is.
+  bool enter(std::uint64_t& state) noexcept {
     std::uint64_t next = state + rwlock::one_reader;
     if (counted_) next = rwlock::without_waiter(next, waits_as::reader);
     const bool noted = me_ != nullptr && notes_holds(state);
@@ -191,8 +192,8 @@ class reader {
     if (lock_statistics_on()) note_read(address(lock_), false);
     if (platform::take_one(me_->until_account)) {
       update_account(lock_, how_);
-    } else if (bias::is_earned(lock_)) {
-      credit(lock_, how_, 0);  // by races that were lost
+    } else if (has_lost_race_) {
+      credit(lock_, how_, 0);  // what has been credited meanwhile may be enough
     }
     return true;
   }
@@ -259,6 +260,7 @@ class reader {
   thread_record* const me_;
   const rules how_;
   const bool holds_already_;
+  bool has_lost_race_ = false;
   bool credited_ = false;
   bool counted_ = false;  // in waiting_readers
   bool has_slept_ = false;

@@ -56,7 +56,7 @@ inline bool start_waiting(rwlock& lock, thread_record* me, waits_as as, std::uin
 
 // Changes `state` to `next`, which no longer counts the caller if it was `counted`; false as above.
 inline bool stop_waiting(rwlock& lock, thread_record* me, bool counted, waits_as as,
-                         std::uint64_t state, std::uint64_t next,
+                         std::uint64_t& state, std::uint64_t next,
                          std::memory_order order) noexcept {
   if (counted) note_waited(me);
   if (lock.state.compare_exchange_strong(state, next, order, platform::relaxed)) return true;
