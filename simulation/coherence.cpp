@@ -19,6 +19,7 @@ std::uintptr_t number_of(const void* address) {
 line& coherence::line_of(const void* address, instant now) {
   line& of = lines_[number_of(address)];
   while (!of.owners.empty() && of.owners.front().until <= now) of.owners.pop_front();
+  std::erase_if(of.arriving, [now](const auto& each) { return each.second <= now; });
   return of;
 }
 
@@ -51,7 +52,11 @@ served coherence::read(unsigned cpu, const void* address, instant now, std::sour
     const instant start = std::max(now, mine->from);
     return {start, start + on_.hit};
   }
-  if (of.copies[cpu]) return {now, now + on_.hit};
+  if (of.copies[cpu]) {
+    const auto mine = std::ranges::find(of.arriving, cpu, &std::pair<unsigned, instant>::first);
+    const instant start = mine != of.arriving.end() ? mine->second : now;
+    return {start, start + on_.hit};
+  }
   const instant start = std::max(now, of.busy_until);
   duration latency = on_.memory;
   if (!of.owners.empty() && of.owners.back().until == ownership::for_good) {
@@ -68,6 +73,7 @@ served coherence::read(unsigned cpu, const void* address, instant now, std::sour
     of.owners.push_back({cpu, start + latency});
     of.busy_until = start + latency;
   }
+  if (of.copies[cpu]) of.arriving.emplace_back(cpu, start + latency);
   count(of, start + latency - now, at);
   return {start + latency, start + latency};
 }
@@ -96,6 +102,7 @@ served coherence::write(unsigned cpu, const void* address, instant now, duration
     if (others > 1) latency += (others - 1) * on_.share_more;
   }
   of.copies.reset();
+  of.arriving.clear();
   of.owners.push_back({cpu, start + latency});
   of.busy_until = start + latency;
   count(of, start + latency - now, at);

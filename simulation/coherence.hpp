@@ -14,6 +14,7 @@
 #include <source_location>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "simulation/event_queue.hpp"
@@ -34,6 +35,8 @@ struct line {
   // In their order. All but the last end; those that are over are taken off.
   std::deque<ownership> owners;
   std::bitset<most_cpus> copies;  // of CPUs that do not own it
+  // Copies that are on their way: by CPU, and when they arrive.
+  std::vector<std::pair<unsigned, instant>> arriving;
   instant busy_until = 0;
 
   // For reports.

@@ -235,6 +235,19 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value,
   reach(now_ + on_.store, spending::instructions);
 }
 
+void machine::prefetch(const void* address, std::source_location at) {
+  begin_action();
+  processor& on = cpu();
+  const auto is_over = [this](instant end) { return end <= now_; };
+  std::erase_if(on.fetches, is_over);
+  if (on.fetches.size() == on_.fill_buffers) {
+    reach(std::ranges::min(on.fetches), spending::transfers);
+    std::erase_if(on.fetches, is_over);
+  }
+  on.fetches.push_back(lines_.read(on.number, address, now_, at).end);
+  reach(now_ + on_.hit, spending::instructions);
+}
+
 void machine::prefetch_for_write(const void* address, std::source_location at) {
   begin_action();
   lines_.write(cpu().number, address, now_, on_.hit, at);

@@ -67,6 +67,7 @@ struct processor {
   simulated_thread* awaits_drain = nullptr;   // its thread waits for the buffer
   bool awaits_all = false;                    // ... to be empty
   std::vector<std::uint64_t> fences_pending;  // membarriers whose interrupt waits for the buffer
+  std::vector<instant> fetches;               // prefetches in progress: when they end
 };
 
 class machine {
@@ -115,7 +116,8 @@ class machine {
     reach(now_ + on_.atomic, spending::instructions);
     return before;
   }
-  // Goes on before the line is there.
+  // Go on before the line is there.
+  void prefetch(const void* address, std::source_location at);
   void prefetch_for_write(const void* address, std::source_location at);
   void fence();
   void relax();

@@ -156,11 +156,15 @@ machine_description machine_from(const std::string& text, const std::string& ori
     time = static_cast<duration>(std::llround(from.number(name) * 1000 / made.ghz));
   });
   made.transfer[0] = made.hit;
-  const double entries = from.number("store_buffer.entries");
-  if (entries < 1 || entries > 1000) {
-    refuse(origin, "'store_buffer.entries' is {}; it must be from 1 to 1000", entries);
-  }
-  made.buffer_entries = static_cast<unsigned>(entries);
+  const auto entries = [&](const char* name) {
+    const double value = from.number(name);
+    if (value < 1 || value > 1000) {
+      refuse(origin, "'{}' is {}; it must be from 1 to 1000", name, value);
+    }
+    return static_cast<unsigned>(value);
+  };
+  made.buffer_entries = entries("store_buffer.entries");
+  made.fill_buffers = entries("fill_buffers");
   if (made.time_slice == 0) refuse(origin, "'scheduler.slice' is 0, so no thread would ever run");
   return made;
 }

@@ -35,6 +35,7 @@ struct machine_description {
   duration atomic = 0;  // read-modify-write, beyond the access
   duration fence = 0;   // beyond the emptying of the store buffer
   unsigned buffer_entries = 1;
+  unsigned fill_buffers = 1;  // cache misses of a CPU that are served at a time
   duration drain = 0;  // of one entry into a line that the CPU owns
   duration relax = 0;  // a pause instruction
   duration clock = 0;  // reading the time

@@ -122,6 +122,9 @@ bool heavy_fence(letter, place) noexcept {
   return on()->membarrier();
 }
 
+void prefetch(const void* address, place at) noexcept {
+  if (on() != nullptr) on()->prefetch(address, at);
+}
 void prefetch_for_write(const void* address, place at) noexcept {
   if (on() != nullptr) on()->prefetch_for_write(address, at);
 }

@@ -110,6 +110,7 @@ bool heavy_fence(letter which, place in) noexcept {
 }
 
 // A thread may stop between any two steps anyway.
+void prefetch(const void*, place) noexcept {}
 void prefetch_for_write(const void*, place) noexcept {}
 void relax() noexcept {}
 

@@ -75,6 +75,13 @@ TEST_F(coherence_of, reads_of_copies_do_not_wait_for_one_another) {
   EXPECT_EQ(read(3, 2000), 2060U) << "from the copy that is on its way beside it";
 }
 
+TEST_F(coherence_of, a_copy_that_was_asked_for_before_is_used_when_it_arrives) {
+  write(0, 0);
+  EXPECT_EQ(read(2, 1000), 1300U);
+  EXPECT_EQ(read(2, 1100), 1302U);
+  EXPECT_EQ(read(2, 1400), 1402U);
+}
+
 TEST_F(coherence_of, the_owner_goes_on_until_a_request_reaches_it) {
   write(0, 0);
   EXPECT_EQ(write(2, 1000), 1300U);

@@ -85,6 +85,7 @@ TEST(machine_description, that_is_wrong_is_refused_by_name) {
   expect_refused(tiny_but([](json& m) { m["topology"]["sockets"] = 500; }), "2000 CPUs");
   expect_refused(tiny_but([](json& m) { m["store_buffer"]["entries"]["value"] = 0; }),
                  "'store_buffer.entries' is 0");
+  expect_refused(tiny_but([](json& m) { m["fill_buffers"]["value"] = 0; }), "'fill_buffers' is 0");
   expect_refused(tiny_but([](json& m) { m["scheduler"]["slice"]["value"] = 0; }),
                  "no thread would ever run");
 }

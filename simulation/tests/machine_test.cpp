@@ -21,6 +21,7 @@ machine_description two_cpus() {
   on.atomic = 20'000;
   on.fence = 20'000;
   on.buffer_entries = 8;
+  on.fill_buffers = 4;
   on.drain = 1'000;
   on.relax = on.clock = 10'000;
   on.interrupt_send = on.interrupt_take = on.interrupt_handle = 200'000;
@@ -173,6 +174,34 @@ TEST(simulated_time, of_lines_of_ones_own_does_not_depend_on_other_threads) {
     return longest;
   };
   EXPECT_EQ(time_of(1), time_of(2));
+}
+
+TEST(simulated_time, of_prefetches_overlaps_as_far_as_there_are_fill_buffers) {
+  constexpr unsigned count = 12;  // three times the fill buffers
+  const auto time_of = [](bool prefetched) {
+    machine on(two_cpus(), 1);
+    std::vector<cell*> cells;
+    for (unsigned i = 0; i < count; ++i) cells.push_back(&make<cell>(on));
+    duration taken = 0;
+    on.add_thread("writer", [&] {
+      for (cell* each : cells) bring_in(*each);
+    });
+    on.add_thread("reader", [&] {
+      on.sleep_until(50'000'000);
+      const instant start = on.now();
+      for (cell* each : cells) {
+        if (prefetched) platform::prefetch(each);
+      }
+      for (cell* each : cells) each->value.load(platform::relaxed);
+      taken = on.now() - start;
+    });
+    on.run();
+    return taken;
+  };
+  const duration transfer = two_cpus().transfer[1];
+  EXPECT_GE(time_of(false), count * transfer);
+  EXPECT_GE(time_of(true), count / 4 * transfer);
+  EXPECT_LT(time_of(true), (count / 4 + 1) * transfer);
 }
 
 TEST(simulated_time, is_all_accounted_for) {

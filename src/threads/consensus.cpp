@@ -108,34 +108,27 @@ bool fence_all(letter name) noexcept {
   return fence_now(name);
 }
 
-// Spins until no straggler is left (true) or a membarrier would have cost less.
-bool await_reports(domain& d, const thread_record* me, std::uint64_t version) noexcept {
-  return spin_for(
-      patience_for_reports(), [&] { return has_been_reported(d, me, version); },
-      [](std::uint32_t) {});
-}
-
-// Runs a membarrier and makes every straggler dormant. In two steps: until the fence is over,
-// `leaving` tells other rounds that the straggler still needs one.
-void fence_stragglers(domain& d, const thread_record* me, std::uint64_t version) noexcept {
+// Runs a membarrier and makes the stragglers from there on dormant. In two steps: until the fence
+// is over, `leaving` tells other rounds that the straggler still needs one.
+void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
   struct {
     thread_record* record;
     std::uint32_t mode;
   } leaving[stragglers_at_once];
   std::size_t count = 0;
-  for_each_present(d, [&](thread_record& record) {
-    if (&record == me || !is_straggler(record, version)) return true;
+  for (; walk.record() != nullptr && count < stragglers_at_once; walk.next()) {
+    thread_record& record = *walk.record();
+    if (!is_straggler(record, version)) continue;
     std::uint32_t mode = record.mode.load(platform::relaxed);
     if (participation_of(mode) == participation::online) {
       const participation next =
           is_mutant(mutant::dormant_at_once) ? participation::dormant : participation::leaving;
       const std::uint32_t told = (mode & ~participation_mask) | static_cast<std::uint32_t>(next);
-      if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return true;
+      if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) continue;
       mode = told;
     }
     if (participation_of(mode) == participation::leaving) leaving[count++] = {&record, mode};
-    return count < stragglers_at_once;
-  });
+  }
   // (H) Between (K) and the loads of the slots (L). Makes (B) a full fence in every thread.
   if (!fence_all(letter::H)) platform::sleep_for(store_buffers_drained);
   for (std::size_t i = 0; i < count; ++i) {
@@ -193,11 +186,34 @@ void unlist_if_idle(thread_record& record) noexcept {
   record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
-void unlist_idle_records(domain& d, const thread_record* me) noexcept {
-  for_each_present(d, [&](thread_record& record) {
-    if (&record != me) unlist_if_idle(record);
-    return true;
-  });
+// Goes on to the first record whose thread has not reported `version` and still has to; to the end
+// if `version` is 0. A record that is behind it needs no second look: a thread that comes online
+// later does so with a fence (F). Returns how many it has passed.
+int pass_reported(present_walk& walk, std::uint64_t version) noexcept {
+  int passed = 0;
+  for (; walk.record() != nullptr; walk.next()) {
+    if (version != 0 && is_straggler(*walk.record(), version)) break;
+    unlist_if_idle(*walk.record());
+    ++passed;
+  }
+  return passed;
+}
+
+// Spins until no straggler is left (true) or a membarrier would have cost less. That costs the more
+// the more threads there are, so that a round waits longer while it meets enough that have
+// reported.
+bool await_reports(present_walk& walk, std::uint64_t version) noexcept {
+  constexpr int enough = 8;
+  int passed = 0;
+  const auto all_have_reported = [&] {
+    passed += pass_reported(walk, version);
+    return walk.record() == nullptr;
+  };
+  do {
+    passed = 0;
+    if (spin_for(patience_for_reports(), all_have_reported, [](std::uint32_t) {})) return true;
+  } while (passed >= enough);
+  return false;
 }
 
 }  // namespace
@@ -255,40 +271,38 @@ std::uint64_t patience_for_reports() noexcept {
 std::uint64_t begin_round(domain& d, const thread_record* me) noexcept {
   // (K1) The caller's read-modify-write (K) before the loads of index and modes. Pairs with (F).
   platform::full_fence_after_rmw(letter::K1);
-  bool alone = true;
-  for_each_present(d, [&](const thread_record& record) {
-    if (&record == me) return true;
+  for (present_walk walk(d, me); walk.record() != nullptr; walk.next()) {
     // (L3) Acquire as (L1): the holds of a dormant thread are in its slots.
-    if (can_lock_passively(record.mode.load(at(letter::L3, platform::acquire)))) {
-      alone = false;
+    if (can_lock_passively(walk.record()->mode.load(at(letter::L3, platform::acquire)))) {
+      // Follows (K1), which pairs with (E1): (K) is visible to a thread that loads this version.
+      return d.version.fetch_add(2, platform::relaxed) + 2;
     }
-    return alone;
-  });
-  // Follows (K1), which pairs with (E1): (K) is visible to a thread that loads this version.
-  return alone ? 0 : d.version.fetch_add(2, platform::relaxed) + 2;
+  }
+  return 0;
 }
 
 bool has_been_reported(domain& d, const thread_record* me, std::uint64_t version) noexcept {
-  bool all = true;
-  for_each_present(d, [&](const thread_record& record) {
-    all = &record == me || !is_straggler(record, version);
-    return all;
-  });
-  return all;
+  present_walk walk(d, me);
+  while (walk.record() != nullptr && !is_straggler(*walk.record(), version)) walk.next();
+  return walk.record() == nullptr;
 }
 
 round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool patient) noexcept {
-  round_kind kind = round_kind::none;
-  if (version != 0) {
-    const bool reported =
-        patient ? await_reports(d, me, version) : has_been_reported(d, me, version);
-    if (!reported) fence_stragglers(d, me, version);
-    auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
-    rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
-    kind = reported ? round_kind::reports : round_kind::membarrier;
+  present_walk walk(d, me);
+  if (patient && version != 0) {
+    await_reports(walk, version);
+  } else {
+    pass_reported(walk, version);
   }
-  unlist_idle_records(d, me);
-  return kind;
+  if (version == 0) return round_kind::none;
+  const bool reported = walk.record() == nullptr;
+  if (!reported) {
+    fence_stragglers(walk, version);
+    pass_reported(walk, 0);
+  }
+  auto& rounds = reported ? d.rounds_by_reports : d.rounds_by_membarrier;
+  rounds.store(rounds.load(platform::relaxed) + 1, platform::relaxed);
+  return reported ? round_kind::reports : round_kind::membarrier;
 }
 
 round reach_consensus(domain& d, thread_record* me) noexcept {

@@ -261,6 +261,8 @@ int retire_twice() {
 
 // As a writer does that replaces an object which another one has just retired.
 int retire_a_copy_of_a_retired_one() {
+  // So that no other thread queues the original while it is copied.
+  readmost::rcu_reclaim_by(readmost::reclaiming::on_request);
   auto* const original = new object;
   object* copy = nullptr;
   {

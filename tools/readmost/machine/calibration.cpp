@@ -568,6 +568,9 @@ class calibrator {
     done_();
     add("store_buffer.entries", 56, false,
         "cores of the last ten years have between 42 and 112; no plain measurement tells");
+    add("fill_buffers", 10, false,
+        "cores of the last ten years have between 10 and 24; what loops show of it depends on the "
+        "rest of the core");
     measured("store_buffer.drain", cost_of_store_to_many(much_),
              "a store among many to eight own lines in turn");
     done_();

@@ -31,14 +31,4 @@ inline void give_back_bit(platform::atomic<std::uint64_t>& taken, std::uint32_t 
   taken.fetch_and(~bit(number), order);
 }
 
-// Calls visit(number) for each bit that is set, until it returns false; returns whether it never
-// did.
-template <class Visit>
-bool for_each_bit(std::uint64_t bits, Visit visit) noexcept {
-  for (; bits != 0; bits &= bits - 1) {
-    if (!visit(static_cast<std::uint32_t>(std::countr_zero(bits)))) return false;
-  }
-  return true;
-}
-
 }  // namespace readmost::detail

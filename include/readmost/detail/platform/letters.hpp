@@ -68,11 +68,11 @@
     "D1 of every thread")                                                                        \
   X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")                   \
   /* The registry: chunks of records, their owners, the index, domains. */                       \
-  X(R3, "for_each_entry, take_record: acquire load of a chunk's link", "R4")                     \
+  X(R3, "present_walk, take_record: acquire load of a chunk's link", "R4")                       \
   X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                     \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
   X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                  \
-  X(R8, "for_each_present: acquire load of the index", "T3; with K1, F, F1")                     \
+  X(R8, "present_walk: acquire load of the index", "T3; with K1, F, F1")                         \
   X(R9, "take_domain: acquire compare-and-swap that takes a number", "R10")                      \
   X(R10, "give_back_domain: release read-modify-write that frees a number", "R9")                \
   /* Writers share membarriers. */                                                               \

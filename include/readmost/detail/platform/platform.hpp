@@ -217,6 +217,11 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
 // then: at worst its address is another futex, whose users tolerate a spurious wake-up.
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;
 
+// Starts to fetch a cache line for reading.
+[[gnu::always_inline]] inline void prefetch(const void* address) noexcept {
+  __builtin_prefetch(address);
+}
+
 // Starts to fetch a cache line for writing. Before a load and a read-modify-write of a line that
 // several CPUs want, which would else come twice. (gcc's built-in function fetches it for reading
 // unless the processor is named. Older x86-64 processors ignore the instruction.)

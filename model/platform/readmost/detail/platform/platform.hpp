@@ -209,6 +209,7 @@ void full_fence_after_rmw(letter which, place in = place::current()) noexcept;
 bool enable_heavy_fence() noexcept;
 bool heavy_fence(letter which, place in = place::current()) noexcept;
 
+void prefetch(const void* address, place in = place::current()) noexcept;
 void prefetch_for_write(const void* address, place in = place::current()) noexcept;
 
 // --- Waiting -------------------------------------------------------------------------------------
