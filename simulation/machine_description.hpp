@@ -36,9 +36,9 @@ struct machine_description {
   duration fence = 0;   // beyond the emptying of the store buffer
   unsigned buffer_entries = 1;
   unsigned fill_buffers = 1;  // cache misses of a CPU that are served at a time
-  duration drain = 0;  // of one entry into a line that the CPU owns
-  duration relax = 0;  // a pause instruction
-  duration clock = 0;  // reading the time
+  duration drain = 0;         // of one entry into a line that the CPU owns
+  duration relax = 0;         // a pause instruction
+  duration clock = 0;         // reading the time
 
   duration interrupt_send = 0;    // for each target, to the sender
   duration interrupt_take = 0;    // until it reaches the target

@@ -193,12 +193,16 @@ namespace {
 
 std::size_t find_scalar(const visible_slot* slots, std::size_t from, std::size_t count,
                         std::uint64_t lock) noexcept {
-  // (BR10) Pairs with (BR7) and with the stores that may be read instead: the sections of all
-  // readers that have left happen before this.
-  while (from < count && !names(slots[from].load(at(letter::BR10, platform::acquire)), lock)) {
-    ++from;
+  constexpr std::size_t fetched_ahead = 16 * slots_in_line;
+  for (; from < count; ++from) {
+    if (from % slots_in_line == 0 && from + fetched_ahead < count) {
+      platform::prefetch(slots + from + fetched_ahead);
+    }
+    // (BR10) Pairs with (BR7) and with the stores that may be read instead: the sections of all
+    // readers that have left happen before this.
+    if (names(slots[from].load(at(letter::BR10, platform::acquire)), lock)) return from;
   }
-  return from;
+  return count;
 }
 
 #if defined(READMOST_X86_SCANS) || defined(READMOST_NEON_SCANS)

@@ -188,32 +188,23 @@ void unlist_if_idle(thread_record& record) noexcept {
 
 // Goes on to the first record whose thread has not reported `version` and still has to; to the end
 // if `version` is 0. A record that is behind it needs no second look: a thread that comes online
-// later does so with a fence (F). Returns how many it has passed.
-int pass_reported(present_walk& walk, std::uint64_t version) noexcept {
-  int passed = 0;
+// later does so with a fence (F).
+void pass_reported(present_walk& walk, std::uint64_t version) noexcept {
   for (; walk.record() != nullptr; walk.next()) {
-    if (version != 0 && is_straggler(*walk.record(), version)) break;
+    if (version != 0 && is_straggler(*walk.record(), version)) return;
     unlist_if_idle(*walk.record());
-    ++passed;
   }
-  return passed;
 }
 
-// Spins until no straggler is left (true) or a membarrier would have cost less. That costs the more
-// the more threads there are, so that a round waits longer while it meets enough that have
-// reported.
-bool await_reports(present_walk& walk, std::uint64_t version) noexcept {
-  constexpr int enough = 8;
-  int passed = 0;
-  const auto all_have_reported = [&] {
-    passed += pass_reported(walk, version);
-    return walk.record() == nullptr;
-  };
-  do {
-    passed = 0;
-    if (spin_for(patience_for_reports(), all_have_reported, [](std::uint32_t) {})) return true;
-  } while (passed >= enough);
-  return false;
+// Spins until no straggler is left or a membarrier would have cost less.
+void await_reports(present_walk& walk, std::uint64_t version) noexcept {
+  spin_for(
+      patience_for_reports(),
+      [&] {
+        pass_reported(walk, version);
+        return walk.record() == nullptr;
+      },
+      [](std::uint32_t) {});
 }
 
 }  // namespace
