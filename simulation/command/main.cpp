@@ -1,12 +1,12 @@
 // readmost simulate: locks on machines that one does not have.
 #include <fmt/format.h>
-#include <sys/personality.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fstream>
 
 #include "processes.hpp"
+#include "simulation/command/fixed_addresses.hpp"
 #include "simulation/command/runs.hpp"
 #include "simulation/command/tables.hpp"
 
@@ -60,15 +60,6 @@ int simulate(const request& asked) {
   return 0;
 }
 
-// The library hashes addresses, also of variables of the program: they must be the same each time.
-void fix_addresses(char** argv) {
-  const int now = personality(0xffffffff);
-  if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0) return;
-  if (personality(static_cast<unsigned>(now | ADDR_NO_RANDOMIZE)) != -1) {
-    execv("/proc/self/exe", argv);
-  }
-}
-
 }  // namespace
 }  // namespace readmost::simulation
 
@@ -96,6 +87,16 @@ int main(int argc, char** argv) {
   app.add_option("--between", asked.how.between_writes,
                  "cycles between two writes, where one thread writes")
       ->check(CLI::Range(1U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--inside", asked.how.inside, "cycles inside the lock, in mix and rcu-mix")
+      ->check(CLI::Range(0U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--pause", asked.how.pause,
+                 "cycles between two operations of a thread, in mix and rcu-mix")
+      ->check(CLI::Range(0U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--among", asked.how.among, "number of locks, in mix")
+      ->check(CLI::Range(1U, 10'000U))
       ->capture_default_str();
   app.add_option("--time", asked.how.time, "simulated nanoseconds that are counted")
       ->check(CLI::Range(1'000U, 1'000'000'000U));

@@ -127,17 +127,21 @@ struct scene {
   scene(const machine_description& machine, const contender& with, const workload_options& how)
       : run(machine, how), lock(with) {}
 
-  void read(duration inside) {
-    read_while([&] { run.pause(inside); });
+  void read(duration inside) { read(inside, lock.get()); }
+  void read(duration inside, simulated_lock& with) {
+    read_while([&] { run.pause(inside); }, with);
   }
   // Calls inside() as a reader.
   template <class Inside>
   void read_while(Inside inside) {
-    simulated_lock& with = lock.get();
+    read_while(inside, lock.get());
+  }
+  template <class Inside>
+  void read_while(Inside inside, simulated_lock& with) {
     run.time_around(run.reads, [&] { with.lock_shared(); }, inside, [&] { with.unlock_shared(); });
   }
-  void write(duration inside) {
-    simulated_lock& with = lock.get();
+  void write(duration inside) { write(inside, lock.get()); }
+  void write(duration inside, simulated_lock& with) {
     run.time_around(
         run.writes, [&] { with.lock(); }, [&] { run.pause(inside); }, [&] { with.unlock(); });
   }

@@ -21,6 +21,6 @@ workload_function writer_latency, sleeping_readers, wake_up;
 workload_function hash_table, rcu_hash_table;
 
 // --- rcu.cpp
-workload_function grace_period, callbacks, staleness;
+workload_function rcu_mix, grace_period, callbacks, staleness;
 
 }  // namespace readmost::simulation

@@ -1,4 +1,5 @@
 // Threads that read and write in turn, as the benchmarks of BRAVO do.
+#include <deque>
 #include <functional>
 #include <readmost/detail/platform/platform.hpp>
 #include <vector>
@@ -24,9 +25,16 @@ void operate(scene& at, unsigned writes_in, duration inside) {
 }  // namespace
 
 measurement mix(const machine_description& on, const contender& with, const workload_options& how) {
+  std::deque<lock_in_use> locks;
+  for (unsigned i = 0; i < how.among; ++i) locks.emplace_back(with);
   return by_all(on, with, how, [&](scene& at) {
-    operate(at, how.writes_in, 100);
-    at.run.pause(100);
+    simulated_lock& one = locks[how.among == 1 ? 0 : at.run.on().random() % how.among].get();
+    if (at.run.on().random() % how.writes_in == 0) {
+      at.write(how.inside, one);
+    } else {
+      at.read(how.inside, one);
+    }
+    at.run.pause(how.pause);
   });
 }
 

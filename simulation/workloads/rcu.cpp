@@ -1,5 +1,6 @@
 // RCU, and how soon CPUs see a store without it.
 #include <readmost/detail/platform/platform.hpp>
+#include <readmost/detail/threads/mutex.hpp>
 #include <readmost/rcu.hpp>
 
 #include "simulation/workloads/experiment.hpp"
@@ -19,6 +20,35 @@ void read_section(experiment& run) {
 }
 
 }  // namespace
+
+measurement rcu_mix(const machine_description& on, const contender&, const workload_options& how) {
+  struct leave_alone {
+    void operator()(char*) const {}
+  };
+  static char retired;
+  struct alignas(128) {
+    detail::mutex mutex;
+  } writers;
+  experiment run(on, how);
+  for (unsigned i = 0; i < how.threads; ++i) {
+    run.add_thread(numbered("thread", i), [&] {
+      if (run.on().random() % how.writes_in == 0) {
+        run.time_around(
+            run.writes, [&] { writers.mutex.lock(); }, [&] { run.pause(how.inside); },
+            [&] {
+              writers.mutex.unlock();
+              rcu_retire(&retired, leave_alone{});
+            });
+      } else {
+        run.time_around(
+            run.reads, [] { rcu_default_domain().lock(); }, [&] { run.pause(how.inside); },
+            [] { rcu_default_domain().unlock(); });
+      }
+      run.pause(how.pause);
+    });
+  }
+  return run.run();
+}
 
 measurement grace_period(const machine_description& on, const contender&,
                          const workload_options& how) {

@@ -15,6 +15,10 @@ struct workload_options {
   unsigned threads = 1;
   unsigned writes_in = 100;           // one write in so many operations, where all threads write
   unsigned between_writes = 300'000;  // in cycles, where one thread does
+  // Of `mix` and `rcu-mix`, in cycles: inside the lock, and between two operations of a thread.
+  unsigned inside = 100;
+  unsigned pause = 100;
+  unsigned among = 1;  // of `mix`: so many locks, of which each operation takes one at random
   // Simulated nanoseconds: before counting, so that the lock knows its regime, and of counting.
   std::uint64_t warm_up = 300'000;
   std::uint64_t time = 300'000;

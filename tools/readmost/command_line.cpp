@@ -266,12 +266,14 @@ bool parse(int argc, char** argv, command_line& line) {
   const CLI::App* report = app.add_subcommand(
       "report", "Show the results of bench, figure by figure, as one HTML file.\n");
 
-  // A program of its own, for which the library is built once more.
+  // Programs of their own, for which the library is built once more.
   const CLI::App* simulate =
       app.add_subcommand("simulate", "Try locks on a machine that is described in a file.\n");
+  const CLI::App* advise =
+      app.add_subcommand("advise", "Say what would serve a program's locks best, by simulation.\n");
 
   const split_words split_line = split(argc, argv);
-  for (const CLI::App* command : {bench, report, simulate}) {
+  for (const CLI::App* command : {bench, report, simulate, advise}) {
     if (split_line.own.empty() || split_line.own.front() != command->get_name()) continue;
     line.command = command->get_name();
     line.words.assign(argv + 1, argv + argc);

@@ -49,8 +49,8 @@ int doctor(const doctor_options& options);
 // line. Throws failure when Python or a module that it needs is missing.
 [[noreturn]] void evaluate(const std::vector<std::string>& words);
 
-// Replaces this process by readmost-simulate, which lies beside this program; `words` is our
-// command line. Throws failure if it is not there.
-[[noreturn]] void simulate(const std::vector<std::string>& words);
+// Replaces this process by a program of that name, readmost-simulate or readmost-advise, which lies
+// beside this one; `words` is our command line. Throws failure if it is not there.
+[[noreturn]] void run_built_program(const std::string& name, const std::vector<std::string>& words);
 
 }  // namespace readmost::command

@@ -13,7 +13,9 @@ int execute(const command_line& line) {
   if (line.command == "compare") return compare(line.compare, line.program);
   if (line.command == "top") return top(line.top);
   if (line.command == "doctor") return doctor(line.doctor);
-  if (line.command == "simulate") simulate(line.words);
+  if (line.command == "simulate" || line.command == "advise") {
+    run_built_program("readmost-" + line.command, line.words);
+  }
   evaluate(line.words);
 }
 

@@ -15,12 +15,12 @@ constexpr const char* folder_variable = "READMOST_PROGRAMS";
 
 }  // namespace
 
-void simulate(const std::vector<std::string>& own) {
+void run_built_program(const std::string& name, const std::vector<std::string>& own) {
   environment env;
   const std::string asked = env.get(folder_variable).value_or("");
   const std::filesystem::path program =
       (asked.empty() ? folder_of_this_program(folder_variable) : std::filesystem::path(asked)) /
-      "readmost-simulate";
+      name;
   if (access(program.c_str(), X_OK) != 0) {
     throw failure(
         "no program '{}'; it is built with the tests: 'make test' in the sources, or "

@@ -1,0 +1,212 @@
+// readmost advise: what would serve a program's locks best, here or on a machine that one does not
+// have, by simulation of what its statistics tell.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "processes.hpp"
+#include "simulation/advice/advice.hpp"
+#include "simulation/advice/used_locks.hpp"
+#include "simulation/command/fixed_addresses.hpp"
+#include "simulation/command/runs.hpp"
+#include "simulation/command/tables.hpp"
+
+namespace readmost::simulation {
+
+namespace {
+
+using nlohmann::json;
+
+struct request {
+  std::string statistics;
+  std::string machine;
+  std::vector<unsigned> threads;
+  unsigned ran_on = std::max(1U, std::thread::hardware_concurrency());
+  unsigned inside = 100;
+  unsigned locks = 3;
+  unsigned seeds = 3;
+  unsigned processes = model::usual_processes();
+  std::string file;
+};
+
+// A thread that comes less often has no part in the cost of the lock.
+constexpr double longest_period = 1e6;  // nanoseconds
+
+// Nanoseconds from one use to the next of one of the threads that were seen to use the lock.
+double period_of(const used_lock& lock, const observed_program& program, const request& asked) {
+  return program.seconds * 1e9 * asked.ran_on / static_cast<double>(lock.reads + lock.writes);
+}
+
+workload_options options_for(const used_lock& lock, double period, const request& asked,
+                             const machine_description& on) {
+  const std::uint64_t uses = lock.reads + lock.writes;
+  const std::uint64_t writes_in = lock.writes == 0 ? uses : uses / lock.writes;
+  // A thread that used it so often stayed inside for half the time at most.
+  const double cycles = period * on.ghz;
+  const double inside = std::min<double>(asked.inside, cycles / 2);
+  workload_options made;
+  made.writes_in = static_cast<unsigned>(std::clamp<std::uint64_t>(writes_in, 1, 1'000'000'000));
+  made.inside = static_cast<unsigned>(std::lround(inside));
+  made.pause = static_cast<unsigned>(std::lround(cycles - inside));
+  // Each thread comes some dozen times at least.
+  made.time = static_cast<std::uint64_t>(std::clamp(30 * period, 500'000.0, 20'000'000.0));
+  made.warm_up = 2 * made.time;
+  return made;
+}
+
+// Operations a second of each alternative, for one number of threads.
+std::vector<outcome_range> simulate(const workload_options& how, unsigned threads,
+                                    const request& asked, const machine_description& on,
+                                    json& results) {
+  const variation plain{"", on};
+  std::vector<outcome_range> made;
+  for (const alternative& each : all_alternatives()) {
+    const workload& what = find_workload(each.workload);
+    const contender& with =
+        what.subject.empty() ? find_contender(each.lock) : all_contenders().front();
+    std::vector<double> outcomes;
+    for (unsigned seed = 1; seed <= asked.seeds; ++seed) {
+      workload_options now = how;
+      now.among = each.among;
+      now.seed = seed;
+      execute(what, now, {{&with, threads, &plain}}, asked.processes,
+              [&](std::size_t, const json& result) {
+                outcomes.push_back(millions_a_second(result, "reads") +
+                                   millions_a_second(result, "writes"));
+              });
+    }
+    made.push_back(range_of(outcomes));
+    results[each.name] = {
+        {"least", made.back().least}, {"median", made.back().median}, {"most", made.back().most}};
+  }
+  return made;
+}
+
+void print_advice(const char* when, const advice& of) {
+  fmt::print("    {}: {}{}\n", when, all_alternatives()[of.chosen].takes,
+             of.is_open ? "; but its range and glibc's overlap, so measure it" : "");
+}
+
+void print_outcomes(unsigned threads, const std::vector<outcome_range>& outcomes) {
+  fmt::print("  {} thread{}: million operations a second\n", threads, threads == 1 ? "" : "s");
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const outcome_range& each = outcomes[i];
+    fmt::print("    {:<24}{:>10.4g}  ({:.4g} to {:.4g}){:>8.2f}\n", all_alternatives()[i].name,
+               each.median, each.least, each.most, each.median / outcomes.front().median);
+  }
+  const advice kept = choose(outcomes, without_changes);
+  const advice changed = choose(outcomes, outcomes.size());
+  print_advice("best", kept);
+  if (changed.chosen != kept.chosen) print_advice("if the program may change", changed);
+}
+
+json as_json(const advice& of) {
+  return {{"choose", all_alternatives()[of.chosen].name}, {"open", of.is_open}};
+}
+
+std::string as_text(const workload_options& how, const used_lock& lock) {
+  return lock.writes == 0 ? std::string("no write") : fmt::format("one write in {}", how.writes_in);
+}
+
+int advise(const request& asked) {
+  const machine_description on = find_machine(asked.machine);
+  const observed_program program = read_statistics(asked.statistics);
+  std::ofstream file;
+  if (!asked.file.empty()) {
+    file.open(asked.file);
+    if (!file) throw std::runtime_error(fmt::format("cannot write '{}'", asked.file));
+  }
+  fmt::print("{} on {}; simulated, not measured. The last column is relative to glibc's lock.\n",
+             program.name, on.description);
+  json all = json::array();
+  for (std::size_t i = 0; i < program.locks.size() && i < asked.locks; ++i) {
+    const used_lock& lock = program.locks[i];
+    const std::uint64_t uses = lock.reads + lock.writes;
+    const double period = uses == 0 ? 2 * longest_period : period_of(lock, program, asked);
+    fmt::print("\n{}\n", lock.name);
+    if (period > longest_period) {
+      fmt::print("  {} uses in {:.1f} s: too few to matter\n", uses, program.seconds);
+      all.push_back({{"lock", lock.name}, {"uses", uses}});
+      continue;
+    }
+    const workload_options how = options_for(lock, period, asked, on);
+    fmt::print("  {} uses in {:.1f} s, {}; {} cycles inside, {} between two uses of a thread\n",
+               uses, program.seconds, as_text(how, lock), how.inside, how.pause);
+    for (const unsigned threads : asked.threads) {
+      json results;
+      const std::vector<outcome_range> outcomes = simulate(how, threads, asked, on, results);
+      print_outcomes(threads, outcomes);
+      const advice kept = choose(outcomes, without_changes);
+      const advice changed = choose(outcomes, outcomes.size());
+      all.push_back({{"lock", lock.name},
+                     {"uses", uses},
+                     {"writes_in", how.writes_in},
+                     {"pause", how.pause},
+                     {"inside", how.inside},
+                     {"machine", on.name},
+                     {"threads", threads},
+                     {"million_operations_a_second", results},
+                     {"advice", as_json(kept)},
+                     {"advice_with_changes", as_json(changed)}});
+    }
+  }
+  if (file.is_open()) file << all.dump(1) << '\n';
+  return 0;
+}
+
+}  // namespace
+}  // namespace readmost::simulation
+
+int main(int argc, char** argv) {
+  using namespace readmost::simulation;
+  fix_addresses(argv);
+  request asked;
+  CLI::App app(
+      "Says what would serve a program's locks best on a machine, by simulation.\n"
+      "  readmost run --stats seen.json -- PROGRAM\n"
+      "  readmost advise seen.json --machine epyc-7742x2",
+      "readmost advise");
+  app.add_option("STATISTICS", asked.statistics,
+                 "what 'readmost run --stats FILE.json' has written")
+      ->required();
+  app.add_option("--machine", asked.machine,
+                 "name of a machine, or a file, as 'readmost doctor --calibrate' writes it")
+      ->required();
+  app.add_option("--threads", asked.threads,
+                 "numbers of threads (default: a quarter of the machine's CPUs, and all)")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, 4096U));
+  app.add_option("--ran-on", asked.ran_on,
+                 "how many threads used the locks when the statistics were made (default: the CPUs "
+                 "of this machine)")
+      ->check(CLI::Range(1U, 4096U));
+  app.add_option("--inside", asked.inside, "cycles that a thread stays inside a lock")
+      ->check(CLI::Range(0U, 1'000'000'000U))
+      ->capture_default_str();
+  app.add_option("--most", asked.locks, "locks to look at, those that are used most first")
+      ->check(CLI::Range(1U, 10U))
+      ->capture_default_str();
+  app.add_option("--seeds", asked.seeds, "runs of each, for the ranges")
+      ->check(CLI::Range(1U, 100U))
+      ->capture_default_str();
+  app.add_option("--processes", asked.processes, "runs at a time (default: one per CPU)");
+  app.add_option("--json", asked.file, "file to write the results to");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (asked.threads.empty()) {
+      const unsigned cpus = find_machine(asked.machine).cpus();
+      if (cpus >= 8) asked.threads.push_back(cpus / 4);
+      asked.threads.push_back(cpus);
+    }
+    return advise(asked);
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "readmost advise: {}\n", problem.what());
+    return 1;
+  }
+}
