@@ -305,10 +305,16 @@ def main(words):
     name = " ".join(["readmost", *words[:1]])
     try:
         options = parser().parse_args(words)
-        return {"bench": bench, "report": report}[options.command](options)
+        status = {"bench": bench, "report": report}[options.command](options)
+        sys.stdout.flush()
+        return status
     except Failure as problem:
         print(f"{name}: {problem}", file=sys.stderr)
         return STATUS
+    except BrokenPipeError:
+        # Nobody reads the rest. Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print(f"{name}: interrupted; the results so far are kept", file=sys.stderr)
         return INTERRUPTED

@@ -36,8 +36,10 @@ void add_json(text_buffer& t, const statistics& s, const lock_survey* survey,
 void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
                const settings& chosen, double seconds) noexcept {
   const double reads = static_cast<double>(s.passive_reads + s.active_reads);
-  t.add("readmost %s: %s (process %d), lock %s, %.2f s\n", READMOST_VERSION,
-        program_invocation_name, platform::process_id(), name_of(chosen.lock).data(), seconds);
+  t.add("readmost %s: ", READMOST_VERSION);
+  t.add_shown(program_invocation_name);
+  t.add(" (process %d), lock %s, %.2f s\n", platform::process_id(), name_of(chosen.lock).data(),
+        seconds);
   if (chosen.lock != lock_choice::prwlock) {
     t.add("  every lock was left to %s, which counts nothing\n", server_of(chosen.lock).data());
     return;

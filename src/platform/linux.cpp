@@ -641,7 +641,9 @@ bool write_text(const char* path, const char* text, std::size_t length) noexcept
   errno_kept kept;
   not_cancelled whole;
   int file = STDERR_FILENO;
-  if (path != nullptr) file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  // Does not wait for whoever may come to read from a pipe of that name.
+  constexpr int how = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  if (path != nullptr) file = open(path, how, 0666);
   if (file < 0) return false;
   const bool complete = write(file, text, length) == static_cast<ssize_t>(length);
   if (path != nullptr) close(file);

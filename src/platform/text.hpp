@@ -26,25 +26,63 @@ class text_buffer {
     if (length_ >= room) length_ = room - 1;
   }
 
+  // What is no UTF-8 becomes U+FFFD.
   void add_json_string(const char* s) noexcept {
     add("\"");
-    for (; *s != '\0'; ++s) {
+    while (*s != '\0') {
       const auto c = static_cast<unsigned char>(*s);
-      if (c == '"' || c == '\\') {
+      const std::size_t bytes = utf8_bytes(s);
+      if (bytes == 0) {
+        add("\\ufffd");
+      } else if (c == '"' || c == '\\') {
         add("\\%c", c);
-      } else if (c < 0x20) {
+      } else if (is_control(c)) {
         add("\\u%04x", c);
       } else {
-        add("%c", c);
+        add("%.*s", static_cast<int>(bytes), s);
       }
+      s += bytes == 0 ? 1 : bytes;
     }
     add("\"");
+  }
+
+  // For people: what a terminal would obey or cannot show is written as in C.
+  void add_shown(const char* s) noexcept {
+    while (*s != '\0') {
+      const auto c = static_cast<unsigned char>(*s);
+      const std::size_t bytes = utf8_bytes(s);
+      if (bytes == 0 || is_control(c)) {
+        add("\\x%02x", c);
+      } else {
+        add("%.*s", static_cast<int>(bytes), s);
+      }
+      s += bytes == 0 ? 1 : bytes;
+    }
   }
 
   const char* data() const noexcept { return buffer_; }
   std::size_t length() const noexcept { return length_; }
 
  private:
+  static bool is_control(unsigned char c) noexcept { return c < 0x20 || c == 0x7f; }
+
+  // The length of the character at the beginning of `s`; 0 if it is no UTF-8 (RFC 3629).
+  static std::size_t utf8_bytes(const char* s) noexcept {
+    const auto byte = [s](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+    const unsigned char first = byte(0);
+    if (first < 0x80) return 1;
+    if (first < 0xc2 || first > 0xf4) return 0;
+    const std::size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    // Neither longer than necessary, nor a surrogate, nor above U+10FFFF.
+    const unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    const unsigned char most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (byte(1) < least || byte(1) > most) return 0;
+    for (std::size_t i = 2; i < length; ++i) {
+      if ((byte(i) & 0xc0) != 0x80) return 0;
+    }
+    return length;
+  }
+
   static constexpr std::size_t room = std::size_t{1} << 20;
   char* buffer_;
   std::size_t length_ = 0;

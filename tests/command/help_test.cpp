@@ -30,6 +30,14 @@ TEST_F(help, teaches_the_use_and_fits_a_terminal) {
   }
 }
 
+TEST_F(help, is_a_command_too) {
+  EXPECT_EQ(readmost({"help"}).out, readmost({"--help"}).out);
+  EXPECT_EQ(readmost({"help", "run"}).out, readmost({"run", "--help"}).out);
+  const ending end = readmost({"help", "me"});
+  EXPECT_EQ(end.code, 125);
+  EXPECT_THAT(end.err, HasSubstr("unknown command or option 'me'"));
+}
+
 TEST_F(help, after_the_separator_is_the_program_s_own) {
   EXPECT_EQ(readmost({"run", "--", "printf", "%s", "--help"}).out, "--help");
 }

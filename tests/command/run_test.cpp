@@ -83,6 +83,11 @@ TEST_F(run, empties_the_statistics_file_and_makes_its_path_absolute) {
   EXPECT_EQ(read(path("stats.json")), "");
 }
 
+TEST_F(run, accepts_the_preference_that_is_the_default) {
+  EXPECT_THAT(readmost({"run", "--prefer", "kind", "--", "env"}).out,
+              HasSubstr("READMOST_PREFER=kind\n"));
+}
+
 TEST_F(run, does_not_take_the_program_for_the_statistics_file) {
   const ending end = readmost({"run", "--stats", "printf", "hello"});
   EXPECT_EQ(end.out, "hello");

@@ -1,3 +1,7 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "launch.hpp"
 
 namespace readmost::command_test {
@@ -38,6 +42,34 @@ class statistics : public real_command {
     return figures["reads"]["passive"].get<long>() + figures["reads"]["active"].get<long>();
   }
 };
+
+TEST_F(statistics, do_not_wait_for_a_reader_of_a_named_pipe) {
+  const std::string pipe = path("pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const ending alone = readmost({"run", "--stats=pipe", "--", READMOST_LOCK_PLACES});
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_THAT(alone.err, HasSubstr("cannot write statistics to READMOST_STATS=" + pipe));
+  EXPECT_THAT(alone.err, HasSubstr("places::routes")) << "they are shown nevertheless";
+
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(readmost({"run", "--stats=pipe", "--", READMOST_LOCK_PLACES}).err, "");
+  char begin[9] = {};
+  EXPECT_EQ(::read(reader, begin, 8), 8);
+  EXPECT_STREQ(begin, "readmost");
+  close(reader);
+}
+
+TEST_F(statistics, survive_a_program_name_that_is_no_text) {
+  const fs::path strange = path("a\xff\x1b[31m\xc3\xa9");
+  fs::copy_file(READMOST_LOCK_PLACES, strange);
+  const json all = report(strange);
+  EXPECT_THAT(all["program"].get<std::string>(),
+              ::testing::EndsWith("a\xef\xbf\xbd\x1b[31m\xc3\xa9"));
+  EXPECT_EQ(violations(all), "");
+  const ending end = readmost({"run", "--stats", "--", strange});
+  EXPECT_THAT(end.err, HasSubstr("a\\xff\\x1b[31m\xc3\xa9 (process"));
+}
 
 TEST_F(statistics, count_each_lock_exactly) {
   const json all = report();

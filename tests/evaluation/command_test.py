@@ -76,6 +76,12 @@ class EndToEnd(Case):
         for name in ("bravo-4a", "fcp-table3", "rcu-27", "own-programs", "rwbench_locks"):
             self.assertIn(name, end.stdout)
 
+    def test_a_list_may_be_read_in_part(self):
+        with subprocess.Popen([COMMAND, "bench", "--list"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as listing:
+            listing.stdout.close()
+            self.assertEqual((listing.wait(timeout=60), listing.stderr.read()), (0, ""))
+
     def test_help_fits_a_terminal(self):
         for command in ("bench", "report"):
             end = self.readmost(command, "--help")

@@ -123,9 +123,9 @@ void add_run(CLI::App& app, run_options& options) {
              one_of("lock", library_locks));
   add_option(command, "--prefer", options.prefer, "WHOM",
              "whom to let in first: reader, writer, or phase-fair\n"
-             "(by turns); by default each lock's pthread kind\n"
-             "decides (the default kind: reader)",
-             one_of("preference", {"reader", "writer", "phase-fair"}));
+             "(by turns); or kind, the default: each lock's\n"
+             "pthread kind decides (the default kind: reader)",
+             one_of("preference", {"kind", "reader", "writer", "phase-fair"}));
   command->add_flag("--stats{-}", options.stats,
                     "print statistics at exit, in total and for each of\n"
                     "the ten hottest locks: as a table on stderr, or\n"
@@ -238,18 +238,30 @@ void no_program_words(const CLI::App& command, const split_words& line) {
                 command.get_name());
 }
 
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+  return fmt::format("unknown command or option '{}'; choose one of {}", name,
+                     fmt::join(names_of_commands(app), ", "));
+}
+
 // The message for words that CLI11 does not understand.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error, const words& own) {
   if (!app.get_subcommands().empty()) return error.what();
-  const std::string choice =
-      fmt::format("choose one of {}", fmt::join(names_of_commands(app), ", "));
-  return own.empty() ? "no command is given; " + choice
-                     : fmt::format("unknown command or option '{}'; {}", own.front(), choice);
+  if (!own.empty()) return unknown_command(app, own.front());
+  return fmt::format("no command is given; choose one of {}",
+                     fmt::join(names_of_commands(app), ", "));
 }
 
 }  // namespace
 
 bool parse(int argc, char** argv, command_line& line) {
+  // `help COMMAND` is `COMMAND --help`.
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    std::string name = argc > 2 ? argv[2] : "";
+    std::string wish = "--help";
+    std::vector<char*> same{argv[0], wish.data(), nullptr};
+    if (argc > 2) same.insert(same.begin() + 1, name.data());
+    return parse(static_cast<int>(same.size()) - 1, same.data(), line);
+  }
   CLI::App app(help::readmost, "readmost");
   app.formatter(std::make_shared<manual_formatter>());
   app.footer(help::readmost_footer);
@@ -278,6 +290,12 @@ bool parse(int argc, char** argv, command_line& line) {
     line.command = command->get_name();
     line.words.assign(argv + 1, argv + argc);
     return true;
+  }
+  // CLI11 would take `readmost sevrer --help` for `readmost --help`.
+  const words known = names_of_commands(app);
+  if (const words& own = split_line.own; !own.empty() && !own.front().starts_with('-') &&
+                                         std::ranges::find(known, own.front()) == known.end()) {
+    throw failure("{}; see 'readmost --help'", unknown_command(app, own.front()));
   }
   try {
     app.parse(words(split_line.own.rbegin(), split_line.own.rend()));

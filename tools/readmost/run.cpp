@@ -17,9 +17,11 @@ namespace {
 
 constexpr std::string_view on_stderr = "-";
 
-// Fails now rather than at the program's end if the file cannot be written.
+// Fails now rather than at the program's end if the file cannot be written. A named pipe need not
+// have a reader yet.
 std::string emptied_file(const std::string& name) {
   const std::filesystem::path path = std::filesystem::absolute(name).lexically_normal();
+  if (std::filesystem::is_fifo(path)) return path.string();
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     throw failure("--stats: cannot write '{}': {}; name a file you may write", path.string(),
