@@ -1,19 +1,17 @@
 // readmost advise: what would serve a program's locks best, here or on a machine that one does not
 // have, by simulation of what its statistics tell.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <thread>
 
 #include "processes.hpp"
 #include "simulation/advice/advice.hpp"
 #include "simulation/advice/used_locks.hpp"
 #include "simulation/command/fixed_addresses.hpp"
+#include "simulation/command/results_file.hpp"
 #include "simulation/command/runs.hpp"
 #include "simulation/command/tables.hpp"
 
@@ -60,31 +58,31 @@ workload_options options_for(const used_lock& lock, double period, const request
   return made;
 }
 
-// Operations a second of each alternative, for one number of threads.
-std::vector<outcome_range> simulate(const workload_options& how, unsigned threads,
-                                    const request& asked, const machine_description& on,
-                                    json& results) {
+// What the alternatives reach with one number of threads, and what follows.
+struct comparison {
+  std::vector<outcome_range> outcomes;
+  advice kept;     // if the program stays as it is
+  advice changed;  // if it may change
+};
+
+comparison compare(workload_options how, const request& asked, const machine_description& on) {
   const variation plain{"", on};
-  std::vector<outcome_range> made;
+  comparison made;
   for (const alternative& each : all_alternatives()) {
     const workload& what = find_workload(each.workload);
     const contender& with =
         what.subject.empty() ? find_contender(each.lock) : all_contenders().front();
+    how.among = each.among;
+    std::vector<run> runs;
+    for (how.seed = 1; how.seed <= asked.seeds; ++how.seed) runs.push_back({&with, &plain, how});
     std::vector<double> outcomes;
-    for (unsigned seed = 1; seed <= asked.seeds; ++seed) {
-      workload_options now = how;
-      now.among = each.among;
-      now.seed = seed;
-      execute(what, now, {{&with, threads, &plain}}, asked.processes,
-              [&](std::size_t, const json& result) {
-                outcomes.push_back(millions_a_second(result, "reads") +
-                                   millions_a_second(result, "writes"));
-              });
-    }
-    made.push_back(range_of(outcomes));
-    results[each.name] = {
-        {"least", made.back().least}, {"median", made.back().median}, {"most", made.back().most}};
+    execute(what, runs, asked.processes, [&](std::size_t, const json& result) {
+      outcomes.push_back(millions_a_second(result, "reads") + millions_a_second(result, "writes"));
+    });
+    made.outcomes.push_back(range_of(outcomes));
   }
+  made.kept = choose(made.outcomes, without_changes);
+  made.changed = choose(made.outcomes, made.outcomes.size());
   return made;
 }
 
@@ -93,21 +91,29 @@ void print_advice(const char* when, const advice& of) {
              of.is_open ? "; but its range and glibc's overlap, so measure it" : "");
 }
 
-void print_outcomes(unsigned threads, const std::vector<outcome_range>& outcomes) {
+void print(const comparison& of, unsigned threads) {
   fmt::print("  {} thread{}: million operations a second\n", threads, threads == 1 ? "" : "s");
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const outcome_range& each = outcomes[i];
+  for (std::size_t i = 0; i < of.outcomes.size(); ++i) {
+    const outcome_range& each = of.outcomes[i];
     fmt::print("    {:<24}{:>10.4g}  ({:.4g} to {:.4g}){:>8.2f}\n", all_alternatives()[i].name,
-               each.median, each.least, each.most, each.median / outcomes.front().median);
+               each.median, each.least, each.most, each.median / of.outcomes.front().median);
   }
-  const advice kept = choose(outcomes, without_changes);
-  const advice changed = choose(outcomes, outcomes.size());
-  print_advice("best", kept);
-  if (changed.chosen != kept.chosen) print_advice("if the program may change", changed);
+  print_advice("best", of.kept);
+  if (of.changed.chosen != of.kept.chosen) print_advice("if the program may change", of.changed);
 }
 
 json as_json(const advice& of) {
   return {{"choose", all_alternatives()[of.chosen].name}, {"open", of.is_open}};
+}
+
+json as_json(const std::vector<outcome_range>& outcomes) {
+  json made;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const outcome_range& each = outcomes[i];
+    made[all_alternatives()[i].name] = {
+        {"least", each.least}, {"median", each.median}, {"most", each.most}};
+  }
+  return made;
 }
 
 std::string as_text(const workload_options& how, const used_lock& lock) {
@@ -117,11 +123,7 @@ std::string as_text(const workload_options& how, const used_lock& lock) {
 int advise(const request& asked) {
   const machine_description on = find_machine(asked.machine);
   const observed_program program = read_statistics(asked.statistics);
-  std::ofstream file;
-  if (!asked.file.empty()) {
-    file.open(asked.file);
-    if (!file) throw std::runtime_error(fmt::format("cannot write '{}'", asked.file));
-  }
+  results_file file(asked.file);
   fmt::print("{} on {}; simulated, not measured. The last column is relative to glibc's lock.\n",
              program.name, on.description);
   json all = json::array();
@@ -135,15 +137,13 @@ int advise(const request& asked) {
       all.push_back({{"lock", lock.name}, {"uses", uses}});
       continue;
     }
-    const workload_options how = options_for(lock, period, asked, on);
+    workload_options how = options_for(lock, period, asked, on);
     fmt::print("  {} uses in {:.1f} s, {}; {} cycles inside, {} between two uses of a thread\n",
                uses, program.seconds, as_text(how, lock), how.inside, how.pause);
     for (const unsigned threads : asked.threads) {
-      json results;
-      const std::vector<outcome_range> outcomes = simulate(how, threads, asked, on, results);
-      print_outcomes(threads, outcomes);
-      const advice kept = choose(outcomes, without_changes);
-      const advice changed = choose(outcomes, outcomes.size());
+      how.threads = threads;
+      const comparison made = compare(how, asked, on);
+      print(made, threads);
       all.push_back({{"lock", lock.name},
                      {"uses", uses},
                      {"writes_in", how.writes_in},
@@ -151,12 +151,12 @@ int advise(const request& asked) {
                      {"inside", how.inside},
                      {"machine", on.name},
                      {"threads", threads},
-                     {"million_operations_a_second", results},
-                     {"advice", as_json(kept)},
-                     {"advice_with_changes", as_json(changed)}});
+                     {"million_operations_a_second", as_json(made.outcomes)},
+                     {"advice", as_json(made.kept)},
+                     {"advice_with_changes", as_json(made.changed)}});
     }
   }
-  if (file.is_open()) file << all.dump(1) << '\n';
+  file.write(all);
   return 0;
 }
 
@@ -169,11 +169,11 @@ int main(int argc, char** argv) {
   request asked;
   CLI::App app(
       "Says what would serve a program's locks best on a machine, by simulation.\n"
-      "  readmost run --stats seen.json -- PROGRAM\n"
+      "  readmost run --stats=seen.json -- PROGRAM\n"
       "  readmost advise seen.json --machine epyc-7742x2",
       "readmost advise");
   app.add_option("STATISTICS", asked.statistics,
-                 "what 'readmost run --stats FILE.json' has written")
+                 "what 'readmost run --stats=FILE.json' has written")
       ->required();
   app.add_option("--machine", asked.machine,
                  "name of a machine, or a file, as 'readmost doctor --calibrate' writes it")

@@ -59,14 +59,14 @@ observed_program read_statistics(const std::string& file) {
       found = program_of(line);
     } catch (const json::exception& problem) {
       throw std::runtime_error(fmt::format(
-          "'{}', line {}, is no statistics of Readmost ({}); 'readmost run --stats FILE.json -- "
+          "'{}', line {}, is no statistics of Readmost ({}); 'readmost run --stats=FILE.json -- "
           "PROGRAM' writes them",
           file, number, problem.what()));
     }
   }
   if (found.locks.empty() || !(found.seconds > 0)) {
     throw std::runtime_error(fmt::format(
-        "'{}' tells of no lock; 'readmost run --stats FILE.json -- PROGRAM' writes what a program "
+        "'{}' tells of no lock; 'readmost run --stats=FILE.json -- PROGRAM' writes what a program "
         "does with its locks",
         file));
   }

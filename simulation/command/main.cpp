@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 
 #include "processes.hpp"
 #include "simulation/command/fixed_addresses.hpp"
+#include "simulation/command/results_file.hpp"
 #include "simulation/command/runs.hpp"
 #include "simulation/command/tables.hpp"
 
@@ -36,27 +36,25 @@ int simulate(const request& asked) {
   std::vector<run> runs;
   for (const std::string& name : asked.locks) {
     for (const unsigned threads : asked.threads) {
+      workload_options how = asked.how;
+      how.threads = threads;
       for (const variation& each : variations) {
-        runs.push_back({&find_contender(name), threads, &each});
+        runs.push_back({&find_contender(name), &each, how});
       }
     }
     if (!what.subject.empty()) break;
   }
-  std::ofstream file;
-  if (!asked.file.empty()) {
-    file.open(asked.file);
-    if (!file) throw std::runtime_error(fmt::format("cannot write '{}'", asked.file));
-  }
+  results_file file(asked.file);
   print_head(on, what);
   const bool shows = isatty(STDERR_FILENO) == 1 && (asked.vary != 0 || isatty(STDOUT_FILENO) == 0);
   std::vector<json> all;
-  execute(what, asked.how, runs, asked.processes, [&](std::size_t i, const json& result) {
+  execute(what, runs, asked.processes, [&](std::size_t i, const json& result) {
     all.push_back(result);
     if (runs[i].on->name.empty()) print_row(result, asked.with_lines);
     if (shows) fmt::print(stderr, "{} of {}: {}\n", i + 1, runs.size(), runs[i].name());
   });
   if (asked.vary != 0) print_orders(all, variations, asked.vary);
-  if (file.is_open()) file << json(all).dump(1) << '\n';
+  file.write(all);
   return 0;
 }
 
@@ -80,24 +78,20 @@ int main(int argc, char** argv) {
     workloads += fmt::format("\n{}: {}", each.name, each.what);
   }
   app.add_option("--workload", asked.workload, workloads)->capture_default_str();
-  app.add_option("--writes-in", asked.how.writes_in,
-                 "one write in so many operations, where all threads write")
-      ->check(CLI::Range(1U, 1'000'000'000U))
-      ->capture_default_str();
-  app.add_option("--between", asked.how.between_writes,
-                 "cycles between two writes, where one thread writes")
-      ->check(CLI::Range(1U, 1'000'000'000U))
-      ->capture_default_str();
-  app.add_option("--inside", asked.how.inside, "cycles inside the lock, in mix and rcu-mix")
-      ->check(CLI::Range(0U, 1'000'000'000U))
-      ->capture_default_str();
-  app.add_option("--pause", asked.how.pause,
-                 "cycles between two operations of a thread, in mix and rcu-mix")
-      ->check(CLI::Range(0U, 1'000'000'000U))
-      ->capture_default_str();
-  app.add_option("--among", asked.how.among, "number of locks, in mix")
-      ->check(CLI::Range(1U, 10'000U))
-      ->capture_default_str();
+  const auto add_number = [&app](const char* name, unsigned& value, unsigned least, unsigned most,
+                                 const char* what) {
+    app.add_option(name, value, what)->check(CLI::Range(least, most))->capture_default_str();
+  };
+  constexpr unsigned very_many = 1'000'000'000;
+  add_number("--writes-in", asked.how.writes_in, 1, very_many,
+             "one write in so many operations, where all threads write");
+  add_number("--between", asked.how.between_writes, 1, very_many,
+             "cycles between two writes, where one thread writes");
+  add_number("--inside", asked.how.inside, 0, very_many,
+             "cycles inside the lock, in mix and rcu-mix");
+  add_number("--pause", asked.how.pause, 0, very_many,
+             "cycles between two operations of a thread, in mix and rcu-mix");
+  add_number("--among", asked.how.among, 1, 10'000, "number of locks, in mix");
   app.add_option("--time", asked.how.time, "simulated nanoseconds that are counted")
       ->check(CLI::Range(1'000U, 1'000'000'000U));
   app.add_option("--warm-up", asked.how.warm_up, "simulated nanoseconds before that");

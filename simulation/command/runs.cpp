@@ -52,26 +52,24 @@ json as_json(const measurement& of, double ghz) {
 }  // namespace
 
 std::string run::name() const {
-  return fmt::format("{} with {} threads{}{}", with->name, threads, on->name.empty() ? "" : ", ",
-                     on->name);
+  return fmt::format("{} with {} threads{}{}", with->name, how.threads,
+                     on->name.empty() ? "" : ", ", on->name);
 }
 
-void execute(const workload& what, const workload_options& how, const std::vector<run>& runs,
-             unsigned processes, const std::function<void(std::size_t, const json&)>& done) {
+void execute(const workload& what, const std::vector<run>& runs, unsigned processes,
+             const std::function<void(std::size_t, const json&)>& done) {
   // Each run finds the library's variables as they are at the start of the program.
   model::in_own_processes(
       processes, runs.size(), [&](std::size_t i) { return runs[i].name(); },
       [&](std::size_t i) {
         const run& now = runs[i];
-        workload_options options = how;
-        options.threads = now.threads;
-        json made = as_json(what.run(now.on->machine, *now.with, options), now.on->machine.ghz);
+        json made = as_json(what.run(now.on->machine, *now.with, now.how), now.on->machine.ghz);
         made["machine"] = now.on->machine.name;
         made["variation"] = now.on->name;
         made["lock"] = what.subject.empty() ? now.with->name : what.subject;
         made["workload"] = what.name;
-        made["threads"] = now.threads;
-        made["seed"] = how.seed;
+        made["threads"] = now.how.threads;
+        made["seed"] = now.how.seed;
         return made.dump();
       },
       [&](std::size_t i, const std::string& text) { done(i, json::parse(text)); });

@@ -13,15 +13,14 @@ namespace readmost::simulation {
 
 struct run {
   const contender* with;
-  unsigned threads;
   const variation* on;
+  workload_options how;
 
   std::string name() const;
 };
 
 // Calls done(i, result) for each run, in their order. Latencies are in cycles.
-void execute(const workload& what, const workload_options& how, const std::vector<run>& runs,
-             unsigned processes,
+void execute(const workload& what, const std::vector<run>& runs, unsigned processes,
              const std::function<void(std::size_t, const nlohmann::json&)>& done);
 
 }  // namespace readmost::simulation

@@ -14,11 +14,11 @@ namespace platform = detail::platform;
 namespace {
 
 // Of --writes-in operations one writes, at random.
-void operate(scene& at, unsigned writes_in, duration inside) {
+void operate(scene& at, simulated_lock& with, unsigned writes_in, duration inside) {
   if (at.run.on().random() % writes_in == 0) {
-    at.write(inside);
+    at.write(inside, with);
   } else {
-    at.read(inside);
+    at.read(inside, with);
   }
 }
 
@@ -29,11 +29,7 @@ measurement mix(const machine_description& on, const contender& with, const work
   for (unsigned i = 0; i < how.among; ++i) locks.emplace_back(with);
   return by_all(on, with, how, [&](scene& at) {
     simulated_lock& one = locks[how.among == 1 ? 0 : at.run.on().random() % how.among].get();
-    if (at.run.on().random() % how.writes_in == 0) {
-      at.write(how.inside, one);
-    } else {
-      at.read(how.inside, one);
-    }
+    operate(at, one, how.writes_in, how.inside);
     at.run.pause(how.pause);
   });
 }
@@ -42,7 +38,7 @@ measurement rwbench(const machine_description& on, const contender& with,
                     const workload_options& how) {
   constexpr duration step = 8;  // of the random-number generator
   return by_all(on, with, how, [&](scene& at) {
-    operate(at, how.writes_in, 10 * step);
+    operate(at, at.lock.get(), how.writes_in, 10 * step);
     at.run.pause(at.run.on().random() % 200 * step);
   });
 }

@@ -12,20 +12,28 @@ namespace platform = detail::platform;
 
 namespace {
 
-void read_section(experiment& run) {
+void read_section(experiment& run, duration inside) {
   run.time_around(
-      run.reads, [] { rcu_default_domain().lock(); }, [&] { run.pause(cycles_inside); },
+      run.reads, [] { rcu_default_domain().lock(); }, [&] { run.pause(inside); },
       [] { rcu_default_domain().unlock(); });
+}
+
+void read_and_pause(experiment& run) {
+  read_section(run, cycles_inside);
   run.pause(cycles_inside);
+}
+
+void retire_one() {
+  struct leave_alone {
+    void operator()(char*) const {}
+  };
+  static char retired;
+  rcu_retire(&retired, leave_alone{});
 }
 
 }  // namespace
 
 measurement rcu_mix(const machine_description& on, const contender&, const workload_options& how) {
-  struct leave_alone {
-    void operator()(char*) const {}
-  };
-  static char retired;
   struct alignas(128) {
     detail::mutex mutex;
   } writers;
@@ -37,12 +45,10 @@ measurement rcu_mix(const machine_description& on, const contender&, const workl
             run.writes, [&] { writers.mutex.lock(); }, [&] { run.pause(how.inside); },
             [&] {
               writers.mutex.unlock();
-              rcu_retire(&retired, leave_alone{});
+              retire_one();
             });
       } else {
-        run.time_around(
-            run.reads, [] { rcu_default_domain().lock(); }, [&] { run.pause(how.inside); },
-            [] { rcu_default_domain().unlock(); });
+        read_section(run, how.inside);
       }
       run.pause(how.pause);
     });
@@ -59,24 +65,20 @@ measurement grace_period(const machine_description& on, const contender&,
     run.pause(between);
   });
   for (unsigned i = 1; i < how.threads; ++i) {
-    run.add_thread(numbered("reader", i), [&] { read_section(run); });
+    run.add_thread(numbered("reader", i), [&] { read_and_pause(run); });
   }
   return run.run();
 }
 
 measurement callbacks(const machine_description& on, const contender&,
                       const workload_options& how) {
-  struct leave_alone {
-    void operator()(char*) const {}
-  };
-  static char retired;
   experiment run(on, how);
   for (unsigned i = 0; i < how.threads; ++i) {
     run.add_thread(numbered("thread", i), [&] {
       if (run.on().random() % how.writes_in == 0) {
-        run.time(run.writes, [] { rcu_retire(&retired, leave_alone{}); });
+        run.time(run.writes, retire_one);
       } else {
-        read_section(run);
+        read_and_pause(run);
       }
     });
   }

@@ -29,41 +29,47 @@ class text_buffer {
   // What is no UTF-8 becomes U+FFFD.
   void add_json_string(const char* s) noexcept {
     add("\"");
-    while (*s != '\0') {
-      const auto c = static_cast<unsigned char>(*s);
-      const std::size_t bytes = utf8_bytes(s);
-      if (bytes == 0) {
+    add_escaped(s, [this](unsigned char c, bool is_utf8) {
+      if (!is_utf8) {
         add("\\ufffd");
       } else if (c == '"' || c == '\\') {
         add("\\%c", c);
       } else if (is_control(c)) {
         add("\\u%04x", c);
       } else {
-        add("%.*s", static_cast<int>(bytes), s);
+        return false;
       }
-      s += bytes == 0 ? 1 : bytes;
-    }
+      return true;
+    });
     add("\"");
   }
 
   // For people: what a terminal would obey or cannot show is written as in C.
   void add_shown(const char* s) noexcept {
-    while (*s != '\0') {
-      const auto c = static_cast<unsigned char>(*s);
-      const std::size_t bytes = utf8_bytes(s);
-      if (bytes == 0 || is_control(c)) {
-        add("\\x%02x", c);
-      } else {
-        add("%.*s", static_cast<int>(bytes), s);
-      }
-      s += bytes == 0 ? 1 : bytes;
-    }
+    add_escaped(s, [this](unsigned char c, bool is_utf8) {
+      const bool escapes = !is_utf8 || is_control(c);
+      if (escapes) add("\\x%02x", c);
+      return escapes;
+    });
   }
 
   const char* data() const noexcept { return buffer_; }
   std::size_t length() const noexcept { return length_; }
 
  private:
+  // Adds each character as it is, unless escape(its first byte, whether it is UTF-8) has added
+  // something in its place and returns true.
+  template <class Escape>
+  void add_escaped(const char* s, Escape escape) noexcept {
+    while (*s != '\0') {
+      const std::size_t bytes = utf8_bytes(s);
+      if (!escape(static_cast<unsigned char>(*s), bytes != 0)) {
+        add("%.*s", static_cast<int>(bytes), s);
+      }
+      s += bytes != 0 ? bytes : 1;
+    }
+  }
+
   static bool is_control(unsigned char c) noexcept { return c < 0x20 || c == 0x7f; }
 
   // The length of the character at the beginning of `s`; 0 if it is no UTF-8 (RFC 3629).

@@ -145,7 +145,8 @@ void on_thread_exit() noexcept {
 
 void forget_other_threads(domain& d) noexcept {
   const thread_record& mine = my_record(number_of(d));
-  for_each_entry(d, [&](index_entry& entry, chunk& c) {
+  for (entry_walk walk(d); walk.records() != nullptr; walk.next()) {
+    chunk& c = *walk.records();
     std::uint64_t kept = 0;
     std::uint64_t present = 0;
     for (std::uint32_t i = 0; i < chunk::capacity; ++i) {
@@ -162,9 +163,8 @@ void forget_other_threads(domain& d) noexcept {
       }
     }
     c.used.fetch_and(kept, platform::relaxed);
-    entry.present.store(present, platform::relaxed);
-    return true;
-  });
+    walk.entry().present.store(present, platform::relaxed);
+  }
   for (drain_place& place : d.drains) place.sleepers.store(0, platform::relaxed);
 }
 

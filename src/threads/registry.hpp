@@ -6,26 +6,45 @@
 
 namespace readmost::detail {
 
-// Calls visit(entry, chunk) for every entry of the index until it returns false; true if it never
-// does.
-template <class Visit>
-bool for_each_entry(const domain& d, Visit visit) noexcept {
-  // (R3) Pairs with (R4) in registry.cpp: the chunk is filled, and so is the block.
-  for (index_block* block = d.index.load(platform::relaxed); block != nullptr;
-       block = block->next.load(at(letter::R3, platform::acquire))) {
-    for (index_entry& entry : block->entries) {
-      chunk* const c = entry.records.load(at(letter::R3, platform::acquire));
-      if (c == nullptr) return true;
-      if (!visit(entry, *c)) return false;
-    }
+// Visits the entries of the index one after the other.
+class entry_walk {
+ public:
+  explicit entry_walk(const domain& d) noexcept : block_(d.index.load(platform::relaxed)) {
+    follow();
   }
-  return true;
-}
+
+  // Null at the end.
+  chunk* records() const noexcept { return records_; }
+  // Precondition: not at the end.
+  index_entry& entry() const noexcept { return block_->entries[number_]; }
+
+  void next() noexcept {
+    // (R3) Pairs with (R4) in registry.cpp: the chunk is filled, and so is the block.
+    if (++number_ == index_block::capacity) {
+      block_ = block_->next.load(at(letter::R3, platform::acquire));
+      number_ = 0;
+    }
+    follow();
+  }
+
+ private:
+  void follow() noexcept {
+    records_ =
+        block_ == nullptr ? nullptr : entry().records.load(at(letter::R3, platform::acquire));
+  }
+
+  index_block* block_;
+  std::size_t number_ = 0;
+  chunk* records_ = nullptr;
+};
 
 // Calls visit(chunk) for every chunk of records until it returns false; true if it never does.
 template <class Visit>
 bool for_each_chunk(const domain& d, Visit visit) noexcept {
-  return for_each_entry(d, [&](index_entry&, chunk& c) { return visit(c); });
+  for (entry_walk walk(d); walk.records() != nullptr; walk.next()) {
+    if (!visit(*walk.records())) return false;
+  }
+  return true;
 }
 
 // Calls visit(record, belongs_to_a_thread) for every record ever made.
@@ -47,7 +66,7 @@ class present_walk {
  public:
   // Leaves out `but`, which may be null.
   explicit present_walk(domain& d, const thread_record* but = nullptr) noexcept
-      : block_(d.index.load(platform::relaxed)), but_(but) {
+      : entries_(d), but_(but) {
     enter_chunk();
     settle();
   }
@@ -59,7 +78,7 @@ class present_walk {
     left_ &= left_ - 1;
     if (fetched_ != 0) --fetched_;
     for (; fetched_ < fetched_ahead && unfetched_ != 0; ++fetched_) {
-      platform::prefetch(&chunk_->records[std::countr_zero(unfetched_)].seen);
+      platform::prefetch(&lowest(unfetched_).seen);
       unfetched_ &= unfetched_ - 1;
     }
     settle();
@@ -69,43 +88,31 @@ class present_walk {
   // Cores have room for 10 to 24 cache misses at a time.
   static constexpr std::uint32_t fetched_ahead = 16;
 
+  thread_record& lowest(std::uint64_t bits) const noexcept {
+    return entries_.records()->records[std::countr_zero(bits)];
+  }
+
+  // Goes on to the first record that is left and is not `but`.
   void settle() noexcept {
-    for (;;) {
-      while (left_ == 0) {
-        if (chunk_ == nullptr) {
-          record_ = nullptr;
-          return;
-        }
-        ++entry_;
-        enter_chunk();
+    for (; entries_.records() != nullptr; entries_.next(), enter_chunk()) {
+      for (; left_ != 0; left_ &= left_ - 1) {
+        record_ = &lowest(left_);
+        if (record_ != but_) return;
       }
-      record_ = &chunk_->records[std::countr_zero(left_)];
-      if (record_ != but_) return;
-      left_ &= left_ - 1;
     }
+    record_ = nullptr;
   }
 
   void enter_chunk() noexcept {
-    if (entry_ == index_block::capacity) {
-      block_ = block_->next.load(at(letter::R3, platform::acquire));
-      entry_ = 0;
-    }
-    // (R3) Pairs with (R4) in registry.cpp: the chunk is filled, and so is the block.
-    chunk_ = block_ == nullptr
-                 ? nullptr
-                 : block_->entries[entry_].records.load(at(letter::R3, platform::acquire));
+    if (entries_.records() == nullptr) return;
     // (R8) Pairs with (T3) in consensus.cpp: the sections of threads that have left the index
     // happen before this.
-    left_ = chunk_ == nullptr
-                ? 0
-                : block_->entries[entry_].present.load(at(letter::R8, platform::acquire));
+    left_ = entries_.entry().present.load(at(letter::R8, platform::acquire));
     unfetched_ = left_ & (left_ - 1);
     fetched_ = 0;
   }
 
-  index_block* block_;
-  std::size_t entry_ = 0;
-  chunk* chunk_ = nullptr;
+  entry_walk entries_;
   std::uint64_t left_ = 0;       // records of the chunk, a bit for each: this one and later ones
   std::uint64_t unfetched_ = 0;  // those of them that have not been fetched
   std::uint32_t fetched_ = 0;    // how many have been and are yet to be visited

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "commands.hpp"
 #include "failure.hpp"
@@ -21,7 +22,8 @@ constexpr std::string_view on_stderr = "-";
 // have a reader yet.
 std::string emptied_file(const std::string& name) {
   const std::filesystem::path path = std::filesystem::absolute(name).lexically_normal();
-  if (std::filesystem::is_fifo(path)) return path.string();
+  std::error_code unknown;
+  if (std::filesystem::is_fifo(path, unknown)) return path.string();
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     throw failure("--stats: cannot write '{}': {}; name a file you may write", path.string(),

@@ -68,7 +68,7 @@
     "D1 of every thread")                                                                        \
   X(O5, "epoch: acquire load of the epoch, before the look at the slots", "N")                   \
   /* The registry: chunks of records, their owners, the index, domains. */                       \
-  X(R3, "present_walk, take_record: acquire load of a chunk's link", "R4")                       \
+  X(R3, "entry_walk, take_record: acquire load of a chunk's link", "R4")                         \
   X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                     \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
   X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                  \
