@@ -167,9 +167,12 @@ macro_rules! tests_of {
                 cold_and_hot(|lock| {
                     let writing = lock.write();
                     thread::scope(|threads| {
-                        let reader =
-                            threads.spawn(|| lock.try_read_for(Duration::from_secs(60)).is_some());
-                        thread::sleep(Duration::from_millis(5));
+                        let (tell, told) = channel();
+                        let reader = threads.spawn(move || {
+                            tell.send(own_id()).unwrap();
+                            lock.try_read_for(Duration::from_secs(60)).is_some()
+                        });
+                        await_sleep(told.recv().unwrap());
                         drop(writing);
                         assert!(reader.join().unwrap());
                     });
