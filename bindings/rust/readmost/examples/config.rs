@@ -23,8 +23,9 @@ fn serve(name: &str) -> String {
 
 fn main() {
     thread::scope(|threads| {
-        let workers: Vec<_> =
-            (0..2).map(|_| threads.spawn(|| (0..100_000).map(|_| serve("you").len()).max())).collect();
+        let workers: Vec<_> = (0..2)
+            .map(|_| threads.spawn(|| (0..100_000).map(|_| serve("you").len()).max()))
+            .collect();
         for _ in 0..10 {
             CONFIG.update(|old| Config { generation: old.generation + 1, greeting: "hi".into() });
         }
