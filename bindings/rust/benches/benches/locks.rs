@@ -1,7 +1,9 @@
-//! A map under a reader-writer lock: Readmost's, and those of other crates.
+//! Numbers under a reader-writer lock: Readmost's, and those of other crates.
 //!
-//! `read`: nothing but lookups. `write 1 in N`: every Nth turn of a thread changes a value. `write
-//! beside a reader`: the time of a write while another thread reads without a pause.
+//! `read`: a thread reads one of 64 numbers, and does nothing else. `write 1 in N`: every Nth turn of a
+//! thread changes one. `write beside a reader`: the time of a write while another thread reads without
+//! a pause. `look up`: as `read`, but the numbers are in a `HashMap`, so that less of the time is the
+//! lock's.
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use readmost_benches::{beside, together};
@@ -9,104 +11,118 @@ use std::collections::HashMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-type Map = HashMap<u64, u64>;
-const KEYS: u64 = 64;
-
-trait Lock: Sync {
-    fn make(map: Map) -> Self;
-    fn get(&self, key: u64) -> u64;
-    fn add(&self, key: u64);
+struct Numbers {
+    array: [u64; 64],
+    map: HashMap<u64, u64>,
 }
 
-macro_rules! locks_of_lock_api {
-    ($($name:ident),*) => {$(
-        impl Lock for $name<Map> {
-            fn make(map: Map) -> Self {
-                Self::new(map)
-            }
-            #[inline]
-            fn get(&self, key: u64) -> u64 {
-                self.read()[&key]
-            }
-            #[inline]
-            fn add(&self, key: u64) {
-                *self.write().entry(key).or_default() += 1;
-            }
-        }
-    )*};
-}
-
-macro_rules! locks_of_std {
-    ($($name:ty),*) => {$(
-        impl Lock for $name {
-            fn make(map: Map) -> Self {
-                Self::new(map)
-            }
-            #[inline]
-            fn get(&self, key: u64) -> u64 {
-                self.read().unwrap()[&key]
-            }
-            #[inline]
-            fn add(&self, key: u64) {
-                *self.write().unwrap().entry(key).or_default() += 1;
-            }
-        }
-    )*};
-}
-
-use parking_lot::RwLock as ParkingLot;
-use rblock::RwLock as Rblock;
-use readmost::{FairRwLock, ReaderRwLock, RwLock};
-locks_of_lock_api!(ParkingLot, Rblock, RwLock, ReaderRwLock, FairRwLock);
-locks_of_std!(std::sync::RwLock<Map>, crossbeam_utils::sync::ShardedLock<Map>);
-
-fn turn<L: Lock>(lock: &L, number: u64, every: Option<u64>) {
-    let key = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
-    match every {
-        Some(every) if number % every == 0 => lock.add(key),
-        _ => drop(black_box(lock.get(key))),
+impl Numbers {
+    fn new() -> Self {
+        Self { array: [1; 64], map: (0..64).map(|key| (key, key)).collect() }
     }
 }
 
+trait Lock: Sync {
+    fn make() -> Self;
+    fn get(&self, key: u64) -> u64;
+    fn look_up(&self, key: u64) -> u64;
+    fn add(&self, key: u64);
+}
+
+macro_rules! locks {
+    ($($name:ty, $held:ident => $guard:expr;)*) => {$(
+        impl Lock for $name {
+            fn make() -> Self {
+                Self::new(Numbers::new())
+            }
+            #[inline]
+            fn get(&self, key: u64) -> u64 {
+                let $held = self.read();
+                $guard.array[key as usize % 64]
+            }
+            #[inline]
+            fn look_up(&self, key: u64) -> u64 {
+                let $held = self.read();
+                $guard.map[&key]
+            }
+            #[inline]
+            fn add(&self, key: u64) {
+                let $held = self.write();
+                #[allow(unused_mut)]
+                let mut numbers = $guard;
+                numbers.array[key as usize % 64] += 1;
+            }
+        }
+    )*};
+}
+
+locks! {
+    std::sync::RwLock<Numbers>, held => held.unwrap();
+    crossbeam_utils::sync::ShardedLock<Numbers>, held => held.unwrap();
+    parking_lot::RwLock<Numbers>, held => held;
+    rblock::RwLock<Numbers>, held => held;
+    readmost::RwLock<Numbers>, held => held;
+    readmost::ReaderRwLock<Numbers>, held => held;
+    readmost::FairRwLock<Numbers>, held => held;
+}
+
+fn key_of(number: u64) -> u64 {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58
+}
+
 fn measure<L: Lock>(c: &mut Criterion, name: &str) {
-    let make = || L::make((0..KEYS).map(|key| (key, key)).collect());
     for threads in [1, 2] {
-        for (what, every) in
-            [("read", None), ("write 1 in 1000", Some(1000)), ("write 1 in 50", Some(50))]
+        for (what, every) in [("read", u64::MAX), ("write 1 in 1000", 1000), ("write 1 in 50", 50)]
         {
-            let lock = make();
+            let lock = L::make();
             c.bench_function(&format!("{what}, threads {threads}: {name}"), |b| {
                 b.iter_custom(|turns| {
                     together(threads, turns, |thread, turns| {
-                        let first = 7 * thread as u64;
+                        let first = 1 + 7 * thread as u64;
                         for number in first..first + turns {
-                            turn(&lock, number, every);
+                            if number % every == 0 {
+                                lock.add(key_of(number));
+                            } else {
+                                black_box(lock.get(key_of(number)));
+                            }
                         }
                     })
                 });
             });
         }
     }
-    let lock = make();
+    let lock = L::make();
+    c.bench_function(&format!("look up, threads 2: {name}"), |b| {
+        b.iter_custom(|turns| {
+            together(2, turns, |_, turns| {
+                for number in 0..turns {
+                    black_box(lock.look_up(key_of(number)));
+                }
+            })
+        });
+    });
+    let lock = L::make();
     c.bench_function(&format!("write beside a reader: {name}"), |b| {
         b.iter_custom(|turns| {
             beside(
-                || drop(black_box(lock.get(1))),
+                || {
+                    black_box(lock.get(1));
+                },
                 turns,
-                |turns| (0..turns).for_each(|number| lock.add(number % KEYS)),
+                |turns| (0..turns).for_each(|number| lock.add(number)),
             )
         });
     });
 }
 
 fn locks(c: &mut Criterion) {
-    measure::<std::sync::RwLock<Map>>(c, "std");
-    measure::<ParkingLot<Map>>(c, "parking_lot");
-    measure::<crossbeam_utils::sync::ShardedLock<Map>>(c, "crossbeam ShardedLock");
-    measure::<Rblock<Map>>(c, "rblock");
-    measure::<RwLock<Map>>(c, "readmost");
-    measure::<ReaderRwLock<Map>>(c, "readmost, readers preferred");
-    measure::<FairRwLock<Map>>(c, "readmost, phase-fair");
+    measure::<std::sync::RwLock<Numbers>>(c, "std");
+    measure::<parking_lot::RwLock<Numbers>>(c, "parking_lot");
+    measure::<crossbeam_utils::sync::ShardedLock<Numbers>>(c, "crossbeam ShardedLock");
+    measure::<rblock::RwLock<Numbers>>(c, "rblock");
+    measure::<readmost::RwLock<Numbers>>(c, "readmost");
+    measure::<readmost::ReaderRwLock<Numbers>>(c, "readmost, readers preferred");
+    measure::<readmost::FairRwLock<Numbers>>(c, "readmost, phase-fair");
 }
 
 criterion_group! {

@@ -196,7 +196,9 @@ fn measure<C: Cell>(c: &mut Criterion, name: &str) {
     c.bench_function(&format!("replace beside a reader: {name}"), |b| {
         b.iter_custom(|turns| {
             beside(
-                || drop(black_box(cell.load())),
+                || {
+                    black_box(cell.load());
+                },
                 turns,
                 |turns| (0..turns).for_each(|number| cell.replace(number)),
             )
