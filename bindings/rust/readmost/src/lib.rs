@@ -66,3 +66,8 @@ pub fn version() -> &'static str {
     let text = unsafe { std::ffi::CStr::from_ptr(readmost_sys::readmost_version()) };
     text.to_str().expect("a version is ASCII")
 }
+
+// The examples of the crate's page are tests.
+#[cfg(all(doctest, feature = "lock_api_0_4"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
