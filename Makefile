@@ -45,6 +45,17 @@ build-evaluation:
 	$(stage) configure scripts/configure -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
 	$(stage) build cmake --build --preset release
 
+# The Rust crates: builds and tests them and runs each benchmark once. Needs cargo, and its registry.
+.PHONY: rust rust-package
+rust:
+	$(stage) install scripts/setup
+	$(stage) 'test rust' scripts/rust test
+	$(stage) 'bench rust' scripts/rust bench
+
+# Both crates as they would be published, in out/rust/package, built from there.
+rust-package:
+	$(stage) 'package rust' scripts/rust package
+
 # The checks that make test leaves out: formatting, the instructions of each lock, the long tests, the
 # other compiler, a debug build, sanitizers, arm64 and the Debian packages. CI runs a part of it (.ci/run).
 check: build-tests

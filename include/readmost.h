@@ -197,6 +197,19 @@ READMOST_API READMOST_CHECKED int readmost_rwlock_clockupgrade(
  * and no other writer was inside in between. Never waits. EPERM: nobody writes. */
 READMOST_API int readmost_rwlock_downgrade(readmost_rwlock_t* lock) READMOST_NOTHROW;
 
+/* --- State ------------------------------------------------------------------------------------ */
+
+/* What readmost_rwlock_held() returns. */
+enum { READMOST_NOT_HELD = 0, READMOST_HELD_FOR_READING = 1, READMOST_HELD_FOR_WRITING = 2 };
+
+/* Whether any thread holds the lock. A snapshot, for assertions and for whoever ends a lock's use:
+ * holds that threads take and release meanwhile may be seen or not; one that was taken before the
+ * call, as far as the caller can know, and is not released meanwhile is always seen. A thread that
+ * waits holds nothing. Never waits. Cost: a load, or for a lock without active holds that is biased
+ * or was of late, a scan of every thread's slots. */
+READMOST_API READMOST_CHECKED int readmost_rwlock_held(const readmost_rwlock_t* lock)
+    READMOST_NOTHROW;
+
 /* --- Hints ------------------------------------------------------------------------------------ */
 
 /* For threads that know their future. Neither is ever needed for correctness, and a thread that

@@ -67,6 +67,20 @@ int as_errno_of_upgrade(outcome o) noexcept {
   return o == outcome::busy ? EDEADLK : as_errno(o);
 }
 
+const rwlock& of(const readmost_rwlock_t* lock) noexcept {
+  return *reinterpret_cast<const rwlock*>(lock);
+}
+
+int active_holds(std::uint64_t state) noexcept {
+  if ((state & rwlock::writing) != 0) return READMOST_HELD_FOR_WRITING;
+  return rwlock::readers(state) != 0 ? READMOST_HELD_FOR_READING : READMOST_NOT_HELD;
+}
+
+// Whether passive holds may exist.
+bool may_be_in_slots(std::uint64_t state) noexcept {
+  return (state & (rwlock::any_bias | rwlock::draining | rwlock::claiming)) != 0;
+}
+
 bool is_written(const rwlock& lock) noexcept {
   return (lock.state.load(platform::relaxed) & rwlock::writing) != 0;
 }
@@ -293,6 +307,19 @@ int readmost_rwlock_downgrade(readmost_rwlock_t* lock) noexcept {
   if (!is_written(of(lock))) return EPERM;
   downgrade(of(lock), of(lock).own_rules());
   return 0;
+}
+
+// --- State ---------------------------------------------------------------------------------------
+
+int readmost_rwlock_held(const readmost_rwlock_t* lock) noexcept {
+  const rwlock& l = of(lock);
+  const std::uint64_t state = l.state.load(platform::relaxed);
+  const int active = active_holds(state);
+  if (active != READMOST_NOT_HELD || !may_be_in_slots(state)) return active;
+  if (passive_holds(domains[l.domain], &l, nullptr, 0) != 0) return READMOST_HELD_FOR_READING;
+  // A thread that exits, or another one for it, may have moved its hold from a slot to the count
+  // meanwhile: it counts first, and (L) pairs with the (D) by which it then clears the slot.
+  return active_holds(l.state.load(platform::relaxed));
 }
 
 // --- Hints and domains ---------------------------------------------------------------------------

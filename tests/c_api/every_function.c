@@ -275,6 +275,7 @@ static void use_with_attributes(int preference, readmost_domain_t* domain) {
 
 static void release_by_another_thread(readmost_rwlock_t* lock) {
   EXPECT(readmost_rwlock_rdlock(lock), 0);
+  EXPECT(readmost_rwlock_held(lock), READMOST_HELD_FOR_READING);
   EXPECT(by_another_thread(try_to_write, lock), EBUSY);
   EXPECT(by_another_thread(readmost_rwlock_rdunlock, lock), 0);
   EXPECT(by_another_thread(try_to_write, lock), 0);

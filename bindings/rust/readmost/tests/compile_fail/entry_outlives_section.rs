@@ -1,0 +1,7 @@
+//! What is found may be used until the section ends.
+fn main() {
+    let map = readmost::RcuHashMap::new();
+    map.insert(1, String::new());
+    let value = map.get(&1, &readmost::rcu::section()).unwrap();
+    println!("{value}");
+}

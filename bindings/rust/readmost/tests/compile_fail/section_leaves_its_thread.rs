@@ -1,0 +1,7 @@
+//! A section belongs to its thread.
+fn main() {
+    let section = readmost::rcu::section();
+    std::thread::scope(|threads| {
+        threads.spawn(move || drop(section));
+    });
+}

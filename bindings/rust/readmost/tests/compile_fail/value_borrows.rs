@@ -1,0 +1,6 @@
+//! Old values are dropped at any time later.
+fn main() {
+    let text = String::from("of this function");
+    let cell = readmost::Rcu::new(text.as_str());
+    cell.store("");
+}

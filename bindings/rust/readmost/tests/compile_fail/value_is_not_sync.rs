@@ -1,0 +1,4 @@
+//! Readers share the value.
+fn main() {
+    let _ = readmost::Rcu::new(std::cell::Cell::new(1));
+}
