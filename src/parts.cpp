@@ -22,6 +22,7 @@
 
 namespace readmost::detail {
 
+extern part observation_part;    // src/lock/observation.cpp
 extern part holds_part;          // src/lock/orphaned_holds.cpp
 extern part read_sections_part;  // src/rcu/read_section.cpp
 extern part grace_periods_part;  // src/rcu/grace_period.cpp
@@ -29,6 +30,7 @@ extern part registry_part;       // src/threads/registry.cpp
 extern part statistics_part;     // src/statistics/statistics.cpp
 
 part* const standing_parts[] = {&closed_at_fork<moving_gate>,
+                                &observation_part,
                                 &holds_part,
                                 &read_sections_part,
                                 &grace_periods_part,

@@ -94,8 +94,9 @@ void for_each_protected(Visit visit) noexcept {
     for (std::uint64_t left = block->taken.load(at(letter::HP8, platform::acquire)); left != 0;
          left &= left - 1) {
       // (HP7) Pairs with (HP4), (HP1): a use under a protection that is over happens before this.
-      const retired* const object =
-          block->slots[__builtin_ctzll(left)].object.load(at(letter::HP7, platform::acquire));
+      const auto& slot = block->slots[__builtin_ctzll(left)].object;
+      const retired* const object = slot.load(at(letter::HP7, platform::acquire));
+      tools::happens_after(&slot);
       if (object != nullptr) visit(object);
     }
   }
@@ -210,6 +211,7 @@ retired* take_list(platform::atomic<retired*>& latest, retired* rest, amount& ta
   if (latest.load(platform::relaxed) == nullptr) return rest;
   // (HP14) Pairs with (HP13).
   retired* const list = latest.exchange(nullptr, at(letter::HP14, platform::acquire));
+  tools::happens_after(&latest);
   retired* last = nullptr;
   for (retired* each = list; each != nullptr; each = each->next) {
     taken.add(*each);
