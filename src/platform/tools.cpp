@@ -176,6 +176,19 @@ present decide() noexcept {
   return found;
 }
 
+namespace {
+
+// Before the library's other constructors (READMOST_EARLY): they call functions of the C library that
+// ThreadSanitizer has replaced, and that fail before its initialization.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wprio-ctor-dtor"
+__attribute__((constructor(100))) void decide_first() noexcept {
+  tool();
+}
+#pragma GCC diagnostic pop
+
+}  // namespace
+
 void stop_in_this_thread() noexcept {
   stopped = true;
 }
