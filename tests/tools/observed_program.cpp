@@ -185,16 +185,16 @@ int with_hazard_pointers() {
 int with_bravo() {
   static readmost::bravo<std::shared_mutex> lock;
   return run(
-      [](int) {
+      [](int round) {
+        // Later, a thread may have seen another revoke the bias.
+        if (round == 0) touch_unguarded();
         const std::shared_lock hold(lock);
         if (guarded < 0) std::abort();
-        touch_unguarded();
       },
       [](int round) {
         if (round % 32 != 0) return;
         const std::scoped_lock hold(lock);
         guarded = guarded + 1;
-        touch_unguarded();
       });
 }
 
