@@ -29,13 +29,8 @@ extern part grace_periods_part;  // src/rcu/grace_period.cpp
 extern part registry_part;       // src/threads/registry.cpp
 extern part statistics_part;     // src/statistics/statistics.cpp
 
-part* const standing_parts[] = {&closed_at_fork<moving_gate>,
-                                &observation_part,
-                                &holds_part,
-                                &read_sections_part,
-                                &grace_periods_part,
-                                &registry_part,
-                                &statistics_part,
-                                nullptr};
+part* const standing_parts[] = {
+    &closed_at_fork<moving_gate>, &observation_part, &holds_part,      &read_sections_part,
+    &grace_periods_part,          &registry_part,    &statistics_part, nullptr};
 
 }  // namespace readmost::detail

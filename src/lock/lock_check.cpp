@@ -356,9 +356,9 @@ void note_order(held_locks& own, std::uintptr_t lock, wait_kind wanted,
     if (is_known(own, one, place)) return true;
     *place = one;
     static READMOST_THREAD_LOCAL order_cycle cycle;
-    if (!add_to_order({held, lock, own.thread.load(platform::relaxed), kind, wanted, each.where,
-                       called},
-                      cycle)) {
+    if (!add_to_order(
+            {held, lock, own.thread.load(platform::relaxed), kind, wanted, each.where, called},
+            cycle)) {
       tell_of_full_table("the table of orders is full: 8192 locks or 32768 pairs");
     }
     if (cycle.length != 0) tell(cycle);

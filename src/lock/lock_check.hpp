@@ -4,8 +4,8 @@
 // A thread notes its holds and where it took them in a table of its own, and the order in which it
 // takes locks in a graph of all threads. Whoever adds an edge to the graph that closes a cycle has
 // found an inversion. The tables are mapped, bounded, and say once when they are full. The
-// functions neither allocate nor call out of the library; signal handlers that interrupt one of them
-// are not checked.
+// functions neither allocate nor call out of the library; signal handlers that interrupt one of
+// them are not checked.
 #pragma once
 
 #include "lock/observation.hpp"

@@ -188,8 +188,7 @@ void find_cycle(graph& g, const order_edge& closing, index from, index to,
   index last_edge = 0;
   while (head != tail && last_edge == 0) {
     const state at = g.queue[head++];
-    for (index e = g.nodes[at.node].first_out; e != 0 && last_edge == 0;
-         e = g.edges[e].next_out) {
+    for (index e = g.nodes[at.node].first_out; e != 0 && last_edge == 0; e = g.edges[e].next_out) {
       for_each_kind(g.edges[e].kinds, [&](hold_kind held, wait_kind wanted) {
         if (last_edge != 0 || !keeps_out(held, at.wanted)) return;
         if (g.edges[e].to == from) {

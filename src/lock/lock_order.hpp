@@ -1,6 +1,6 @@
 // The order in which threads take locks: a graph with an edge from each lock that was held to the
-// lock that was waited for meanwhile. A cycle can end in a deadlock if at each of its locks the hold
-// keeps out the one who waits.
+// lock that was waited for meanwhile. A cycle can end in a deadlock if at each of its locks the
+// hold keeps out the one who waits.
 //
 // A read lock under reader preference (a weak wait) is kept out by a writer inside only. Under the
 // other preferences it also waits behind a waiting writer, which any reader inside keeps out.

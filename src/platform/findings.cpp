@@ -134,8 +134,8 @@ void add_thread(text_buffer& t, std::int32_t thread) noexcept {
 
 void add_frames(text_buffer& t, const char* first, const trace& where, const address_space& space,
                 std::size_t most) noexcept {
-  for (std::size_t i = 0;
-       i < where.count && i < most && t.length() < most_text - most_of_a_frame; ++i) {
+  for (std::size_t i = 0; i < where.count && i < most && t.length() < most_text - most_of_a_frame;
+       ++i) {
     // The return address may already be past the end of the function.
     const place at = space.place_of(where.frames[i] - 1);
     const char* const slash = std::strrchr(at.mapping, '/');

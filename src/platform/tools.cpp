@@ -42,8 +42,8 @@ enum : std::uintptr_t {
   rwlock_released = helgrind + 256 + 18,  // the lock, 1 for a writer
   sent = helgrind + 256 + 33,
   received = helgrind + 256 + 34,
-  untracked = helgrind + 256 + 39,        // the memory, its size
-  cleaned_block = helgrind + 256 + 42,    // Helgrind alone; -1: no such block
+  untracked = helgrind + 256 + 39,      // the memory, its size
+  cleaned_block = helgrind + 256 + 42,  // Helgrind alone; -1: no such block
   drd_thread = (std::uintptr_t{'D'} << 24 | std::uintptr_t{'R'} << 16) + 1,  // DRD alone
 };
 
@@ -129,7 +129,8 @@ int hide_if_mine(dl_phdr_info* module, std::size_t, void* anchor) noexcept {
   const ElfW(Phdr)* holder = nullptr;
   for (unsigned i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = module->dlpi_phdr[i];
-    if (segment.p_type == PT_LOAD && wanted - (module->dlpi_addr + segment.p_vaddr) < segment.p_memsz) {
+    if (segment.p_type == PT_LOAD &&
+        wanted - (module->dlpi_addr + segment.p_vaddr) < segment.p_memsz) {
       holder = &segment;
     }
   }
@@ -167,19 +168,17 @@ present decide() noexcept {
   }
   which.store(found, platform::relaxed);
   if (found == present::valgrind) {
-    dl_iterate_phdr(
-        [](dl_phdr_info* module, std::size_t size, void* anchor) {
-          return hide_if_mine(module, size, anchor);
-        },
-        &which);
+    dl_iterate_phdr([](dl_phdr_info* module, std::size_t size,
+                       void* anchor) { return hide_if_mine(module, size, anchor); },
+                    &which);
   }
   return found;
 }
 
 namespace {
 
-// Before the library's other constructors (READMOST_EARLY): they call functions of the C library that
-// ThreadSanitizer has replaced, and that fail before its initialization.
+// Before the library's other constructors (READMOST_EARLY): they call functions of the C library
+// that ThreadSanitizer has replaced, and that fail before its initialization.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wprio-ctor-dtor"
 __attribute__((constructor(100))) void decide_first() noexcept {

@@ -32,9 +32,8 @@ namespace {
 // What (G4), (G9) and (W5) mean: the sections that are over happen before what the caller does.
 void tell_of_sections(const domain& d) noexcept {
   if (!tools::are_present()) return;
-  for_each_record(domains[number_of(d)], [](const thread_record& record, bool) {
-    tools::happens_after(&record.section);
-  });
+  for_each_record(domains[number_of(d)],
+                  [](const thread_record& record, bool) { tools::happens_after(&record.section); });
   tools::happens_after(&d);
 }
 

@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
         planted{"inversion_of_readers", orders, {"share_first", "share_second"}},
         planted{"inversion_of_three", orders, {"first_lock", "third_lock", "second_lock"}},
         planted{"pthread_inversion", orders, {"rwlock", "other_rwlock"}},
-        planted{"destroyed_while_held", gone, {"destroying", "for reading", "destroyed_while_held"}},
+        planted{
+            "destroyed_while_held", gone, {"destroying", "for reading", "destroyed_while_held"}},
         planted{"pthread_destroyed_while_held", gone, {"rwlock", "for reading"}},
         planted{"reuse_while_held", gone, {"first use of a new lock", "reuse_while_held"}},
         planted{"unmapped_while_held",
@@ -141,8 +142,7 @@ TEST(lock_check_settings, an_unknown_value_gets_one_line) {
   // The program and the preloaded library have one copy of the check each.
   EXPECT_THAT(result.text, HasSubstr("readmost: READMOST_LOCK_CHECK=yes is not known; it can be 0, "
                                      "1 or abort. Using 0.\n"));
-  const outcome without =
-      run("READMOST_LOCK_CHECK=yes '" READMOST_MISUSED_PROGRAM "' inversion");
+  const outcome without = run("READMOST_LOCK_CHECK=yes '" READMOST_MISUSED_PROGRAM "' inversion");
   EXPECT_EQ(without.text,
             "readmost: READMOST_LOCK_CHECK=yes is not known; it can be 0, 1 or abort. Using 0.\n");
 }

@@ -1,6 +1,6 @@
 // A correct program over each of the library's means, or the same with a data race in what those
 // protect: for tools that find races.
-//   observed_program WHAT [race]
+//   observed_program [WHAT [race]]       without WHAT: every lock
 #include <pthread.h>
 #include <readmost.h>
 
@@ -203,12 +203,13 @@ int with_bravo() {
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   races = argc > 2 && std::string_view(argv[2]) == "race";
+  if (what.empty()) return with_class() + with_c_api() + with_pthread();
   if (what == "class") return with_class();
   if (what == "c") return with_c_api();
   if (what == "pthread") return with_pthread();
   if (what == "rcu") return with_rcu();
   if (what == "hazard") return with_hazard_pointers();
   if (what == "bravo") return with_bravo();
-  std::fprintf(stderr, "usage: observed_program class|c|pthread|rcu|hazard|bravo [race]\n");
+  std::fprintf(stderr, "usage: observed_program [class|c|pthread|rcu|hazard|bravo [race]]\n");
   return 2;
 }

@@ -14,7 +14,8 @@ struct outcome {
 };
 
 inline outcome run(const std::string& command) {
-  const std::string whole = "unset READMOST_LOCK_CHECK READMOST_STATS; exec env " + command + " 2>&1";
+  const std::string whole =
+      "unset READMOST_LOCK_CHECK READMOST_STATS; exec env " + command + " 2>&1";
   FILE* const pipe = popen(whole.c_str(), "r");
   if (pipe == nullptr) return {-2, "popen failed"};
   outcome result{0, ""};

@@ -36,7 +36,8 @@ class tool : public testing::TestWithParam<way> {
   }
 };
 
-// Noticed: a lock that does not tell, a lock's own data that is not hidden, an edge that is missing.
+// Noticed: a lock that does not tell, a lock's own data that is not hidden, an edge that is
+// missing.
 TEST_P(tool, is_silent_about_a_correct_program) {
   const outcome result = observe("");
   EXPECT_EQ(result.status, 0);
@@ -63,8 +64,7 @@ std::vector<way> all_ways() {
   for (const char* name : {"helgrind", "drd"}) {
     const std::string valgrind =
         std::string(READMOST_VALGRIND " -q --error-exitcode=9 --tool=") + name;
-    const std::string says =
-        name == std::string("drd") ? "Conflicting" : "Possible data race";
+    const std::string says = name == std::string("drd") ? "Conflicting" : "Possible data race";
     for (const char* what : {"class", "c"}) {
       all.push_back({std::string(name) + "_" + what, valgrind, plain + what, false, says});
     }
