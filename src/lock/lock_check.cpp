@@ -70,6 +70,7 @@ struct held_locks {
   std::uint32_t unknown{};                 // holds that are not noted
   known_edge edges[most_edges]{};          // that the thread has added to the order, by address
   hold holds[most]{};
+  order_cycle cycle{};  // found last
 };
 
 constinit platform::atomic<held_locks*> first_table{nullptr};
@@ -355,13 +356,12 @@ void note_order(held_locks& own, std::uintptr_t lock, wait_kind wanted,
     known_edge* place = nullptr;
     if (is_known(own, one, place)) return true;
     *place = one;
-    static READMOST_THREAD_LOCAL order_cycle cycle;
     if (!add_to_order(
             {held, lock, own.thread.load(platform::relaxed), kind, wanted, each.where, called},
-            cycle)) {
+            own.cycle)) {
       tell_of_full_table("the table of orders is full: 8192 locks or 32768 pairs");
     }
-    if (cycle.length != 0) tell(cycle);
+    if (own.cycle.length != 0) tell(own.cycle);
     return true;
   });
 }

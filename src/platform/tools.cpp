@@ -179,12 +179,12 @@ namespace {
 
 // Before the library's other constructors (READMOST_EARLY): they call functions of the C library
 // that ThreadSanitizer has replaced, and that fail before its initialization.
-#pragma GCC diagnostic push
+#if !defined(__clang__)  // which does not warn of that
 #pragma GCC diagnostic ignored "-Wprio-ctor-dtor"
+#endif
 __attribute__((constructor(100))) void decide_first() noexcept {
   tool();
 }
-#pragma GCC diagnostic pop
 
 }  // namespace
 
