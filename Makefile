@@ -42,7 +42,7 @@ evaluation: build-evaluation
 .PHONY: build-evaluation
 build-evaluation:
 	$(stage) install scripts/setup --evaluation
-	$(stage) configure scripts/configure -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
+	$(stage) configure scripts/configure -DBUILD_TESTING=ON -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
 	$(stage) build cmake --build --preset release
 
 # The Rust crates: builds and tests them and runs each benchmark once. Needs cargo, and its registry.

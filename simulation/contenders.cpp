@@ -31,11 +31,18 @@ simulated_lock* make() {
   return new (place) made(Arguments...);
 }
 
+// BRAVO's Fig. 1: Listing 1 of the paper, with one table for all locks and with one for each.
+struct with_own_table : bravo_paper_policy {
+  using table = private_table<>;
+};
+
 std::vector<contender> make_all() {
   std::vector<contender> all;
   for_each_lock<glibc_like_rwlock>([&]<class Lock, auto... Arguments>(const char* name) {
     all.push_back({name, make<Lock, Arguments...>});
   });
+  all.push_back({"bravo-ba-paper", make<bravo<rivals::pf_q, bravo_paper_policy>>});
+  all.push_back({"bravo-ba-own-table", make<bravo<rivals::pf_q, with_own_table>>});
   return all;
 }
 
