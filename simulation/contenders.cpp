@@ -31,6 +31,15 @@ simulated_lock* make() {
   return new (place) made(Arguments...);
 }
 
+// For one thread alone.
+class no_lock {
+ public:
+  void lock_shared() {}
+  void unlock_shared() {}
+  void lock() {}
+  void unlock() {}
+};
+
 // BRAVO's Fig. 1: Listing 1 of the paper, with one table for all locks and with one for each.
 struct with_own_table : bravo_paper_policy {
   using table = private_table<>;
@@ -43,6 +52,7 @@ std::vector<contender> make_all() {
   });
   all.push_back({"bravo-ba-paper", make<bravo<rivals::pf_q, bravo_paper_policy>>});
   all.push_back({"bravo-ba-own-table", make<bravo<rivals::pf_q, with_own_table>>});
+  all.push_back({"none", make<no_lock>});
   return all;
 }
 
