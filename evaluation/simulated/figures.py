@@ -118,7 +118,8 @@ FCP = (
     Simulated(
         "fcp-1", "FCP", "Figure 1", "How soon a write is visible without a message", OPTERON,
         "One thread stores every 4,000 cycles, 63 look at random times: how long after the store the reads of"
-        " the older value came, of so many percent of them.",
+        " the older value came, of so many percent of them. In the simulation a line leaves its sharers when the"
+        " store asks for it, so what remains is the time in the store buffer: less than in any machine.",
         (
             Panel(
                 "Time until a store is seen", Axis("cycles"), Axis("stale reads, %"), distribution("reads"), "less",
@@ -367,8 +368,9 @@ RCU = (
     *(
         Simulated(
             figure, "RCU", label, title, PENTIUM,
-            "No simulation but the formulas that `readmost advise --contours` uses, with the costs of the"
-            " paper's machine: the share of updates up to which one is cheaper than another.",
+            "The formulas of `readmost advise --contours`, with the costs of the library's RCU simulated on the"
+            " paper's machine: the share of updates up to which one is cheaper than another. With the paper's own"
+            " costs the model has the paper's shape (the figure of the same number in the first part).",
             tuple(
                 Panel(
                     f"{rate:g} updates per CPU and grace period, {by}", Axis("share of updates"), Axis(what, log=True),
@@ -381,7 +383,7 @@ RCU = (
         for figure, label, title, by, what in (
             ("rcu-28", "Figure 28", "Break-even, by CPUs", "by CPUs", "CPUs"),
             ("rcu-29", "Figure 29", "Break-even, by memory latency", "by latency",
-             "memory latency / cache latency"),
+             "latency between CPUs, times the machine's"),
         )
     ),
 )

@@ -27,6 +27,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Part:
+    is_there: bool  # whether anything was simulated
     shown: list
     counts: dict  # by kind of verdict
     numbers: list  # (figure, compared)
@@ -46,7 +47,7 @@ def part(results):
     shown = [_shown(figure, results) for figure in figures.ALL]
     numbers = [(page.figure, one) for page in shown for one in page.verdict.numbers]
     kinds = {kind: sum(page.verdict.kind == kind for page in shown) for kind in judging.KINDS}
-    return Part(shown, kinds, numbers, sum(one.is_near for _, one in numbers))
+    return Part(bool(results.get("simulated")), shown, kinds, numbers, sum(one.is_near for _, one in numbers))
 
 
 def why_missing(figure, samples, failures):
