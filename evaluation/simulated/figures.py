@@ -49,7 +49,7 @@ def sweep(figure, label, title, table, workload, shows, options=(), benchmark=""
                 measured=(Measured(benchmark, table, few),) if benchmark else (),
             ),
         ),
-        (Run(workload, BRAVO_LOCKS, BRAVO_THREADS, options, **{"seconds": 4, **more}),),
+        (Run(workload, BRAVO_LOCKS, BRAVO_THREADS, options, **{"seconds": 3.5, **more}),),
     )
 
 
@@ -65,15 +65,15 @@ def rwbench(letter, probability, words):
 
 
 def table_3():
-    fast, slow = {"warm_up": 60, "time": 30}, {"warm_up": 400, "time": 30}
+    fast, slow = {"warm_up": 60, "time": 30}, {"warm_up": 350, "time": 30}
     readers, writers = ("A reader",), ("A writer",)
     few_threads = (1, 8, 64)
     return (
-        Run("pairs", ("readmost",), few_threads, tables=readers, seconds=3, **slow),
+        Run("pairs", ("readmost",), few_threads, tables=readers, seconds=6, **slow),
         Run("pairs", ("rmlock", "brlock"), few_threads, tables=readers, seconds=2, **fast),
-        Run("pairs", ("glibc-like",), few_threads, tables=readers, seconds=1, **slow),
+        Run("pairs", ("glibc-like",), few_threads, tables=readers, seconds=0.3, **slow),
         Run("write-pairs", FCP_LOCKS, (1,), tables=writers, x=1, warm_up=400, time=1000),
-        Run("writer-latency", FCP_LOCKS, (8, 64), tables=writers, warm_up=400, time=2000, seconds=14),
+        Run("writer-latency", FCP_LOCKS, (8, 64), tables=writers, warm_up=350, time=700, seconds=6),
     )
 
 
@@ -95,10 +95,10 @@ def panels_of_table_3():
 
 def by_pause():
     """(cycles between two writes, simulated microseconds)"""
-    for between, time in ((1_000, 400), (10_000, 400), (100_000, 1000), (1_000_000, 3000)):
+    for between, time in ((1_000, 300), (10_000, 300), (100_000, 500), (1_000_000, 1000)):
         yield Run(
             "writer-latency", FCP_LOCKS, (64,), ("--between", str(between)), x=between, warm_up=300,
-            time=time, seconds=3 + time / 300,
+            time=time, seconds=1 + between / 150_000,
         )
         yield Run(
             "grace-period", (), (64,), ("--batch", str(between // 100)), x=between, warm_up=300,
@@ -201,7 +201,7 @@ FCP = (
         ),
         tuple(
             Run("sleeping-readers", ("readmost", "brlock", "glibc-like"), (64,), ("--asleep", str(asleep)), x=asleep,
-                warm_up=300, time=600, seconds=5)
+                warm_up=300, time=600, seconds=2)
             for asleep in (0, 16, 32, 48, 63)
         ),
     ),
@@ -234,7 +234,7 @@ FCP = (
         ),
         tuple(
             Run("grace-period", (), (64,), ("--batch", str(batch)), x=batch, warm_up=100,
-                time=400 if batch < 1000 else 2000, called="readmost::rcu", seconds=2)
+                time=400 if batch < 1000 else 2000, called="readmost::rcu", seconds=2.5)
             for batch in (1, 10, 100, 1000)
         ),
     ),
@@ -250,7 +250,7 @@ FCP = (
             ),
         ),
         (Run("mix", ("readmost", "glibc-like", "bravo-glibc"), FCP_THREADS,
-             ("--writes-in", "10000", "--inside", "500", "--pause", "500"), warm_up=800, time=800, seconds=6),),
+             ("--writes-in", "10000", "--inside", "500", "--pause", "500"), warm_up=800, time=800, seconds=3),),
     ),
 )
 
@@ -276,7 +276,7 @@ BRAVO = (
     ),
     sweep("bravo-2", "Figure 2", "Alternator", "Alternator", "alternator",
           "Turns per second of a ring of threads, one of which reads at a time.", benchmark="alternator",
-          seconds=2),
+          warm_up=60, time=60),
     sweep("bravo-3", "Figure 3", "test_rwlock", "test_rwlock", "test-rwlock",
           "One of the threads writes for 10 cycles and pauses for 1,000, the others read for 10 without a"
           " pause.", benchmark="test_rwlock", warm_up=200, time=200),
@@ -369,8 +369,8 @@ RCU = (
         Simulated(
             figure, "RCU", label, title, PENTIUM,
             "The formulas of `readmost advise --contours`, with the costs of the library's RCU simulated on the"
-            " paper's machine: the share of updates up to which one is cheaper than another. With the paper's own"
-            " costs the model has the paper's shape (the figure of the same number in the first part).",
+            " paper's machine: the share of updates up to which one is cheaper than another. The figure of"
+            " the same number in the first part has the paper's own costs.",
             tuple(
                 Panel(
                     f"{rate:g} updates per CPU and grace period, {by}", Axis("share of updates"), Axis(what, log=True),

@@ -20,8 +20,9 @@
 //   n / (1 - exp(-u n)) updates share one that does.
 //       R = (1 - f) read + f (S + retire + (grace + (n - 1) further) (1 - exp(-u n)) / (u n))
 //
-// With u = 0.1, each update bears a whole grace period up to about 10 CPUs, and less and less on
-// more CPUs: there the paper's region of RCU shrinks and grows again.
+// With u = 0.1, each update bears a whole grace period up to about 10 CPUs, and less and less of
+// one on more CPUs. The region of RCU shrinks up to there, as the paper's does; the paper's then
+// grows, while this one levels off, because what a grace period costs grows with the CPUs it asks.
 #pragma once
 
 #include <cmath>
