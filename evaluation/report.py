@@ -154,6 +154,7 @@ def html(results, of=figures.ALL):
     lines = summary.lines(results, of)
     simulated = simulated_page.part(results)
     drawn = "".join(svg for page in [*pages, *simulated.shown] for _, svg in [*page.plots, *page.legend])
+    drawn += "".join(svg for page in simulated.shown for _, svg in page.kinds)
     styles, markers = plots.definitions(drawn)
     return environment().get_template("report.html.j2").render(
         pages=pages,

@@ -247,15 +247,15 @@ def orders_of_numbers(values, numbers):
             good, bad = (less, more) if row.better == "less" else (more, less)
             outcome = at_least(1, ratio(*(values.score(table, x, one["contender"]) for one in (good, bad))))
             pairs += 1
-            names = f"{label(good['contender'])} before {label(bad['contender'])}"
+            good, bad = label(good["contender"]), label(bad["contender"])
             if outcome is False:
-                wrong.append(names)
+                wrong.append(f"{bad} is before {good}")
             elif outcome is None:
-                is_open.append(names)
+                is_open.append(f"{good} before {bad}")
         if pairs:
             told = f"{table} at {x:g}: {pairs - len(wrong) - len(is_open)} of {pairs} pairs in the printed order"
             if wrong:
-                told += f"; the other way round: {', '.join(wrong)}"
+                told += f", but {', '.join(wrong)}"
             if is_open:
                 told += f"; open: {', '.join(is_open)}"
             check = Check(False if wrong else None if is_open else True, told)

@@ -19,7 +19,8 @@ class Shown:
     verdict: judging.Verdict
     missing: str  # why there is nothing to show
     plots: list  # (title, svg)
-    legend: list  # (name, svg)
+    legend: list  # of contenders: (name, svg)
+    kinds: list  # the same of the lines
     tables: list
     how: list
     problems: list
@@ -68,13 +69,13 @@ def _shown(figure, results):
     failures = found.get("failures", [])
     missing = "" if samples else why_missing(figure, samples, failures)
     if missing:
-        return Shown(figure, printed["source"], verdict, missing, [], [], [], [], [])
+        return Shown(figure, printed["source"], verdict, missing, [], [], [], [], [], [])
     lines = [(panel, lines_of(panel, samples, printed["numbers"], results)) for panel in figure.panels]
     lines = [(panel, its) for panel, its in lines if its]
     return Shown(
         figure, printed["source"], verdict, "",
         [(panel.title or panel.table, plots.kinds_svg(panel, its)) for panel, its in lines],
-        _legend([line for _, its in lines for line in its]),
+        *_legends([line for _, its in lines for line in its]),
         [_table(panel, its) for panel, its in lines],
         _how(found),
         [f"{one['contender']} failed: {one['reason']}" for one in failures],
@@ -129,15 +130,15 @@ def measured_lines(panel, measured, found, simulated):
             yield canonical(name), MEASURED, points
 
 
-def _legend(lines):
-    """A line for each contender, then one for each kind."""
+def _legends(lines):
+    """Of the contenders, and of the kinds of lines."""
     names = list(dict.fromkeys(canonical(name) for name, *_ in lines))
     names.sort(key=lambda name: not style_of_kind(name, SIMULATED).thick)
     kinds = [kind for kind in (SIMULATED, MEASURED, PRINTED) if any(kind == one for _, one, _ in lines)]
-    return [
-        *((label(name), plots.swatch_svg(name, SIMULATED)) for name in names),
-        *((kind, plots.swatch_svg("pthread", kind)) for kind in kinds),
-    ]
+    return (
+        [(label(name), plots.swatch_svg(name, SIMULATED)) for name in names],
+        [(kind, plots.swatch_svg("pthread", kind)) for kind in kinds],
+    )
 
 
 def _table(panel, lines):
