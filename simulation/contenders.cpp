@@ -40,7 +40,7 @@ class no_lock {
   void unlock() {}
 };
 
-// BRAVO's Fig. 1: Listing 1 of the paper, with one table for all locks and with one for each.
+// Listing 1 of the BRAVO paper, with one table for all locks; and with one for each (Fig. 1).
 struct with_own_table : bravo_paper_policy {
   using table = private_table<>;
 };
@@ -51,6 +51,7 @@ std::vector<contender> make_all() {
     all.push_back({name, make<Lock, Arguments...>});
   });
   all.push_back({"bravo-ba-paper", make<bravo<rivals::pf_q, bravo_paper_policy>>});
+  all.push_back({"bravo-glibc-paper", make<bravo<glibc_like_rwlock, bravo_paper_policy>>});
   all.push_back({"bravo-ba-own-table", make<bravo<rivals::pf_q, with_own_table>>});
   all.push_back({"none", make<no_lock>});
   return all;

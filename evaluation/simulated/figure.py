@@ -11,6 +11,7 @@ CALLED = {
     "readmost": "prwlock",
     "glibc-like": "pthread",
     "bravo-glibc": "bravo-pthread",
+    "bravo-glibc-paper": "bravo-pthread-paper",
 }
 
 
