@@ -33,7 +33,7 @@ bench: build-evaluation
 	@mkdir -p out/bench
 	@build/bin/readmost bench operations --tables --output out/bench/results.json
 
-# The papers' measurements, in half an hour: out/evaluation/report.html.
+# The papers' measurements and simulations, in 40 minutes: out/evaluation/report.html.
 evaluation: build-evaluation
 	@mkdir -p out/evaluation
 	@build/bin/readmost bench all --output out/evaluation/results.json
