@@ -77,7 +77,7 @@ synchronization_costs costs_of(const machine_description& on, unsigned processes
 }
 
 contour_set contours_of(const machine_description& on, const synchronization_costs& costs) {
-  contour_set made{on.description, on.cpus(), costs, {}, {}};
+  contour_set made{on.name, on.cpus(), costs, {}, {}};
   for (const bool by_cpus : {true, false}) {
     for (const double rate : contour_rates) {
       contour_plot& one = made.plots.emplace_back(

@@ -31,7 +31,7 @@ struct contour_mark {
 };
 
 struct contour_set {
-  std::string machine;  // what it is
+  std::string machine;  // its name
   unsigned cpus = 1;
   synchronization_costs costs;  // in cycles
   std::vector<contour_plot> plots;

@@ -12,7 +12,7 @@ namespace readmost::simulation {
 namespace {
 
 constexpr double width = 420, height = 300;                     // of a plot with its margins
-constexpr double left = 52, right = 14, top = 44, bottom = 46;  // margins
+constexpr double left = 52, right = 22, top = 44, bottom = 46;  // margins
 constexpr double head = 56, foot = 56;                          // of the whole
 constexpr const char* classes[] = {"a", "b", "c", "d"};         // by comparison
 
@@ -27,6 +27,7 @@ constexpr const char* style = R"(
  path { fill: none; stroke-width: 1.6 } .g { stroke: var(--rule); stroke-width: 1 }
  .a { stroke: var(--a); stroke-width: 3 } .b { stroke: var(--b); stroke-dasharray: 6 3 }
  .c { stroke: var(--c); stroke-dasharray: 2 3 } .d { stroke: var(--d); stroke-dasharray: 8 3 2 3 }
+ .l { paint-order: stroke; stroke: var(--page); stroke-width: 3px }
  .r { fill: var(--a); stroke: none; opacity: .12 } circle { fill: var(--mark); stroke: var(--page) }
 )";
 
@@ -111,7 +112,7 @@ std::string drawn(const contour_plot& of, const std::vector<contour_mark>& marks
   for (const contour_mark& each : marks) {
     const bool is_late = at.x(each.cpus) > width / 2;
     made += fmt::format(
-        "<circle r=\"5\" cx=\"{0:.1f}\" cy=\"{1:.1f}\"/><text class=\"{2}\" x=\"{3:.1f}\" "
+        "<circle r=\"5\" cx=\"{0:.1f}\" cy=\"{1:.1f}\"/><text class=\"l {2}\" x=\"{3:.1f}\" "
         "y=\"{4:.1f}\">{5}</text>\n",
         at.x(each.cpus), scales::y(each.share), is_late ? "e" : "",
         at.x(each.cpus) + (is_late ? -9 : 9), scales::y(each.share) - 5, escaped(each.name));
