@@ -33,7 +33,7 @@ bench: build-evaluation
 	@mkdir -p out/bench
 	@build/bin/readmost bench operations --tables --output out/bench/results.json
 
-# The papers' measurements, in half an hour: out/evaluation/report.html.
+# The papers' measurements and simulations, in 40 minutes: out/evaluation/report.html.
 evaluation: build-evaluation
 	@mkdir -p out/evaluation
 	@build/bin/readmost bench all --output out/evaluation/results.json
@@ -42,7 +42,7 @@ evaluation: build-evaluation
 .PHONY: build-evaluation
 build-evaluation:
 	$(stage) install scripts/setup --evaluation
-	$(stage) configure scripts/configure -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
+	$(stage) configure scripts/configure -DBUILD_TESTING=ON -DREADMOST_BENCHMARKS=ON -DREADMOST_RIVALS=ON
 	$(stage) build cmake --build --preset release
 
 # The Rust crates: builds and tests them and runs each benchmark once. Needs cargo, and its registry.

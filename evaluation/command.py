@@ -8,10 +8,11 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import benchmarks, contenders, figures, machine, results, running, tables
+from . import benchmarks, contenders, figures, machine, results, running, simulated, tables
 from .failure import STATUS, Failure
 from .programs import Broken, Programs
 from .samples import Samples
+from .simulated import running as simulating
 
 SOME_FAILED = 1
 INTERRUPTED = 130
@@ -53,15 +54,17 @@ def parser():
         Repeat the experiments of the papers on this machine.
 
         NAME is a figure (bravo-4a), a benchmark (rwbench_locks), a paper (fcp, bravo, rcu, own),
-        operations (of locks and RCU beside those of other libraries), or all. The contenders take
-        turns, with a process for each turn. Results are added to those in FILE after each
-        benchmark, so that an interruption loses little. Let nothing else run meanwhile.""",
+        operations (of locks and RCU beside those of other libraries), simulated (the papers'
+        figures on simulated machines of up to 72 CPUs), or all. The contenders take turns, with a
+        process for each turn. Results are added to those in FILE after each benchmark, so that an
+        interruption loses little. Let nothing else run meanwhile.""",
         """\
         Examples:
           readmost bench --list
           readmost bench all && readmost report out.html
           readmost bench bravo-4f --locks prwlock pthread --runs 9
           readmost bench operations --tables --output operations.json
+          readmost bench simulated                            on machines that you do not have
           readmost bench all --quick --output quick.json      does everything work?
 
         Exit status: 0 when everything was measured, 1 when a contender failed, 130 when
@@ -89,8 +92,9 @@ def parser():
         "report",
         "show the results, figure by figure, as one HTML file",
         """\
-        Write the results as one self-contained HTML file: the machine, a summary, and every figure
-        of the papers with its claim, the figures measured here, and whether the claim holds.""",
+        Write the results as one self-contained HTML file: the machine, a summary, every figure of
+        the papers with its claim, the figures measured here, and whether the claim holds; and the
+        papers' figures on simulated machines beside what the papers print.""",
         """\
         Examples:
           readmost report out.html
@@ -100,6 +104,8 @@ def parser():
     option("html", nargs="?", metavar="OUT.html", help="the file to write")
     option("--results", metavar="FILE", default=results.DEFAULT_FILE,
            help=f"file that 'readmost bench' wrote (default: {results.DEFAULT_FILE})")
+    option("--simulated", metavar="FILE",
+           help="take the simulated figures from this file of results instead")
     option("--markdown", metavar="FILE", help="write the main tables as Markdown")
     option("--plot", metavar="FILE.svg",
            help="write the main result as one plot: std::shared_mutex with Readmost preloaded")
@@ -110,18 +116,22 @@ def parser():
 
 
 def chosen_figures(names):
-    """The figures of these names, in the order of the report."""
-    wanted = []
+    """The figures of these names, in the order of the report: measured ones, and simulated ones."""
+    wanted, simulate = [], []
     for name in names:
-        found = figures.named(name)
-        if not found:
-            near = difflib.get_close_matches(name, figures.names(), 1)
+        found, found_to_simulate = figures.named(name), simulated.named(name)
+        if not found and not found_to_simulate:
+            near = difflib.get_close_matches(name, [*figures.names(), *simulated.names()], 1)
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise Failure(
                 f"unknown figure or benchmark '{name}'; {hint}'readmost bench --list' lists them"
             )
         wanted += found
-    return [figure for figure in figures.MEASURED if figure in wanted]
+        simulate += found_to_simulate
+    return (
+        [figure for figure in figures.MEASURED if figure in wanted],
+        [figure for figure in simulated.ALL if figure in simulate and not figure.why],
+    )
 
 
 def duration(seconds):
@@ -153,13 +163,19 @@ def print_list(asked):
         seconds = one.turn_seconds(asked) * one.turns_for(asked) * expected_contenders(one, asked)
         total += seconds
         print(f"{one.name:28} {duration(seconds):>8}   {one.turns_for(asked)} turns")
-    print(f"{'all':28} {duration(total):>8}")
+    print("\nSimulated figures, and how long they take:")
+    for figure in simulated.ALL:
+        if not figure.why:
+            seconds = simulating.seconds(figure, asked)
+            total += seconds
+            print(f"{figure.name:28} {duration(seconds):>8}   {figure.title}, {figure.machine}")
+    print(f"\n{'all':28} {duration(total):>8}")
 
 
-def checked_programs(folder):
+def checked_programs(folder, is_measured):
     if not folder:
         raise Failure("the folder of the benchmark programs is unknown; name it with --programs")
-    if not any((Path(folder) / one.program).is_file() for one in benchmarks.DECLARED):
+    if is_measured and not any((Path(folder) / one.program).is_file() for one in benchmarks.DECLARED):
         raise Failure(
             f"there are no benchmarks in '{folder}'; 'make bench' in the source tree builds them;"
             " then name their folder with --programs, or use the command beside them"
@@ -211,8 +227,12 @@ def bench(options):
             "name what to measure: a figure, a benchmark, a paper, operations, or all;"
             " 'readmost bench --list' lists them"
         )
-    chosen = chosen_figures(options.names)
-    folder = checked_programs(options.programs)
+    chosen, to_simulate = chosen_figures(options.names)
+    if asked.locks:
+        if not chosen:
+            raise Failure("--locks: the simulated figures have their own locks; leave it out")
+        to_simulate = []
+    folder = checked_programs(options.programs, bool(chosen))
     results.check_writable(options.output)
     found = results.load_to_add(options.output)
 
@@ -225,7 +245,14 @@ def bench(options):
             f"{', '.join(missing)}: not built in '{folder}'; 'make bench' in the source tree builds it"
         )
     check_locks(asked, there)
-    plan, seconds = [], 0
+    not_built = {simulating.missing_program(figure, folder) for figure in to_simulate} - {None}
+    if not_built and not chosen:
+        raise Failure(
+            f"{', '.join(sorted(not_built))}: not built in '{folder}'; 'make test' in the source tree"
+            " builds it"
+        )
+    to_simulate = [one for one in to_simulate if not simulating.missing_program(one, folder)]
+    plan, seconds = [], sum(simulating.seconds(figure, asked) for figure in to_simulate)
     for one, has in there:
         takes_part, left_out = running.chosen_contenders(one, asked, has)
         if takes_part:
@@ -235,6 +262,9 @@ def bench(options):
     progress = running.Progress(seconds)
     programs.tick = progress.tick
     what = f"{machine.count(len(plan), 'benchmark')} for {machine.count(len(chosen), 'figure')}"
+    if to_simulate:
+        one = f"{machine.count(len(to_simulate), 'simulated figure')}"
+        what = f"{what}, {one}" if plan else one
     progress.say(
         f"{machine.sentence(found['machine'])}: {what}, about {duration(seconds)}."
         " Let nothing else run meanwhile."
@@ -244,8 +274,13 @@ def bench(options):
             f"Not built and left out: {', '.join(missing)}; 'make bench' in the source tree builds"
             " them."
         )
+    if not_built:
+        progress.say(
+            f"Not built, so nothing is simulated: {', '.join(sorted(not_built))}; 'make test' in the"
+            " source tree builds it."
+        )
     failures, build, behind = 0, build_facts(), []
-    if options.tables:
+    if options.tables and plan:
         print(tables.wrapped(tables.HEAD) + "\n")
     try:
         for one, takes_part, left_out in plan:
@@ -267,14 +302,30 @@ def bench(options):
             how_many = machine.count(len(takes_part), "contender")
             turns = machine.count(new["turns"], "turn")
             progress.say(f"{one.name}: {how_many}, {turns} in {duration(new['took_seconds'])}")
+        for figure in to_simulate:
+            failures += simulate(figure, asked, programs, build, found, options.output, progress)
     finally:
         progress.close()
-    if options.tables:
+    if options.tables and plan:
         print("Where Readmost is behind:" if behind else "Readmost is nowhere behind.")
         print("".join(tables.wrapped(line, "  ") + "\n" for line in behind))
     where = "" if options.output == results.DEFAULT_FILE else f" --results {options.output}"
     print(f"Results: {options.output}. Next: readmost report out.html{where}")
     return SOME_FAILED if failures else 0
+
+
+def simulate(figure, asked, programs, build, found, file, progress):
+    """Adds the simulated figure to the results; returns the number of failures."""
+    run = simulating.Run(figure, asked, programs, build)
+    run.simulate(progress)
+    new = run.result()
+    found.setdefault("simulated", {})[figure.id] = new
+    results.save(file, found)
+    for failure in new["failures"]:
+        progress.say(f"{figure.name}: {failure['contender']} failed: {failure['reason']}")
+    seeds = machine.count(new["seeds"], "seed")
+    progress.say(f"{figure.name}: {figure.machine}, {seeds} in {duration(new['took_seconds'])}")
+    return len(new["failures"])
 
 
 # --- report ---
@@ -294,6 +345,8 @@ def report(options):
             "name a file to write, as in 'readmost report out.html', --markdown FILE or --plot FILE"
         )
     found = results.load(options.results)
+    if options.simulated:
+        found["simulated"] = results.load(options.simulated).get("simulated", {})
     for path, make in wanted:
         results.write(path, make(found))
         print(path)

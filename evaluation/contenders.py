@@ -3,7 +3,7 @@
 The hue shows the lock underneath; a lock is dashed and BRAVO over it solid; ours are thick.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PRWLOCK = "prwlock"  # the same lock as readmost::shared_mutex
 PRELOADED = "preloaded"  # pthread's lock with our library preloaded
@@ -159,6 +159,33 @@ OTHERS = [
     for marker in "sDvPX^"
     for colour in ("brown", "purple", "green", "orange", "grey")
 ]
+
+
+# In the plots of simulated machines the line tells where a figure is from: solid ones are simulated,
+# dotted ones measured here, single points printed in the paper. So hue and marker tell the lock.
+ON_SIMULATED_MACHINES = {
+    "pthread": Style("ink", "s"),
+    "bravo-pthread": Style("grey", "P"),
+    "ba": Style("orange", "^"),
+    "bravo-ba": Style("brown", "v"),
+    "bravo-ba-paper": Style("orange", "v"),
+    "bravo-pthread-paper": Style("grey", "X"),
+    "per-cpu": Style("green", "D"),
+    "cohort-rw": Style("purple", "X"),
+    "brlock": Style("green", "v"),
+    "rmlock": Style("sky", "s"),
+    "RCU over spinlock": Style("orange", "^"),
+    "RCU over brlock": Style("green", "v"),
+    "brlock over spinlock": Style("grey", "s"),
+}
+SIMULATED, MEASURED, PRINTED = "simulated", "measured here", "printed in the paper"
+
+
+def style_of_kind(name, kind):
+    look = ON_SIMULATED_MACHINES.get(canonical(name)) or replace(style(name), dash="-")
+    if kind == MEASURED:
+        return replace(look, dash=":")
+    return replace(look, marker="paper", dash="none", thick=False) if kind == PRINTED else look
 
 
 def style(name):

@@ -6,7 +6,7 @@ import re
 
 from markupsafe import escape
 
-from .contenders import OTHERS, STYLES, canonical, is_ours, label, style
+from .contenders import OTHERS, STYLES, canonical, is_ours, label, style, style_of_kind
 from .samples import text
 
 WIDTH, HEIGHT = 662, 460  # twice the units of a phone's width: coordinates are whole numbers
@@ -17,7 +17,7 @@ TICKS = 5
 
 # Each style is a CSS class of the plots and has a marker with the same name.
 CLASSES = {look: f"k{number}" for number, look in enumerate(dict.fromkeys([*STYLES.values(), *OTHERS]))}
-DASHES = {"-": "", "--": "10 5", ":": "2.6 4.5", "-.": "13 5 3 5"}
+DASHES = {"-": "", "--": "10 5", ":": "2.6 4.5", "-.": "13 5 3 5", "none": "0 99"}
 SHAPES = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "s": "M-4-4H4V4H-4z",
@@ -25,13 +25,14 @@ SHAPES = {
     "^": "M0-5L5 4H-5z",
     "v": "M0 5L5-4H-5z",
     "P": "M-2-5H2V-2H5V2H2V5H-2V2H-5V-2H-2z",
+    "paper": "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0zM-6 0H6M0-6V6",
     "X": "M-5-5L0-2L5-5L2 0L5 5L0 2L-5 5L-2 0z",
 }
 
 
-def class_of(contender):
-    look = style(contender)
-    if look not in CLASSES:  # of our own, without a style of its own
+def class_of(contender, kind=None):
+    look = style_of_kind(contender, kind) if kind else style(contender)
+    if look not in CLASSES:  # without a style of its own
         CLASSES[look] = f"k{len(CLASSES)}"
     return CLASSES[look]
 
@@ -50,7 +51,7 @@ def definitions(drawn):
         ]
         rules.append(f".{name}{{color:var(--{look.colour})}}path.{name}{{{';'.join(filter(None, line))}}}")
         if look.marker:
-            size = 46 if look.thick else 36
+            size = 46 if look.thick or look.marker == "paper" else 36
             fill = "currentColor" if look.filled else "var(--page)"
             markers.append(
                 f'<marker id="{name}" viewBox="-9 -9 18 18" markerUnits="userSpaceOnUse"'
@@ -70,11 +71,28 @@ def panel_svg(panel, samples):
     )
 
 
-def swatch_svg(contender):
+def swatch_svg(contender, kind=None):
     """A contender's line for a legend."""
     return (
         f'<svg class="swatch" viewBox="0 0 72 28" aria-hidden="true">'
-        f'<path class="{class_of(contender)}" d="M0 14H36H72"/></svg>'
+        f'<path class="{class_of(contender, kind)}" d="M0 14H36H72"/></svg>'
+    )
+
+
+def kinds_svg(panel, lines):
+    """The plot of a panel whose lines, (contender, kind, [(x, spread)]), are of several kinds."""
+    places = sorted({x for *_, points in lines for x, _ in points})
+    floor = _place_of_zero(places) if panel.x.log else None
+    series = [
+        (
+            class_of(contender, kind), contender, f' data-kind="{kind}"',
+            sorted((x or floor or 0, spread) for x, spread in points),
+        )
+        for contender, kind, points in lines
+    ]
+    return (
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
+        f' aria-label="{escape(panel.title or panel.table)}">{_chart(panel, places, floor, series)}</svg>'
     )
 
 
@@ -117,7 +135,7 @@ def _lines(panel, samples):
     rows = [row for row in panel.chosen_rows(samples) if panel.x_of(row) is not None]
     places = sorted({panel.x_of(row) for row in rows})
     floor = _place_of_zero(places) if panel.x.log else None
-    series = {}
+    series = []
     for contender in _in_order(panel.chosen_contenders(samples)):
         points = {
             panel.x_of(row) or floor or 0: spread
@@ -125,28 +143,31 @@ def _lines(panel, samples):
             if (spread := samples.spread(row, contender))
         }
         if points:
-            series[contender] = sorted(points.items())
-    values = [v for line in series.values() for _, s in line for v in (s.lowest, s.highest)]
+            series.append((class_of(contender), contender, "", sorted(points.items())))
+    return _chart(panel, places, floor, series), HEIGHT
+
+
+def _chart(panel, places, floor, series):
+    """Lines of (class, contender, further attributes, [(x, spread)])."""
+    values = [v for *_, line in series for _, s in line for v in (s.lowest, s.highest)]
     y = _value_scale(values, panel.y.log, HEIGHT - 2 * FONT - 3 * MARGIN, FONT + MARGIN)
     labels = [(y(tick), short(tick)) for tick in y.ticks()]
     left = round(max((len(name) for _, name in labels), default=1) * LETTER) + FONT + 2 * MARGIN
     shown = [place or floor or 0 for place in places] or [1]
     x = Scale(shown[0], shown[-1], panel.x.log, left + MARGIN, WIDTH - 2 * MARGIN)
     parts = [_y_axis(labels, left, panel.y.title), _x_axis(x, places, floor, y.first, panel.x.title)]
-    for contender, line in series.items():
-        name = class_of(contender)
+    for name, contender, more, line in series:
         if any(spread.lowest < spread.highest for _, spread in line):
             there = "L".join(f"{x(place)} {y(spread.lowest)}" for place, spread in line)
             back = "L".join(f"{x(place)} {y(spread.highest)}" for place, spread in reversed(line))
             parts.append(f'<path class="{name} band" d="M{there}L{back}z"/>')
         path = "L".join(f"{x(place)} {y(spread.median)}" for place, spread in line)
-        parts.append(_series("path", contender, f'd="M{path}"'))
-    return "".join(parts), HEIGHT
+        parts.append(_series("path", name, contender, f'd="M{path}"{more}'))
+    return "".join(parts)
 
 
-def _series(element, contender, attributes, more=""):
-    series = escape(canonical(contender))
-    return f'<{element} class="{class_of(contender)}{more}" data-series="{series}" {attributes}/>'
+def _series(element, name, contender, attributes):
+    return f'<{element} class="{name}" data-series="{escape(canonical(contender))}" {attributes}/>'
 
 
 def _place_of_zero(places):
@@ -221,8 +242,8 @@ def _bars(panel, samples):
         top, end = MARGIN + step * place + 4, x(spread.median)
         light = "" if style(contender).thick else " light"
         parts.append(_series(
-            "rect", contender,
-            f'x="{left}" y="{top}" width="{max(end - left, 1)}" height="{step - 8}"', f" bar{light}",
+            "rect", f"{class_of(contender)} bar{light}", contender,
+            f'x="{left}" y="{top}" width="{max(end - left, 1)}" height="{step - 8}"',
         ))
         if spread.lowest < spread.highest:
             line = f"M{x(spread.lowest)} {top + step // 2 - 4}H{x(spread.highest)}"

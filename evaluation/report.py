@@ -13,6 +13,7 @@ from .contenders import canonical, label, style
 from .failure import Failure
 from .figures import judging, own
 from .samples import text
+from .simulated import page as simulated_page
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -143,6 +144,7 @@ def environment():
     )
     made.filters["times"] = judging.times_text
     made.filters["prose"] = prose
+    made.filters.update(simulated_page.FILTERS)
     return made
 
 
@@ -150,7 +152,9 @@ def html(results, of=figures.ALL):
     pages = [shown(figure, results) for figure in of]
     counts = {kind: sum(page.verdict.kind == kind for page in pages) for kind in judging.KINDS}
     lines = summary.lines(results, of)
-    drawn = "".join(svg for page in pages for _, svg in [*page.plots, *page.legend])
+    simulated = simulated_page.part(results)
+    drawn = "".join(svg for page in [*pages, *simulated.shown] for _, svg in [*page.plots, *page.legend])
+    drawn += "".join(svg for page in simulated.shown for _, svg in page.kinds)
     styles, markers = plots.definitions(drawn)
     return environment().get_template("report.html.j2").render(
         pages=pages,
@@ -158,6 +162,7 @@ def html(results, of=figures.ALL):
         markers=markers,
         papers=figures.PAPERS,
         counts=counts,
+        simulated=simulated,
         lines=lines,
         losses=summary.losses(lines),
         machine=machine.sentence(results["machine"]),

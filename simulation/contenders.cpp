@@ -31,11 +31,29 @@ simulated_lock* make() {
   return new (place) made(Arguments...);
 }
 
+// For one thread alone.
+class no_lock {
+ public:
+  void lock_shared() {}
+  void unlock_shared() {}
+  void lock() {}
+  void unlock() {}
+};
+
+// Listing 1 of the BRAVO paper, with one table for all locks; and with one for each (Fig. 1).
+struct with_own_table : bravo_paper_policy {
+  using table = private_table<>;
+};
+
 std::vector<contender> make_all() {
   std::vector<contender> all;
   for_each_lock<glibc_like_rwlock>([&]<class Lock, auto... Arguments>(const char* name) {
     all.push_back({name, make<Lock, Arguments...>});
   });
+  all.push_back({"bravo-ba-paper", make<bravo<rivals::pf_q, bravo_paper_policy>>});
+  all.push_back({"bravo-glibc-paper", make<bravo<glibc_like_rwlock, bravo_paper_policy>>});
+  all.push_back({"bravo-ba-own-table", make<bravo<rivals::pf_q, with_own_table>>});
+  all.push_back({"none", make<no_lock>});
   return all;
 }
 

@@ -2,24 +2,25 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 
 #include "harness/benchmark.hpp"
 #include "machine/costs.hpp"
-#include "rcu/breakeven_model.hpp"
 #include "rcu/rcu_costs.hpp"
+#include "simulation/advice/breakeven_model.hpp"
 
 namespace {
+
+namespace model = readmost::simulation;
 
 constexpr const char* description =
     "The share of updates up to which one way to synchronize is cheaper than another in a model: "
     "by number of CPUs (RCU Fig. 28), and for 4 CPUs by memory-latency ratio (Fig. 29), that is "
     "how many times as long as from the largest cache of its own a CPU waits for a line from "
     "farther away; with 0.1 and with 10 updates per CPU and grace period. 0: never cheaper; 1: "
-    "always. The paper does not print its formulas; rcu/breakeven_model.hpp derives those used "
-    "here. With the costs measured here, and with those of the paper's machine (Table 1). The "
-    "model "
-    "has no waits for locks: contention would favour RCU.";
+    "always. The paper does not print its formulas; simulation/advice/breakeven_model.hpp derives "
+    "those used here. With the costs measured here, and with those of the paper's machine (Table "
+    "1). The model has no waits for locks: contention would favour RCU.";
 
 // A machine in the model.
 struct machine {
@@ -28,37 +29,24 @@ struct machine {
   double own_cache;  // a hit in the largest cache of a CPU's own
 };
 
-constexpr double cpus[] = {1, 2, 3, 4, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000};
 constexpr double ratios[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
-constexpr double rates[] = {0.1, 10};
 constexpr double cpus_by_ratio = 4;
 
-double share_of(const std::string& pair, const bench::synchronization_costs& of, double n,
-                double rate) {
-  const auto rcu = [&](double f) { return bench::cost_under_rcu(of, n, f, rate); };
-  const auto brlock = [&](double f) { return bench::cost_under_brlock(of, n, f); };
-  const auto spinlock = [&](double) { return bench::cost_under_spinlock(of, n); };
-  if (pair == "RCU over spinlock") return bench::breakeven(rcu, spinlock);
-  if (pair == "RCU over brlock") return bench::breakeven(rcu, brlock);
-  if (pair == "brlock over spinlock") return bench::breakeven(brlock, spinlock);
-  // Over both: the region in which RCU is optimal.
-  return bench::breakeven(rcu, [&](double f) { return std::fmin(brlock(f), spinlock(f)); });
-}
-
 void draw(const std::string& pair, const machine& of, bench::figures& found) {
-  for (const double rate : rates) {
+  for (const double rate : model::contour_rates) {
     const std::string what =
         fmt::format("{:g} updates per CPU and grace period, {}", rate, of.name);
-    for (const double n : cpus) {
+    for (const double n : model::contour_cpus) {
       found.point(fmt::format("Break-even share of updates by CPUs, {}", what), n, "neither",
-                  "of accesses", share_of(pair, of.costs, n, rate));
+                  "of accesses", model::breakeven_of(pair, of.costs, n, rate));
     }
     for (const double ratio : ratios) {
       // Makes a transfer cost that many cache hits.
       const double times = of.costs.transfer > 0 ? ratio * of.own_cache / of.costs.transfer : 1;
-      found.point(fmt::format("Break-even share of updates by memory-latency ratio, {}", what),
-                  ratio, "neither", "of accesses",
-                  share_of(pair, bench::with_transfers(of.costs, times), cpus_by_ratio, rate));
+      found.point(
+          fmt::format("Break-even share of updates by memory-latency ratio, {}", what), ratio,
+          "neither", "of accesses",
+          model::breakeven_of(pair, model::with_transfers(of.costs, times), cpus_by_ratio, rate));
     }
   }
 }
@@ -83,7 +71,7 @@ void measure(const std::string& pair, bench::effort chosen, bench::figures& foun
       bench::cost_of_load(std::max(cache.second / 2, 2 * cache.first), samples);
   const machine here{"this machine", bench::measure_synchronization(samples), own_cache};
   // The second-level cache of Table 1.
-  const machine theirs{"the paper's machine", bench::pentium_costs(), 12.9};
+  const machine theirs{"the paper's machine", model::pentium_costs(), 12.9};
   for (const machine& one : {here, theirs}) {
     draw(pair, one, found);
     add_costs(one, found);
@@ -91,10 +79,10 @@ void measure(const std::string& pair, bench::effort chosen, bench::figures& foun
 }
 
 const bench::registration here("rcu_breakeven", [] {
-  return bench::benchmark{.description = description,
-                          .contenders = {"RCU over both", "RCU over spinlock", "RCU over brlock",
-                                         "brlock over spinlock"},
-                          .measure = measure};
+  return bench::benchmark{
+      .description = description,
+      .contenders = {std::begin(model::comparisons), std::end(model::comparisons)},
+      .measure = measure};
 });
 
 }  // namespace

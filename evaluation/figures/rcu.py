@@ -198,7 +198,7 @@ def modelled(figure, by, x, title, claim, judge):
         "A model, fed with costs measured here and with those of the paper's machine: the share of"
         " updates up to which one is cheaper than another; RCU is the best below `RCU over both`."
         " The paper does not print its formulas; they are derived in"
-        " bench/rcu/breakeven_model.hpp.",
+        " simulation/advice/breakeven_model.hpp.",
         tuple(
             Panel(
                 model(by, rate, machine),

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <thread>
 
 #include "processes.hpp"
 #include "simulation/advice/advice.hpp"
+#include "simulation/advice/contours.hpp"
 #include "simulation/advice/used_locks.hpp"
 #include "simulation/command/fixed_addresses.hpp"
 #include "simulation/command/results_file.hpp"
@@ -31,6 +33,7 @@ struct request {
   unsigned seeds = 3;
   unsigned processes = model::usual_processes();
   std::string file;
+  std::string contours;  // a file
 };
 
 // A thread that comes less often has no part in the cost of the lock.
@@ -120,8 +123,38 @@ std::string as_text(const workload_options& how, const used_lock& lock) {
   return lock.writes == 0 ? std::string("no write") : fmt::format("one write in {}", how.writes_in);
 }
 
+// Writes the plot, or its points if the file's name ends in .json, with the locks in it.
+void draw_contours(const request& asked, const machine_description& on,
+                   const std::vector<used_lock>& locks) {
+  std::ofstream file(asked.contours);
+  if (!file) throw std::runtime_error(fmt::format("cannot write '{}'", asked.contours));
+  contour_set made = contours_of(on, costs_of(on, asked.processes));
+  for (const used_lock& each : locks) {
+    const std::uint64_t uses = each.reads + each.writes;
+    if (uses == 0) continue;
+    made.marks.push_back({each.name, static_cast<double>(asked.threads.back()),
+                          static_cast<double>(each.writes) / static_cast<double>(uses)});
+  }
+  if (asked.contours.ends_with(".json")) {
+    file << as_json(made).dump(1) << '\n';
+  } else {
+    file << as_svg(made);
+  }
+  fmt::print("Break-even on {}, by formula: RCU is the cheapest up to a share of updates of ",
+             on.description);
+  for (const double rate : contour_rates) {
+    fmt::print("{}{:.3g} with {:g} updates per CPU and grace period",
+               rate == contour_rates[0] ? "" : ", ", region_of_rcu(made, rate), rate);
+  }
+  fmt::print(": {}\n", asked.contours);
+}
+
 int advise(const request& asked) {
   const machine_description on = find_machine(asked.machine);
+  if (asked.statistics.empty()) {
+    draw_contours(asked, on, {});
+    return 0;
+  }
   const observed_program program = read_statistics(asked.statistics);
   results_file file(asked.file);
   fmt::print("{} on {}; simulated, not measured. The last column is relative to glibc's lock.\n",
@@ -157,6 +190,13 @@ int advise(const request& asked) {
     }
   }
   file.write(all);
+  if (!asked.contours.empty()) {
+    fmt::print("\n");
+    const std::size_t most = std::min<std::size_t>(program.locks.size(), asked.locks);
+    draw_contours(
+        asked, on,
+        {program.locks.begin(), program.locks.begin() + static_cast<std::ptrdiff_t>(most)});
+  }
   return 0;
 }
 
@@ -173,8 +213,8 @@ int main(int argc, char** argv) {
       "  readmost advise seen.json --machine epyc-7742x2",
       "readmost advise");
   app.add_option("STATISTICS", asked.statistics,
-                 "what 'readmost run --stats=FILE.json' has written")
-      ->required();
+                 "what 'readmost run --stats=FILE.json' has written; may be left out with "
+                 "--contours");
   app.add_option("--machine", asked.machine,
                  "name of a machine, or a file, as 'readmost doctor --calibrate' writes it")
       ->required();
@@ -197,8 +237,16 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--processes", asked.processes, "runs at a time (default: one per CPU)");
   app.add_option("--json", asked.file, "file to write the results to");
+  app.add_option("--contours", asked.contours,
+                 "FILE.svg to draw up to which share of updates RCU is the cheapest, by the RCU "
+                 "paper's formulas, with the program's locks; or FILE.json for the points");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (asked.statistics.empty() && asked.contours.empty()) {
+      throw std::runtime_error(
+          "STATISTICS is required: 'readmost run --stats=FILE.json -- PROGRAM' writes them; or ask "
+          "for --contours alone");
+    }
     if (asked.threads.empty()) {
       const unsigned cpus = find_machine(asked.machine).cpus();
       if (cpus >= 8) asked.threads.push_back(cpus / 4);

@@ -92,6 +92,13 @@ int main(int argc, char** argv) {
   add_number("--pause", asked.how.pause, 0, very_many,
              "cycles between two operations of a thread, in mix and rcu-mix");
   add_number("--among", asked.how.among, 1, 10'000, "number of locks, in mix");
+  add_number("--reads-in", asked.how.reads_in, 0, very_many,
+             "in rwbench: one read in so many operations, all others write (0: see --writes-in)");
+  add_number("--batch", asked.how.batch, 0, 1'000'000,
+             "in grace-period: updates of 100 cycles between two grace periods (0: 5,000 cycles)");
+  app.add_option("--asleep", asked.how.asleep,
+                 "in sleeping-readers: how many readers sleep inside (default: every other)")
+      ->check(CLI::Range(0U, 4096U));
   app.add_option("--time", asked.how.time, "simulated nanoseconds that are counted")
       ->check(CLI::Range(1'000U, 1'000'000'000U));
   app.add_option("--warm-up", asked.how.warm_up, "simulated nanoseconds before that");

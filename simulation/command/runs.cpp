@@ -15,7 +15,8 @@ json as_json(const latencies& of, double ghz) {
   json made{{"count", of.count()}};
   if (of.count() != 0) {
     made["mean"] = cycles(of.mean());
-    for (const auto& [name, share] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"max", 1.0}}) {
+    for (const auto& [name, share] :
+         {std::pair{"p10", 0.1}, {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1.0}}) {
       made[name] = cycles(static_cast<double>(of.quantile(share)));
     }
   }

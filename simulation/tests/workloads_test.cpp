@@ -160,5 +160,49 @@ TEST(simulated_rcu, has_grace_periods_of_a_few_cache_misses) {
   EXPECT_LT(of.write_median, 5'000);
 }
 
+// --- What the report's figures ask of the workloads
+
+TEST(workload, rwbench_may_write_most_of_the_time) {
+  workload_options how = with(2);
+  how.reads_in = 10;
+  const figures found = run("rwbench", "ba", how);
+  EXPECT_GT(found.writes, 5 * found.reads);
+  EXPECT_LT(found.writes, 15 * found.reads);
+}
+
+TEST(workload, sleeping_readers_sleep_as_many_as_are_asked_for) {
+  double last = 0;
+  for (const unsigned asleep : {7U, 4U, 0U}) {
+    workload_options how = with(8);
+    how.asleep = asleep;
+    const double reads = run("sleeping-readers", "readmost", how).reads;
+    EXPECT_GT(reads, 1.2 * last) << asleep;
+    last = reads;
+  }
+}
+
+TEST(workload, grace_periods_are_rarer_in_batches) {
+  workload_options how = with(8);
+  how.batch = 1;
+  const double one = run("grace-period", "readmost", how).writes;
+  how.batch = 1000;
+  const double many = run("grace-period", "readmost", how).writes;
+  EXPECT_LT(many, one / 10);
+  EXPECT_GT(1000 * many, one);
+}
+
+TEST(workload, hash_table_bench_has_two_writers) {
+  const figures found = run("hash-table-bench", "per-cpu", with(3));
+  EXPECT_GT(found.reads, 0);
+  EXPECT_GT(found.writes, 0);
+  EXPECT_EQ(run("hash-table-bench", "per-cpu", with(2)).reads, 0);
+}
+
+TEST(workload, mix_with_a_table_for_each_lock_has_no_collisions) {
+  workload_options how = with(8, 1'000'000'000);
+  how.among = 64;
+  EXPECT_GT(run("mix", "bravo-ba-own-table", how).reads, run("mix", "bravo-ba-paper", how).reads);
+}
+
 }  // namespace
 }  // namespace readmost::simulation

@@ -18,7 +18,7 @@ workload_function mix, rwbench, test_rwlock, alternator, thread_churn;
 workload_function writer_latency, sleeping_readers, wake_up;
 
 // --- hash_tables.cpp
-workload_function hash_table, rcu_hash_table;
+workload_function hash_table, rcu_hash_table, hash_table_bench;
 
 // --- rcu.cpp
 workload_function rcu_mix, grace_period, callbacks, staleness;

@@ -126,6 +126,36 @@ measurement hash_table(const machine_description& on, const contender& with,
   return run.run();
 }
 
+// Nobody pauses. To insert and to erase takes a while, as the allocator does.
+measurement hash_table_bench(const machine_description& on, const contender& with,
+                             const workload_options& how) {
+  constexpr duration allocation = 100;
+  scene at(on, with, how);
+  experiment& run = at.run;
+  chained_table table;
+  for (unsigned i = 0; i < how.threads; ++i) {
+    const bool writes = i < 2;
+    run.add_thread(numbered(writes ? "writer" : "reader", i), [&, writes] {
+      const std::uint64_t key = run.on().random() % keys;
+      simulated_lock& lock = at.lock.get();
+      if (writes) {
+        run.time_around(
+            run.writes, [&] { lock.lock(); },
+            [&] {
+              table.replace(key);
+              run.pause(allocation);
+            },
+            [&] { lock.unlock(); });
+      } else {
+        run.time_around(
+            run.reads, [&] { lock.lock_shared(); }, [&] { table.find(key); },
+            [&] { lock.unlock_shared(); });
+      }
+    });
+  }
+  return run.run();
+}
+
 measurement rcu_hash_table(const machine_description& on, const contender&,
                            const workload_options& how) {
   rcu_map_in_use table;

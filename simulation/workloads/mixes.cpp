@@ -13,9 +13,10 @@ namespace platform = detail::platform;
 
 namespace {
 
-// Of --writes-in operations one writes, at random.
-void operate(scene& at, simulated_lock& with, unsigned writes_in, duration inside) {
-  if (at.run.on().random() % writes_in == 0) {
+// Of --writes-in operations one writes, at random; or, with --reads-in, all but one of so many.
+void operate(scene& at, simulated_lock& with, const workload_options& how, duration inside) {
+  const std::uint64_t drawn = at.run.on().random();
+  if (how.reads_in != 0 ? drawn % how.reads_in != 0 : drawn % how.writes_in == 0) {
     at.write(inside, with);
   } else {
     at.read(inside, with);
@@ -29,7 +30,7 @@ measurement mix(const machine_description& on, const contender& with, const work
   for (unsigned i = 0; i < how.among; ++i) locks.emplace_back(with);
   return by_all(on, with, how, [&](scene& at) {
     simulated_lock& one = locks[how.among == 1 ? 0 : at.run.on().random() % how.among].get();
-    operate(at, one, how.writes_in, how.inside);
+    operate(at, one, how, how.inside);
     at.run.pause(how.pause);
   });
 }
@@ -38,7 +39,7 @@ measurement rwbench(const machine_description& on, const contender& with,
                     const workload_options& how) {
   constexpr duration step = 8;  // of the random-number generator
   return by_all(on, with, how, [&](scene& at) {
-    operate(at, at.lock.get(), how.writes_in, 10 * step);
+    operate(at, at.lock.get(), how, 10 * step);
     at.run.pause(at.run.on().random() % 200 * step);
   });
 }

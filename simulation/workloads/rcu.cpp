@@ -59,10 +59,12 @@ measurement rcu_mix(const machine_description& on, const contender&, const workl
 measurement grace_period(const machine_description& on, const contender&,
                          const workload_options& how) {
   constexpr duration between = 5'000;
+  constexpr duration update = 100;
   experiment run(on, how);
   run.add_thread("updater", [&] {
+    for (unsigned i = 0; i < how.batch; ++i) run.pause(update);
     run.time(run.writes, [] { rcu_synchronize(); });
-    run.pause(between);
+    if (how.batch == 0) run.pause(between);
   });
   for (unsigned i = 1; i < how.threads; ++i) {
     run.add_thread(numbered("reader", i), [&] { read_and_pause(run); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,11 @@ struct workload_options {
   // Of `mix` and `rcu-mix`, in cycles: inside the lock, and between two operations of a thread.
   unsigned inside = 100;
   unsigned pause = 100;
-  unsigned among = 1;  // of `mix`: so many locks, of which each operation takes one at random
+  unsigned among = 1;     // of `mix`: so many locks, of which each operation takes one at random
+  unsigned reads_in = 0;  // of `rwbench`, if not 0: one read in so many operations, the rest writes
+  // Of `sleeping-readers`: so many readers sleep inside; otherwise every other one.
+  std::optional<unsigned> asleep = {};
+  unsigned batch = 0;  // of `grace-period`, if not 0: short updates between two grace periods
   // Simulated nanoseconds: before counting, so that the lock knows its regime, and of counting.
   std::uint64_t warm_up = 300'000;
   std::uint64_t time = 300'000;

@@ -30,7 +30,7 @@ measurement writer_latency(const machine_description& on, const contender& with,
   return one_among_readers(at, how, [&](unsigned) { at.read(cycles_inside); });
 }
 
-// The same; every other reader sleeps inside.
+// The same; every other reader sleeps inside, or as many as are asked for.
 measurement sleeping_readers(const machine_description& on, const contender& with,
                              const workload_options& how) {
   constexpr duration asleep = 20'000;
@@ -38,7 +38,8 @@ measurement sleeping_readers(const machine_description& on, const contender& wit
   return one_among_readers(at, how, [&](unsigned reader) {
     at.read_while([&] {
       at.run.pause(cycles_inside);
-      if (reader % 2 == 0) at.run.on().sleep_until(at.run.on().now() + at.run.cycles(asleep));
+      const bool sleeps = how.asleep ? reader <= *how.asleep : reader % 2 == 0;
+      if (sleeps) at.run.on().sleep_until(at.run.on().now() + at.run.cycles(asleep));
     });
   });
 }

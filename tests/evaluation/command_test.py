@@ -62,6 +62,22 @@ class EndToEnd(Case):
         self.assertRegex(end.stdout, "Read section\n +readmost::rcu +empty")
         self.assertIn("Readmost is", end.stdout)
 
+    def test_a_figure_is_simulated_and_shown(self):
+        end = self.readmost("bench", "simulated-rcu-2", "simulated-rcu-28", "--quick", "--output", "s.json")
+        if "not built" in end.stderr:
+            self.skipTest("simulations are not built under sanitizers")
+        self.assertEqual(end.returncode, 0, end.stderr)
+        self.assertIn("2 simulated figures, about", end.stderr)
+        found = results.load(self.folder / "s.json")["simulated"]
+        self.assertEqual(set(found), {"rcu-2", "rcu-28"})
+        self.assertEqual([one["failures"] for one in found.values()], [[], []])
+        results.save(self.folder / "r.json", synthetic.results(synthetic.ours_ahead(1)))
+        end = self.readmost("report", "out.html", "--results", "r.json", "--simulated", "s.json")
+        self.assertEqual(end.returncode, 0, end.stderr)
+        page = (self.folder / "out.html").read_text()
+        self.assertEqual(page.count('class="figure simulated"'), 2)
+        self.assertIn("readmost simulate --machine p3-700x4 --workload hash-table", page)
+
     def test_results_are_added_to_what_is_there(self):
         options = ("--quick", "--output", "both.json", "--locks")
         for name, contender in (("fcp-22", "readmost::rcu"), ("fcp-16", "readmost::rcu_hash_map")):
@@ -73,7 +89,7 @@ class EndToEnd(Case):
     def test_everything_is_listed(self):
         end = self.readmost("bench", "--list")
         self.assertEqual(end.returncode, 0)
-        for name in ("bravo-4a", "fcp-table3", "rcu-27", "own-programs", "rwbench_locks"):
+        for name in ("bravo-4a", "fcp-table3", "rcu-27", "own-programs", "rwbench_locks", "simulated-bravo-4f"):
             self.assertIn(name, end.stdout)
 
     def test_a_list_may_be_read_in_part(self):
@@ -94,6 +110,7 @@ class Refusals(Case):
     def test_of_names(self):
         hint = "'bravo-4x'; did you mean 'bravo-4.'.*--list"
         self.assertRegex(self.refusal("bench", "bravo-4x"), hint)
+        self.assertRegex(self.refusal("bench", "simulated-bravo-4x"), "did you mean 'simulated-bravo-4.'")
         self.assertIn("--list", self.refusal("bench"))
         self.assertRegex(self.refusal("bench", "fcp-22", "--locks", "bab"), "'bab'.*readmost::rcu")
 
@@ -115,6 +132,14 @@ class Refusals(Case):
     def test_of_programs_that_are_not_built(self):
         words = self.refusal("bench", "all", "--programs", self.folder)
         self.assertRegex(words, f"no benchmarks in '{self.folder}'.*make bench")
+
+    def test_of_simulations(self):
+        words = self.refusal("bench", "simulated", "--programs", self.folder)
+        self.assertRegex(words, "readmost-advise, readmost-simulate: not built in .*make test")
+        self.assertRegex(self.refusal("bench", "simulated", "--locks", "ba"), "--locks: .*their own")
+        results.save(self.folder / "r.json", synthetic.results(synthetic.ours_ahead(1)))
+        words = self.refusal("report", "out.html", "--results", "r.json", "--simulated", "none.json")
+        self.assertRegex(words, "none.json")
 
     def test_of_a_program_that_does_not_tell_its_contenders(self):
         self.program("bench_rcu", f"{LISTS} echo broken >&2; exit 4")

@@ -1,9 +1,12 @@
 """Results of an imaginary machine with every row of every figure."""
 
+import json
 import random
+from pathlib import Path
 
-from evaluation import contenders, figures
+from evaluation import benchmarks, contenders, figures, simulated
 from evaluation.figures import own
+from evaluation.simulated import running as simulating
 
 MACHINE = {
     "processor": "Imaginary 9000",
@@ -235,3 +238,56 @@ def ours_ahead(times):
         return 100.0 * times if better == "more" else 100.0 / times
 
     return value
+
+
+class Simulator:
+    """In place of the programs: writes the file of --json or --contours that they would."""
+
+    def __init__(self, speed=lambda lock, threads, seed: 1000.0):
+        self.speed = speed  # operations in the time of a run
+        self.calls = []
+
+    def output(self, program, words, timeout):
+        self.calls.append([program, *words])
+        options = dict(zip(words[::2], words[1::2]))
+        if "--contours" in options:
+            Path(options["--contours"]).write_text(json.dumps({"plots": [
+                {"title": panel.table,
+                 "curves": [{"name": "RCU over both", "points": [[1, 0.5], [10, 0.25], [1000, 0.75]]}]}
+                for figure in simulated.ALL for panel in figure.panels if figure.contours
+            ]}))
+            return
+        seed = int(options["--seed"])
+        Path(options["--json"]).write_text(json.dumps([
+            self.run(lock, int(threads), seed)
+            for lock in options.get("--locks", "none").split(",")
+            for threads in options["--threads"].split(",")
+        ]))
+
+    def run(self, lock, threads, seed):
+        done = self.speed(lock, threads, seed)
+        kind = {"count": done}
+        if done:
+            kind |= {name: share / done for name, share in
+                     {"p10": 10.0, "p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}.items()}
+        return {"lock": lock, "threads": threads, "nanoseconds": 1000.0, "reads": kind, "writes": kind}
+
+
+class NoProgress:
+    def at(self, benchmark, contender):
+        pass
+
+    def add(self, seconds):
+        pass
+
+
+def simulate(figure, simulator, asked=benchmarks.Asked()):
+    run = simulating.Run(figure, asked, simulator, {"version": "0.1.0"})
+    run.simulate(NoProgress())
+    return run.result()
+
+
+def with_simulated(found, speed=lambda lock, threads, seed: 1000.0 + 10 * seed + len(lock)):
+    """The same results, with every simulated figure."""
+    made = {one.id: simulate(one, Simulator(speed)) for one in simulated.ALL if not one.why}
+    return {**found, "simulated": made}

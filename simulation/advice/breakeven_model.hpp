@@ -20,13 +20,15 @@
 //   n / (1 - exp(-u n)) updates share one that does.
 //       R = (1 - f) read + f (S + retire + (grace + (n - 1) further) (1 - exp(-u n)) / (u n))
 //
-// With u = 0.1, each update bears a whole grace period up to about 10 CPUs, and less and less on
-// more CPUs: there the paper's region of RCU shrinks and grows again.
+// With u = 0.1, each update bears a whole grace period up to about 10 CPUs, and less and less of
+// one on more CPUs. The region of RCU shrinks up to there, as the paper's does; the paper's then
+// grows, while this one levels off, because what a grace period costs grows with the CPUs it asks.
 #pragma once
 
 #include <cmath>
+#include <string_view>
 
-namespace bench {
+namespace readmost::simulation {
 
 // In any unit of time.
 struct synchronization_costs {
@@ -81,10 +83,49 @@ double breakeven(Ours ours, Theirs theirs) {
   return good;
 }
 
+// What is compared: each is cheaper than the other up to a share of updates. Below the first RCU is
+// the cheapest of the three.
+inline constexpr const char* comparisons[] = {"RCU over both", "RCU over spinlock",
+                                              "RCU over brlock", "brlock over spinlock"};
+
+// Up to which share; `rate`: updates for each CPU and grace period.
+inline double breakeven_of(std::string_view comparison, const synchronization_costs& of,
+                           double cpus, double rate) {
+  const auto rcu = [&](double f) { return cost_under_rcu(of, cpus, f, rate); };
+  const auto brlock = [&](double f) { return cost_under_brlock(of, cpus, f); };
+  const auto spinlock = [&](double) { return cost_under_spinlock(of, cpus); };
+  if (comparison == "RCU over spinlock") return breakeven(rcu, spinlock);
+  if (comparison == "RCU over brlock") return breakeven(rcu, brlock);
+  if (comparison == "brlock over spinlock") return breakeven(brlock, spinlock);
+  return breakeven(rcu, [&](double f) { return std::fmin(brlock(f), spinlock(f)); });
+}
+
+// Those of the paper's plots.
+inline constexpr double contour_cpus[] = {1,  2,  3,  4,   6,   8,   10,  15,
+                                          20, 30, 50, 100, 200, 500, 1000};
+inline constexpr double contour_rates[] = {0.1, 10};
+
+// In nanoseconds on the paper's machine, a 700 MHz Pentium III, from Table 1 in the slides. That
+// has no cost of grace periods: here one takes, on each CPU, the lock that guards the bits of the
+// CPUs yet to pass (Fig. 13), and loads the line with its number from memory.
+constexpr synchronization_costs pentium_costs() {
+  constexpr double instruction = 0.7;
+  constexpr double line = 162.4;  // main memory
+  synchronization_costs of;
+  of.local = 163.7;             // CPU-local lock
+  of.transfer = 360.9 - 107.3;  // cmpxchg: on another CPU's line, on an own one
+  of.read = 2 * instruction;
+  of.retire = 20 * instruction;
+  of.grace = of.local;
+  of.grace_work = of.local;
+  of.grace_lines = (of.transfer + line) / of.transfer;
+  return of;
+}
+
 // The same costs on a machine on which transfers take `times` as long.
 inline synchronization_costs with_transfers(synchronization_costs of, double times) {
   of.transfer *= times;
   return of;
 }
 
-}  // namespace bench
+}  // namespace readmost::simulation

@@ -1,0 +1,3 @@
+"""The papers' figures to their full width, on simulated machines, beside what the papers print."""
+
+from .figures import ALL, named, names
