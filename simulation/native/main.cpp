@@ -35,12 +35,18 @@ class glibc_rwlock {
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
-// Takes about so many cycles: each addition needs the former one's result.
-inline void work(std::uint64_t cycles) {
+// Takes about so many cycles: each addition needs the former one's result. Not inlined, as a loop's
+// speed depends on where it lies.
+[[gnu::noinline, gnu::aligned(64)]] void work(std::uint64_t cycles) {
+  constexpr std::uint64_t additions = 4;
   std::uint64_t sum = 0;
-  for (; cycles != 0; --cycles) {
-    ++sum;
-    asm volatile("" : "+r"(sum));
+  std::uint64_t one = 1;
+  asm volatile("" : "+r"(one));
+  for (std::uint64_t left = cycles / additions; left != 0; --left) {
+    for (std::uint64_t i = 0; i < additions; ++i) {
+      sum += one;
+      asm volatile("" : "+r"(sum));
+    }
   }
 }
 
