@@ -1,5 +1,6 @@
 #include "simulation/contenders.hpp"
 
+#include "simulation/glibc_like_mutex.hpp"
 #include "simulation/glibc_like_rwlock.hpp"
 #include "simulation/locks.hpp"
 #include "simulation/machine.hpp"
@@ -33,9 +34,10 @@ simulated_lock* make() {
 
 std::vector<contender> make_all() {
   std::vector<contender> all;
-  for_each_lock<glibc_like_rwlock>([&]<class Lock, auto... Arguments>(const char* name) {
-    all.push_back({name, make<Lock, Arguments...>});
-  });
+  for_each_lock<glibc_like_rwlock, glibc_like_mutex>(
+      [&]<class Lock, auto... Arguments>(const char* name) {
+        all.push_back({name, make<Lock, Arguments...>});
+      });
   return all;
 }
 

@@ -35,6 +35,18 @@ class glibc_rwlock {
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
+// What "mutex" stands for.
+class glibc_mutex {
+ public:
+  void lock() { pthread_mutex_lock(&lock_); }
+  void unlock() { pthread_mutex_unlock(&lock_); }
+  void lock_shared() { lock(); }
+  void unlock_shared() { unlock(); }
+
+ private:
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
 // Takes about so many cycles: each addition needs the former one's result. Not inlined, as a loop's
 // speed depends on where it lies.
 [[gnu::noinline, gnu::aligned(64)]] void work(std::uint64_t cycles) {
@@ -125,7 +137,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   nlohmann::json found = nlohmann::json::array();
-  readmost::simulation::for_each_lock<glibc_rwlock>(
+  readmost::simulation::for_each_lock<glibc_rwlock, glibc_mutex>(
       [&]<class Lock, auto... Arguments>(const char* name) {
         measure<Lock, Arguments...>(name, asked, found);
       });
