@@ -213,7 +213,7 @@ struct contention {
 };
 
 // Two CPUs change a line by read-modify-writes as often as they can. Nothing if they cannot be kept
-// on these CPUs.
+// on these CPUs, or never do it at once.
 std::optional<contention> measure_contention(int cpu, int other, const effort& much) {
   word sum;
   const stay_on here(cpu);
@@ -237,10 +237,12 @@ std::optional<contention> measure_contention(int cpu, int other, const effort& m
       last = before;
     }
     const auto took = static_cast<double>(platform::now() - start);
+    if (turns < count / 1'000) continue;  // the other did not run
     // Between two turns of this CPU is one of the other.
     changes.push_back(static_cast<double>(last - first) / (2 * turns));
     transfers.push_back(took / (2 * turns));
   }
+  if (changes.empty()) return std::nullopt;
   return contention{median_of(changes), median_of(transfers)};
 }
 
