@@ -47,11 +47,13 @@ class glibc_mutex {
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-// Takes about so many cycles: each addition needs the former one's result. Not inlined, as a loop's
-// speed depends on where it lies.
+// Takes about so many cycles: each addition needs the former one's result, also that of the last
+// call, as cores run independent work at the same time. Not inlined, as a loop's speed depends on
+// where it lies.
+thread_local std::uint64_t sum_so_far = 0;
 [[gnu::noinline, gnu::aligned(64)]] void work(std::uint64_t cycles) {
   constexpr std::uint64_t additions = 4;
-  std::uint64_t sum = 0;
+  std::uint64_t sum = sum_so_far;
   std::uint64_t one = 1;
   asm volatile("" : "+r"(one));
   for (std::uint64_t left = cycles / additions; left != 0; --left) {
@@ -60,6 +62,7 @@ class glibc_mutex {
       asm volatile("" : "+r"(sum));
     }
   }
+  sum_so_far = sum;
 }
 
 template <class Lock>
