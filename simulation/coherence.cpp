@@ -33,8 +33,12 @@ const ownership* coherence::usable_by(const line& of, unsigned cpu, instant now)
 duration coherence::take_from_owner(line& of, unsigned cpu, instant start) {
   ownership& last = of.owners.back();
   const duration latency = on_.transfer_between(cpu, last.cpu);
-  last.until = start + latency / 2;
+  last.until = start + kept_of(latency);
   return latency;
+}
+
+duration coherence::kept_of(duration latency) const {
+  return static_cast<duration>(static_cast<double>(latency) * on_.kept);
 }
 
 void coherence::count(line& of, duration waited, std::source_location at) {
@@ -57,6 +61,8 @@ served coherence::read(unsigned cpu, const void* address, instant now, std::sour
     const instant start = mine != of.arriving.end() ? mine->second : now;
     return {start, start + on_.hit};
   }
+  // A copy is good until the request of who writes has reached it.
+  if (of.former[cpu] && now < of.invalidated) return {now, now + on_.hit};
   const instant start = std::max(now, of.busy_until);
   duration latency = on_.memory;
   if (!of.owners.empty() && of.owners.back().until == ownership::for_good) {
@@ -101,6 +107,9 @@ served coherence::write(unsigned cpu, const void* address, instant now, duration
     }
     if (others > 1) latency += (others - 1) * on_.share_more;
   }
+  of.former = of.copies;
+  if (!of.owners.empty()) of.former.set(of.owners.back().cpu);
+  of.invalidated = start + kept_of(latency);
   of.copies.reset();
   of.arriving.clear();
   of.owners.push_back({cpu, start + latency});
@@ -119,6 +128,11 @@ bool coherence::owns(unsigned cpu, const void* address) const {
 bool coherence::has(unsigned cpu, const void* address) const {
   const auto found = lines_.find(number_of(address));
   return found != lines_.end() && (owns(cpu, address) || found->second.copies[cpu]);
+}
+
+std::bitset<most_cpus> coherence::copies_before_last_write(const void* address) const {
+  const auto found = lines_.find(number_of(address));
+  return found == lines_.end() ? std::bitset<most_cpus>{} : found->second.former;
 }
 
 std::vector<hot_line> coherence::hottest(std::size_t most) const {

@@ -2,7 +2,7 @@
 //
 // The protocol is MESI with a directory for each line: one CPU owns the line, or any number have
 // copies, or none has it. A line serves one change of owner at a time: requests wait in the order
-// in which they come. While a request is on its way to the owner, half of the time that the
+// in which they come. While a request is on its way to the owner, a share of the time that the
 // transfer takes, the owner goes on to use the line: that is why a compare-and-swap that has failed
 // mostly succeeds the second time, however many others wait. Reads of a line that nobody owns
 // overlap. Caches have no limit of size.
@@ -35,6 +35,8 @@ struct line {
   // In their order. All but the last end; those that are over are taken off.
   std::deque<ownership> owners;
   std::bitset<most_cpus> copies;  // of CPUs that do not own it
+  std::bitset<most_cpus> former;  // that the last write took it from
+  instant invalidated = 0;        // when that write's request reached them
   // Copies that are on their way: by CPU, and when they arrive.
   std::vector<std::pair<unsigned, instant>> arriving;
   instant busy_until = 0;
@@ -71,6 +73,8 @@ class coherence {
   // Once no request is on its way.
   bool owns(unsigned cpu, const void* address) const;
   bool has(unsigned cpu, const void* address) const;
+  // CPUs whose cache had the line until its owner got it for the last write.
+  std::bitset<most_cpus> copies_before_last_write(const void* address) const;
   // Of all lines that CPUs have waited for since the last reset, the worst first.
   std::vector<hot_line> hottest(std::size_t most) const;
   void reset_counts();
@@ -83,6 +87,8 @@ class coherence {
   static const ownership* usable_by(const line& of, unsigned cpu, instant now);
   // The time from `start` in which the last owner gives the line to the CPU.
   duration take_from_owner(line& of, unsigned cpu, instant start);
+  // The part of a transfer after which its request has reached the CPUs that have the line.
+  duration kept_of(duration latency) const;
   void count(line& of, duration waited, std::source_location at);
 
   const machine_description& on_;

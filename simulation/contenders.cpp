@@ -1,5 +1,6 @@
 #include "simulation/contenders.hpp"
 
+#include "simulation/glibc_like_mutex.hpp"
 #include "simulation/glibc_like_rwlock.hpp"
 #include "simulation/locks.hpp"
 #include "simulation/machine.hpp"
@@ -47,9 +48,10 @@ struct with_own_table : bravo_paper_policy {
 
 std::vector<contender> make_all() {
   std::vector<contender> all;
-  for_each_lock<glibc_like_rwlock>([&]<class Lock, auto... Arguments>(const char* name) {
-    all.push_back({name, make<Lock, Arguments...>});
-  });
+  for_each_lock<glibc_like_rwlock, glibc_like_mutex>(
+      [&]<class Lock, auto... Arguments>(const char* name) {
+        all.push_back({name, make<Lock, Arguments...>});
+      });
   all.push_back({"bravo-ba-paper", make<bravo<rivals::pf_q, bravo_paper_policy>>});
   all.push_back({"bravo-glibc-paper", make<bravo<glibc_like_rwlock, bravo_paper_policy>>});
   all.push_back({"bravo-ba-own-table", make<bravo<rivals::pf_q, with_own_table>>});

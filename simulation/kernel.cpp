@@ -7,7 +7,9 @@ namespace readmost::simulation {
 
 void machine::enter_kernel() {
   begin_action();
+  settle();
   reach(now_ + on_.system_call, spending::kernel);
+  if (is_arm()) cpu().early.order(now_);
 }
 
 // --- membarrier --------------------------------------------------------------------------------
@@ -38,6 +40,7 @@ bool machine::membarrier() {
 
 void machine::interrupt(processor& at, std::uint64_t membarrier) {
   at.stolen += on_.interrupt_handle;
+  if (is_arm()) at.early.order(now_);
   if (at.drains) {
     at.fences_pending.push_back(membarrier);
   } else {

@@ -8,13 +8,14 @@
 namespace readmost::simulation {
 
 // Calls use.template operator()<Lock, Arguments...>(name) for each, Readmost's first; a lock is
-// made with these arguments. `Glibc`: glibc's lock, or one of its shape.
-template <class Glibc, class Use>
+// made with these arguments. `Glibc`, `Mutex`: glibc's locks, or those of their shape.
+template <class Glibc, class Mutex, class Use>
 void for_each_lock(Use use) {
   use.template operator()<shared_mutex>("readmost");
   use.template operator()<shared_mutex, preference::reader>("readmost-reader");
   use.template operator()<shared_mutex, preference::phase_fair>("readmost-phase-fair");
   use.template operator()<Glibc>("glibc-like");
+  use.template operator()<Mutex>("mutex");
   use.template operator()<bravo<Glibc>>("bravo-glibc");
   use.template operator()<bravo<rivals::pf_q>>("bravo-ba");
   rivals::for_each_rival(

@@ -13,6 +13,22 @@ namespace {
 constexpr std::uintptr_t memory_at = 0x5300'0000'0000;
 constexpr std::size_t memory_size = std::size_t{1} << 30;
 
+constexpr duration most_work_beside_accesses = 1'000'000;  // picoseconds
+
+std::uintptr_t line_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) / 64;
+}
+std::uintptr_t word_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) & ~std::uintptr_t{7};
+}
+std::uint64_t whole_word(std::uintptr_t word) {
+  return value_at(reinterpret_cast<const void*>(word), sizeof word);
+}
+std::uint64_t value_within(std::uint64_t word, const void* address, std::uint32_t size) {
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) & 7;
+  return value_at(reinterpret_cast<const char*>(&word) + offset, size);
+}
+
 }  // namespace
 
 const char* name_of(spending on) noexcept {
@@ -74,6 +90,7 @@ void machine::enter_thread(void* of_machine) {
   } catch (...) {
     on.thrown_ = std::current_exception();
   }
+  on.settle();
   on.empty_buffer();
   me.finished = true;
   if (!me.is_daemon) --on.unfinished_;
@@ -148,6 +165,7 @@ void machine::wait(spending on) {
   engine_.resume(me.fiber);
   me.spent[static_cast<unsigned>(me.waits_for)] += now_ - me.since;
   me.since = now_;
+  if (on != spending::instructions) cpu().front = now_;
 }
 
 void machine::go_on(simulated_thread& with, instant when) {
@@ -162,6 +180,7 @@ void machine::reach(instant when, spending on) {
     now_ = when;
     me.spent[static_cast<unsigned>(on)] += now_ - me.since;
     me.since = now_;
+    if (on != spending::instructions) cpu().front = now_;
     return;
   }
   ++me.waits;
@@ -177,66 +196,174 @@ void machine::reach_end(served when) {
 // Interrupts and other threads get the CPU between two actions.
 void machine::begin_action() {
   processor& on = cpu();
+  // No instruction is further ahead of the last access than the core has room for.
+  on.front = std::max(on.front + on_.window, now_) - on_.window;
   if (on.stolen != 0) {
+    settle();
     const duration time = on.stolen;
     on.stolen = 0;
     reach(now_ + time, spending::interrupts);
   }
-  if (!on.ready.empty() && now_ >= on.slice_ends) give_way();
+  if (!on.ready.empty() && now() >= on.slice_ends) {
+    settle();
+    give_way();
+  }
+}
+
+void machine::settle() {
+  reach(std::max(cpu().front, cpu().complete), spending::instructions);
+  cpu().front = now_;
+}
+
+void machine::begin_access() {
+  begin_action();
+  reach(cpu().front, spending::instructions);
 }
 
 void machine::work(duration time) {
+  begin_action();
+  // What is short may run ahead of accesses, or beside them.
+  if (cpu().front + time <= now_ + most_work_beside_accesses) {
+    cpu().front += time;
+    return;
+  }
+  reach(cpu().front, spending::instructions);
   while (time != 0) {
     begin_action();
     const duration part = std::min(time, on_.time_slice);
     reach(now_ + part, spending::instructions);
     time -= part;
   }
+  cpu().front = now_;
   // Interrupts during the work made it longer.
   if (cpu().stolen != 0) begin_action();
 }
 
+// Lets nothing run ahead.
 void machine::relax() {
-  work(on_.relax);
+  begin_access();
+  reach(now_ + on_.relax, spending::instructions);
+  cpu().front = now_;
 }
 
 std::uint64_t machine::read_clock() {
   work(on_.clock);
-  return now_ / 1000;
+  return now() / 1000;
 }
 
 // --- Memory ------------------------------------------------------------------------------------
 
-std::uint64_t machine::load(const void* address, std::uint32_t size, std::source_location at) {
-  begin_action();
+std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory_order order,
+                            std::source_location at) {
+  begin_access();
+  // LDAR comes after each STLR.
+  if (is_arm() && order == std::memory_order_seq_cst && cpu().buffer.has_release()) empty_buffer();
   processor& on = cpu();
-  if (on.buffer.overlaps(address, size)) {
-    const std::uint64_t seen = on.buffer.value_seen(address, size);
-    reach(now_ + on_.hit, spending::instructions);
+  const auto done = [&](std::uint64_t seen) {
+    on.front += on_.hit;
+    on.complete = std::max(on.complete, now_ + on_.complete);
+    if (is_arm() && order != std::memory_order_relaxed) {
+      on.early.order(now_);
+      on.front += on_.acquire;
+    }
     return seen;
+  };
+  if (on.buffer.overlaps(address, size)) return done(on.buffer.value_seen(address, size));
+  const std::uintptr_t word = word_of(address);
+  if (is_arm()) {
+    if (const auto back_to = on.early.back_to(word, now_)) {
+      if (const auto was = past_.at(word, on.number, *back_to)) {
+        on.early.note_seen(word, *back_to);
+        return done(value_within(*was, address, size));
+      }
+    }
   }
-  const served when = lines_.read(on.number, address, now_, at);
+  const instant begun = now_;
+  const bool misses = !lines_.has(on.number, address);
+  const served when = misses && expects_write_after(at)
+                          ? lines_.write(on.number, address, now_, on_.hit, at)
+                          : lines_.read(on.number, address, now_, at);
   reach(when.effect, spending::transfers);
-  const std::uint64_t seen = value_at(address, size);
-  reach_end(when);
-  return seen;
+  if (misses) learn_of_miss(address, at);
+  if (is_arm()) {
+    if (now_ > begun) on.early.note_wait(begun, now_, on_.window);
+    on.early.note_seen(word, now_);
+  }
+  return done(value_at(address, size));
 }
 
-void machine::store(void* address, std::uint32_t size, std::uint64_t value,
+void machine::store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
                     std::source_location at) {
-  begin_action();
+  begin_access();
+  learn_of_write(address);
   make_room();
   processor& on = cpu();
-  on.buffer.add({address, size, value, at});
+  on.buffer.add({.address = address,
+                 .size = size,
+                 .value = value,
+                 .at = at,
+                 .release = is_arm() && order != std::memory_order_relaxed});
   if (!on.drains) {
     on.drains = true;
     events_.add(now_, event::kind::drain, on.number);
+  } else if (is_arm()) {
+    events_.add(now_, event::kind::drain, on.number);
   }
-  reach(now_ + on_.store, spending::instructions);
+  on.front += on_.store;
+}
+
+// Cores run ahead of a load that waits, as their predictors expect its branches to go: a
+// compare-and-swap that follows asks for the line at the same time as the load.
+bool machine::expects_write_after(const std::source_location& load) const {
+  const auto found = write_follows_.find({load.file_name(), load.line(), load.column()});
+  return found != write_follows_.end() && found->second;
+}
+
+void machine::learn_of_miss(const void* address, const std::source_location& load) {
+  auto& last = cpu().missed;
+  if (last.line != 0) {
+    write_follows_[{last.at.file_name(), last.at.line(), last.at.column()}] = false;
+  }
+  last = {line_of(address), load, now_};
+}
+
+void machine::learn_of_write(const void* address) {
+  auto& last = cpu().missed;
+  if (last.line != line_of(address)) return;
+  write_follows_[{last.at.file_name(), last.at.line(), last.at.column()}] =
+      now_ <= last.when + on_.window;
+  last.line = 0;
+}
+
+void machine::begin_atomic(const void* address, std::uint32_t size, std::memory_order order) {
+  begin_access();
+  learn_of_write(address);
+  reach(cpu().complete, spending::instructions);
+  const bool comes_after_stores = !is_arm() || order == std::memory_order_release ||
+                                  order == std::memory_order_acq_rel ||
+                                  order == std::memory_order_seq_cst;
+  if (comes_after_stores || cpu().buffer.overlaps(address, size)) empty_buffer();
+}
+
+void machine::end_atomic(std::memory_order order) {
+  cpu().front += on_.hit;
+  if (!is_arm()) return;
+  if (order != std::memory_order_relaxed && order != std::memory_order_release) {
+    cpu().early.order(now_);
+  }
+}
+
+void machine::change_memory(processor& by, void* address, std::uint32_t size, std::uint64_t value) {
+  if (is_arm()) {
+    const std::uintptr_t word = word_of(address);
+    past_.add(word, {now_, whole_word(word), lines_.copies_before_last_write(address)});
+    by.early.note_seen(word, now_);
+  }
+  set_value_at(address, size, value);
 }
 
 void machine::prefetch(const void* address, std::source_location at) {
-  begin_action();
+  begin_access();
   processor& on = cpu();
   const auto is_over = [this](instant end) { return end <= now_; };
   std::erase_if(on.fetches, is_over);
@@ -245,19 +372,34 @@ void machine::prefetch(const void* address, std::source_location at) {
     std::erase_if(on.fetches, is_over);
   }
   on.fetches.push_back(lines_.read(on.number, address, now_, at).end);
-  reach(now_ + on_.hit, spending::instructions);
+  on.front += on_.hit;
 }
 
 void machine::prefetch_for_write(const void* address, std::source_location at) {
-  begin_action();
+  begin_access();
   lines_.write(cpu().number, address, now_, on_.hit, at);
-  reach(now_ + on_.hit, spending::instructions);
+  cpu().front += on_.hit;
 }
 
 void machine::fence() {
-  begin_action();
+  begin_access();
+  reach(cpu().complete, spending::instructions);
   empty_buffer();
   reach(now_ + on_.fence, spending::instructions);
+  if (is_arm()) cpu().early.order(now_);
+}
+
+// DMB ISHLD: later accesses wait for the loads before.
+void machine::acquire_fence() {
+  if (!is_arm()) return;
+  begin_access();
+  reach(cpu().complete, spending::instructions);
+  cpu().early.order(now_);
+}
+
+// DMB ISH, as compilers make it.
+void machine::release_fence() {
+  if (is_arm()) fence();
 }
 
 void machine::empty_buffer() {
@@ -280,6 +422,10 @@ void machine::make_room() {
 
 // The oldest entry asks for its line; when the line is there, it is written.
 void machine::drain(processor& of) {
+  if (is_arm()) {
+    drain_in_any_order(of);
+    return;
+  }
   const buffered_store& oldest = of.buffer.oldest();
   if (!of.granted) {
     const served when = lines_.write(of.number, oldest.address, now_, on_.drain, oldest.at);
@@ -291,24 +437,63 @@ void machine::drain(processor& of) {
     }
   }
   of.granted = false;
-  of.buffer.write_oldest();
+  change_memory(of, oldest.address, oldest.size, oldest.value);
+  of.buffer.take_oldest();
   events_.add(of.drain_ends, event::kind::drained, of.number);
+}
+
+// Each entry that may asks for its line; those whose lines are there are written, one after
+// another.
+void machine::drain_in_any_order(processor& of) {
+  for (std::size_t i = 0; i < of.buffer.size(); ++i) {
+    buffered_store& each = of.buffer[i];
+    if (each.asked || !of.buffer.may_pass(i)) continue;
+    const served when = lines_.write(of.number, each.address, now_, on_.drain, each.at);
+    each.asked = true;
+    each.comes = when.effect;
+    if (when.effect > now_) events_.add(when.effect, event::kind::drain, of.number);
+  }
+  if (of.drain_ends > now_) {
+    events_.add(of.drain_ends, event::kind::drain, of.number);
+    return;
+  }
+  for (std::size_t i = 0; i < of.buffer.size(); ++i) {
+    const buffered_store& each = of.buffer[i];
+    if (!each.asked || each.comes > now_) continue;
+    of.drain_ends = now_ + on_.drain + (each.release ? on_.release : 0);
+    change_memory(of, each.address, each.size, each.value);
+    of.buffer.take(i);
+    events_.add(of.drain_ends, event::kind::drain, of.number);
+    break;
+  }
+  if (!of.buffer.empty() || of.drain_ends > now_) {
+    if (!of.awaits_all) wake_who_awaits_drain(of);
+  } else if (of.drains) {
+    buffer_is_empty(of);
+  }
 }
 
 void machine::drained(processor& of) {
   if (!of.buffer.empty()) {
     drain(of);
+    if (!of.awaits_all) wake_who_awaits_drain(of);
   } else {
-    of.drains = false;
-    for (const std::uint64_t each : of.fences_pending)
-      acknowledge(each, now_ + on_.interrupt_handle);
-    of.fences_pending.clear();
+    buffer_is_empty(of);
   }
-  if (of.awaits_drain != nullptr && (!of.awaits_all || !of.drains)) {
-    simulated_thread& waiter = *of.awaits_drain;
-    of.awaits_drain = nullptr;
-    go_on(waiter, now_);
-  }
+}
+
+void machine::buffer_is_empty(processor& of) {
+  of.drains = false;
+  for (const std::uint64_t each : of.fences_pending) acknowledge(each, now_ + on_.interrupt_handle);
+  of.fences_pending.clear();
+  wake_who_awaits_drain(of);
+}
+
+void machine::wake_who_awaits_drain(processor& of) {
+  if (of.awaits_drain == nullptr) return;
+  simulated_thread& waiter = *of.awaits_drain;
+  of.awaits_drain = nullptr;
+  go_on(waiter, now_);
 }
 
 }  // namespace readmost::simulation

@@ -7,6 +7,8 @@
 //   kernel.cpp      system calls, interrupts
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -15,12 +17,14 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/arena.hpp"
 #include "engine/fiber.hpp"
 #include "engine/own_variables.hpp"
 #include "simulation/coherence.hpp"
+#include "simulation/early_loads.hpp"
 #include "simulation/event_queue.hpp"
 #include "simulation/machine_description.hpp"
 #include "simulation/spending.hpp"
@@ -60,7 +64,13 @@ struct processor {
   instant slice_ends = 0;
   duration stolen = 0;  // by interrupts, from the thread's next action
 
+  // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
+  // so this may be before or after the machine's present time, at which the last access was.
+  instant front = 0;
+  instant complete = 0;  // when its loads are; atomics and fences wait for that
+
   store_buffer buffer;
+  early_loads early;     // under the order of Arm
   bool drains = false;   // an event for that is planned
   bool granted = false;  // ... and the line is reserved
   instant drain_ends = 0;
@@ -68,6 +78,13 @@ struct processor {
   bool awaits_all = false;                    // ... to be empty
   std::vector<std::uint64_t> fences_pending;  // membarriers whose interrupt waits for the buffer
   std::vector<instant> fetches;               // prefetches in progress: when they end
+
+  // The last load that waited for its line, until it is known what followed.
+  struct {
+    std::uintptr_t line = 0;
+    std::source_location at;
+    instant when = 0;
+  } missed;
 };
 
 class machine {
@@ -89,7 +106,10 @@ class machine {
 
   const machine_description& description() const noexcept { return on_; }
   coherence& lines() noexcept { return lines_; }
-  instant now() const noexcept { return now_; }
+  // For the running thread, when it gets to its next instruction.
+  instant now() const noexcept {
+    return running_ == nullptr ? now_ : std::max(now_, cpus_[running_->cpu].front);
+  }
   simulated_thread& self() noexcept { return *running_; }
   const std::deque<simulated_thread>& threads() const noexcept { return threads_; }
   std::uint64_t interrupts_sent() const noexcept { return interrupts_sent_; }
@@ -100,26 +120,32 @@ class machine {
 
   // --- Actions of the running thread.
   void work(duration time);  // on nothing that others see
-  std::uint64_t load(const void* address, std::uint32_t size, std::source_location at);
-  void store(void* address, std::uint32_t size, std::uint64_t value, std::source_location at);
+  std::uint64_t load(const void* address, std::uint32_t size, std::memory_order order,
+                     std::source_location at);
+  void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
+             std::source_location at);
   // Returns the former value. Stores what change(value) makes of it, unless that returns false.
   template <class Change>
-  std::uint64_t update(void* address, std::uint32_t size, std::source_location at, Change change) {
-    begin_action();
-    empty_buffer();
+  std::uint64_t update(void* address, std::uint32_t size, std::memory_order order,
+                       std::source_location at, Change change) {
+    begin_atomic(address, size, order);
     const served when = lines_.write(cpu().number, address, now_, on_.hit, at);
     reach(when.effect, spending::transfers);
     const std::uint64_t before = value_at(address, size);
     std::uint64_t after = before;
-    if (change(after)) set_value_at(address, size, after);
+    if (change(after)) change_memory(cpu(), address, size, after);
     reach_end(when);
     reach(now_ + on_.atomic, spending::instructions);
+    end_atomic(order);
     return before;
   }
   // Go on before the line is there.
   void prefetch(const void* address, std::source_location at);
   void prefetch_for_write(const void* address, std::source_location at);
   void fence();
+  // Those of Arm that do less than a fence; elsewhere they are no instructions.
+  void acquire_fence();
+  void release_fence();
   void relax();
   std::uint64_t read_clock();  // nanoseconds
 
@@ -143,6 +169,12 @@ class machine {
 
   // --- machine.cpp
   void begin_action();
+  // ... of memory: waits until the CPU gets to it.
+  void begin_access();
+  void begin_atomic(const void* address, std::uint32_t size, std::memory_order order);
+  void end_atomic(std::memory_order order);
+  // ... of the kernel: all before it is complete.
+  void settle();
   // Lets simulated time pass for the running thread.
   void reach(instant when, spending on);
   void reach_end(served when);
@@ -155,6 +187,15 @@ class machine {
   void make_room();
   void drain(processor& of);
   void drained(processor& of);
+  void change_memory(processor& by, void* address, std::uint32_t size, std::uint64_t value);
+  void drain_in_any_order(processor& of);
+  void buffer_is_empty(processor& of);
+  void wake_who_awaits_drain(processor& of);
+  // Whether the core asks for the line of a load to write, since the last time a write followed.
+  bool expects_write_after(const std::source_location& load) const;
+  void learn_of_write(const void* address);
+  void learn_of_miss(const void* address, const std::source_location& load);
+  bool is_arm() const noexcept { return on_.order == access_order::arm; }
   [[noreturn]] void nothing_happens() const;
 
   // --- scheduler.cpp
@@ -181,6 +222,10 @@ class machine {
   const machine_description on_;
   model::arena memory_;
   coherence lines_;
+  past_values past_;  // under the order of Arm
+  // By place of a load: whether a write of its line followed when it last missed.
+  using place = std::tuple<const char*, unsigned, unsigned>;
+  std::map<place, bool> write_follows_;
   event_queue events_;
   instant now_ = 0;
   std::vector<processor> cpus_;

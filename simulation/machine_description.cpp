@@ -109,14 +109,20 @@ void for_each_time(machine_description& of,
                    const std::function<void(const std::string& name, duration& time)>& f) {
   f("latency.hit", of.hit);
   f("latency.store", of.store);
+  f("latency.complete", of.complete);
   f("latency.same_core", of.transfer[1]);
   f("latency.same_cluster", of.transfer[2]);
   f("latency.same_socket", of.transfer[3]);
   f("latency.other_socket", of.transfer[4]);
   f("latency.memory", of.memory);
   f("latency.share_more", of.share_more);
+  f("window", of.window);
   f("atomic", of.atomic);
   f("fence", of.fence);
+  if (of.order == access_order::arm) {
+    f("acquire", of.acquire);
+    f("release", of.release);
+  }
   f("store_buffer.drain", of.drain);
   f("relax", of.relax);
   f("clock", of.clock);
@@ -142,6 +148,12 @@ machine_description machine_from(const std::string& text, const std::string& ori
   made.ghz = from.number("ghz");
   if (made.ghz == 0) refuse(origin, "'ghz' is 0");
 
+  const std::string order = from.text("order");
+  if (order != "tso" && order != "arm") {
+    refuse(origin, "'order' is '{}'; it must be tso or arm", order);
+  }
+  made.order = order == "arm" ? access_order::arm : access_order::tso;
+
   made.sockets = from.count("sockets");
   made.clusters_per_socket = from.count("clusters_per_socket");
   made.cores_per_cluster = from.count("cores_per_cluster");
@@ -156,6 +168,8 @@ machine_description machine_from(const std::string& text, const std::string& ori
     time = static_cast<duration>(std::llround(from.number(name) * 1000 / made.ghz));
   });
   made.transfer[0] = made.hit;
+  made.kept = from.number("kept");
+  if (made.kept > 1) refuse(origin, "'kept' is {}; it is a share, from 0 to 1", made.kept);
   const auto entries = [&](const char* name) {
     const double value = from.number(name);
     if (value < 1 || value > 1000) {

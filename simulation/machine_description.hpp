@@ -15,10 +15,14 @@ using duration = std::uint64_t;
 enum class distance : std::uint8_t { same_cpu, same_core, same_cluster, same_socket, other_socket };
 inline constexpr unsigned distances = 5;
 
+// In which order a CPU's accesses take effect (docs/scaling.md).
+enum class access_order : std::uint8_t { tso, arm };
+
 struct machine_description {
   std::string name;
   std::string description;
   double ghz = 1;
+  access_order order = access_order::tso;
 
   // CPUs are numbered in this nesting.
   unsigned sockets = 1;
@@ -28,12 +32,20 @@ struct machine_description {
 
   duration hit = 0;                   // a load of a line that the CPU's cache has
   duration store = 0;                 // into the store buffer
+  duration complete = 0;              // of a load that hits; atomics and fences wait for it
   duration transfer[distances] = {};  // of a line from another cache; the first is `hit`
   duration memory = 0;                // no cache has the line
   duration share_more = 0;            // for each further copy that a write invalidates
+  // The share of a transfer for which the owner goes on to use the line.
+  double kept = 0.5;
+  // How far instructions that are no accesses may run ahead of atomics before them.
+  duration window = 0;
 
   duration atomic = 0;  // read-modify-write, beyond the access
   duration fence = 0;   // beyond the emptying of the store buffer
+  // Under the order of Arm, what LDAPR or LDAR and STLR cost beyond a plain load and store.
+  duration acquire = 0;
+  duration release = 0;
   unsigned buffer_entries = 1;
   unsigned fill_buffers = 1;  // cache misses of a CPU that are served at a time
   duration drain = 0;         // of one entry into a line that the CPU owns

@@ -32,27 +32,35 @@ constexpr std::uint64_t picoseconds = 1000;  // in a nanosecond
 
 namespace simulated {
 
-std::uint64_t load(const void* address, std::uint32_t size, std::memory_order, place at) {
-  return on() != nullptr ? on()->load(address, size, at) : simulation::value_at(address, size);
+std::uint64_t load(const void* address, std::uint32_t size, std::memory_order order, place at) {
+  return on() != nullptr ? on()->load(address, size, order, at)
+                         : simulation::value_at(address, size);
 }
 
-// A store that is to be seen before all later loads has a full fence behind it, as on x86.
+// A store that is to be seen before all later loads: on x86 an exchange, which is a full fence.
 void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
            place at) {
   if (on() == nullptr) {
     simulation::set_value_at(address, size, value);
     return;
   }
-  on()->store(address, size, value, at);
-  if (order == seq_cst) on()->fence();
+  if (order == seq_cst && on()->description().order == simulation::access_order::tso) {
+    on()->update(address, size, order, at, [value](std::uint64_t& now) {
+      now = value;
+      return true;
+    });
+    return;
+  }
+  on()->store(address, size, value, order, at);
 }
 
 namespace {
 
 // Returns the former value. Stores what change(value) makes of it, unless that returns false.
 template <class Change>
-std::uint64_t change_value(void* address, std::uint32_t size, place at, Change change) {
-  if (on() != nullptr) return on()->update(address, size, at, change);
+std::uint64_t change_value(void* address, std::uint32_t size, std::memory_order order, place at,
+                           Change change) {
+  if (on() != nullptr) return on()->update(address, size, order, at, change);
   const std::uint64_t before = simulation::value_at(address, size);
   std::uint64_t after = before;
   if (change(after)) simulation::set_value_at(address, size, after);
@@ -62,17 +70,17 @@ std::uint64_t change_value(void* address, std::uint32_t size, place at, Change c
 }  // namespace
 
 std::uint64_t update(void* address, std::uint32_t size, arithmetic how, std::uint64_t operand,
-                     std::memory_order, place at) {
-  return change_value(address, size, at, [&](std::uint64_t& value) {
+                     std::memory_order order, place at) {
+  return change_value(address, size, order, at, [&](std::uint64_t& value) {
     value = model::combine(static_cast<model::arithmetic>(how), value, operand, size);
     return true;
   });
 }
 
 bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::uint64_t desired,
-             std::memory_order, std::memory_order, place at) {
+             std::memory_order success, std::memory_order, place at) {
   const std::uint64_t wanted = expected;
-  expected = change_value(address, size, at, [&](std::uint64_t& value) {
+  expected = change_value(address, size, success, at, [&](std::uint64_t& value) {
     if (value != wanted) return false;
     value = desired;
     return true;
@@ -110,10 +118,16 @@ void light_fence(letter, place) noexcept {}
 void full_fence(letter, place) noexcept {
   if (on() != nullptr) on()->fence();
 }
-void acquire_fence(letter, place) noexcept {}
-void release_fence(letter, place) noexcept {}
-// A read-modify-write empties the store buffer.
-void full_fence_after_rmw(letter, place) noexcept {}
+void acquire_fence(letter, place) noexcept {
+  if (on() != nullptr) on()->acquire_fence();
+}
+void release_fence(letter, place) noexcept {
+  if (on() != nullptr) on()->release_fence();
+}
+// On x86 the read-modify-write is one.
+void full_fence_after_rmw(letter, place) noexcept {
+  if (on() != nullptr && on()->description().order == simulation::access_order::arm) on()->fence();
+}
 
 bool enable_heavy_fence() noexcept {
   return true;

@@ -1,6 +1,9 @@
-// The store buffer of a CPU: its stores reach memory in their order, behind its back (TSO).
+// The store buffer of a CPU: its stores reach memory behind its back, in their order (TSO), or each
+// as soon as its line is there (Arm), except that those with `release` come after all before them
+// and those to one line stay in their order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -23,6 +26,10 @@ struct buffered_store {
   std::uint32_t size;
   std::uint64_t value;
   std::source_location at;
+  bool release = false;
+  // Arm: the line has been asked for, and comes then.
+  bool asked = false;
+  std::uint64_t comes = 0;
 };
 
 class store_buffer {
@@ -31,10 +38,20 @@ class store_buffer {
   std::size_t size() const { return entries_.size(); }
   void add(const buffered_store& store) { entries_.push_back(store); }
   const buffered_store& oldest() const { return entries_.front(); }
-  void write_oldest() {
-    const buffered_store& store = entries_.front();
-    set_value_at(store.address, store.size, store.value);
-    entries_.pop_front();
+  void take_oldest() { entries_.pop_front(); }
+  buffered_store& operator[](std::size_t i) { return entries_[i]; }
+  void take(std::size_t i) { entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i)); }
+  bool has_release() const { return std::ranges::any_of(entries_, &buffered_store::release); }
+  // Whether it may reach memory before those ahead of it.
+  bool may_pass(std::size_t i) const {
+    if (entries_[i].release) return i == 0;
+    const auto line = [](const buffered_store& of) {
+      return reinterpret_cast<std::uintptr_t>(of.address) / 64;
+    };
+    for (std::size_t before = 0; before < i; ++before) {
+      if (line(entries_[before]) == line(entries_[i])) return false;
+    }
+    return true;
   }
 
   bool overlaps(const void* address, std::uint32_t size) const {

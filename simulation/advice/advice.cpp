@@ -12,6 +12,7 @@ const std::vector<alternative>& all_alternatives() {
        "Readmost with READMOST_PREFER=reader or preference::reader"},
       {"BRAVO over glibc's", "bravo-glibc", "mix", 1,
        "BRAVO over the present lock (readmost::bravo)"},
+      {"a mutex", "mutex", "mix", 1, "a mutex in place of the lock (std::mutex)"},
       {"16 locks of glibc's", "glibc-like", "mix", 16,
        "16 locks in place of one, each for a part of the data"},
       {"RCU", "rcu", "rcu-mix", 1, "RCU (readmost/rcu.hpp), with a mutex for those who write"},

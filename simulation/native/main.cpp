@@ -35,13 +35,34 @@ class glibc_rwlock {
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
-// Takes about so many cycles: each addition needs the former one's result.
-inline void work(std::uint64_t cycles) {
-  std::uint64_t sum = 0;
-  for (; cycles != 0; --cycles) {
-    ++sum;
-    asm volatile("" : "+r"(sum));
+// What "mutex" stands for.
+class glibc_mutex {
+ public:
+  void lock() { pthread_mutex_lock(&lock_); }
+  void unlock() { pthread_mutex_unlock(&lock_); }
+  void lock_shared() { lock(); }
+  void unlock_shared() { unlock(); }
+
+ private:
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+// Takes about so many cycles: each addition needs the former one's result, also that of the last
+// call, as cores run independent work at the same time. Not inlined, as a loop's speed depends on
+// where it lies.
+thread_local std::uint64_t sum_so_far = 0;
+[[gnu::noinline, gnu::aligned(64)]] void work(std::uint64_t cycles) {
+  constexpr std::uint64_t additions = 4;
+  std::uint64_t sum = sum_so_far;
+  std::uint64_t one = 1;
+  asm volatile("" : "+r"(one));
+  for (std::uint64_t left = cycles / additions; left != 0; --left) {
+    for (std::uint64_t i = 0; i < additions; ++i) {
+      sum += one;
+      asm volatile("" : "+r"(sum));
+    }
   }
+  sum_so_far = sum;
 }
 
 template <class Lock>
@@ -119,7 +140,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   nlohmann::json found = nlohmann::json::array();
-  readmost::simulation::for_each_lock<glibc_rwlock>(
+  readmost::simulation::for_each_lock<glibc_rwlock, glibc_mutex>(
       [&]<class Lock, auto... Arguments>(const char* name) {
         measure<Lock, Arguments...>(name, asked, found);
       });

@@ -33,7 +33,7 @@ class coherence_of : public testing::Test {
     return lines.write(cpu, &variable, now, on.hit, somewhere).end;
   }
 
-  const machine_description on = small_machine();
+  machine_description on = small_machine();
   coherence lines{on};
   alignas(64) int variable = 0;
 };
@@ -87,6 +87,14 @@ TEST_F(coherence_of, the_owner_goes_on_until_a_request_reaches_it) {
   EXPECT_EQ(write(2, 1000), 1300U);
   EXPECT_EQ(write(0, 1100), 1102U);
   EXPECT_EQ(write(0, 1150), 1600U) << "the request has arrived: it has to ask for the line";
+}
+
+TEST_F(coherence_of, the_share_that_the_owner_keeps_is_the_machines) {
+  on.kept = 0.1;
+  write(0, 0);
+  EXPECT_EQ(write(2, 1000), 1300U);
+  EXPECT_EQ(write(0, 1029), 1031U);
+  EXPECT_EQ(write(0, 1031), 1600U) << "after a tenth of the transfer";
 }
 
 TEST_F(coherence_of, a_line_never_has_two_owners) {

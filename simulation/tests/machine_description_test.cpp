@@ -75,6 +75,11 @@ TEST(machine_description, that_is_wrong_is_refused_by_name) {
   expect_refused(tiny_but([](json& m) { m.erase("name"); }), "'name' is missing");
   expect_refused(tiny_but([](json& m) { m["latency"].erase("memory"); }),
                  "'latency.memory' is missing");
+  expect_refused(tiny_but([](json& m) { m.erase("order"); }), "'order' is missing");
+  expect_refused(tiny_but([](json& m) { m["order"] = "power"; }),
+                 "'order' is 'power'; it must be tso or arm");
+  expect_refused(tiny_but([](json& m) { m["order"] = "arm"; }), "'acquire' is missing");
+  expect_refused(tiny_but([](json& m) { m["kept"]["value"] = 1.5; }), "'kept' is 1.5");
   expect_refused(tiny_but([](json& m) { m["fence"]["value"] = -1; }), "'fence' is -1");
   expect_refused(tiny_but([](json& m) { m["fence"]["value"] = "slow"; }), "'fence' has no number");
   expect_refused(tiny_but([](json& m) { m["fence"].erase("source"); }),

@@ -41,6 +41,8 @@ class calibrate : public real_command {
     for (const char* name : {"/ghz",
                              "/latency/hit",
                              "/latency/store",
+                             "/latency/complete",
+                             "/kept",
                              "/latency/same_core",
                              "/latency/same_cluster",
                              "/latency/same_socket",
@@ -76,6 +78,7 @@ class calibrate : public real_command {
       EXPECT_GT(file[name]["value"].get<double>(), 0) << name;
     }
     EXPECT_GT(file["scheduler"]["slice"]["value"].get<double>(), 0);
+    EXPECT_LE(file["kept"]["value"].get<double>(), 1);
     EXPECT_GE(file["store_buffer"]["entries"]["value"].get<double>(), 1);
     double nearer = file["latency"]["hit"]["value"];
     for (const char* distance : {"same_core", "same_cluster", "same_socket", "other_socket"}) {

@@ -59,26 +59,29 @@ double cycle(const effort& much) {
   return cost.median / additions;
 }
 
-// Together with instructions of the kind that surround it.
+// A test and a branch: a pair of lock and unlock by Readmost's class has about three instructions
+// to each of its accesses (docs/generated/instructions.md).
+void test(std::uint32_t value) {
+  // The statement keeps compilers from doing without the branch.
+  if (value == 1) [[unlikely]] {
+    asm volatile("" ::: "memory");
+  }
+}
+
 double cost_of_load(const effort& much) {
   word one;
-  const spread cost = cost_of_instruction(much, [&] {
-    const std::uint32_t value = one.value.load(std::memory_order_relaxed);
-    // The statements keep compilers from doing without branches.
-    if (value == 1) [[unlikely]] {
-      asm volatile("" ::: "memory");
-    }
-    if ((value & 2) != 0) [[unlikely]] {
-      asm volatile("" ::: "memory");
-    }
-  });
+  const spread cost =
+      cost_of_instruction(much, [&] { test(one.value.load(std::memory_order_relaxed)); });
   return cost.median;
 }
 
-double cost_of_store(const effort& much) {
+// Beside a load: the core stores while it does other things.
+double cost_of_load_and_store(const effort& much) {
   word one;
+  word other;
   const spread cost = cost_of_instruction(much, [&] {
-    one.value.store(1, std::memory_order_relaxed);
+    test(one.value.load(std::memory_order_relaxed));
+    other.value.store(1, std::memory_order_relaxed);
     platform::light_fence();
   });
   return cost.median;
@@ -87,6 +90,15 @@ double cost_of_store(const effort& much) {
 double cost_of_change(const effort& much) {
   word one;
   return cost_of_instruction(much, [&] { one.value.fetch_add(1); }).median;
+}
+
+double cost_of_load_and_change(const effort& much) {
+  word one;
+  const spread cost = cost_of_instruction(much, [&] {
+    test(one.value.load(std::memory_order_relaxed));
+    one.value.fetch_add(1);
+  });
+  return cost.median;
 }
 
 double cost_of_store_to_many(const effort& much) {
@@ -193,6 +205,45 @@ std::optional<double> cost_of_handing_over(int cpu, int other, const effort& muc
     }
   };
   return cost_of(much, there_and_back, there.clocks()).median / 2;
+}
+
+struct contention {
+  double changes = 1;   // of a CPU, one after another, before the line leaves it
+  double transfer = 1;  // nanoseconds from one CPU's first change to the other's
+};
+
+// Two CPUs change a line by read-modify-writes as often as they can. Nothing if they cannot be kept
+// on these CPUs, or never do it at once.
+std::optional<contention> measure_contention(int cpu, int other, const effort& much) {
+  word sum;
+  const stay_on here(cpu);
+  company there({other}, [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 100; ++i) sum.value.fetch_add(1);
+    }
+  });
+  if (!here || !there.pinned()) return std::nullopt;
+  std::vector<double> changes;
+  std::vector<double> transfers;
+  for (int i = 0; i < much.samples; ++i) {
+    constexpr int count = 20'000;
+    const std::uint64_t start = platform::now();
+    const std::uint32_t first = sum.value.fetch_add(1);
+    std::uint32_t last = first;
+    double turns = 1;
+    for (int n = 0; n < count; ++n) {
+      const std::uint32_t before = sum.value.fetch_add(1);
+      if (before != last + 1) ++turns;
+      last = before;
+    }
+    const auto took = static_cast<double>(platform::now() - start);
+    if (turns < count / 1'000) continue;  // the other did not run
+    // Between two turns of this CPU is one of the other.
+    changes.push_back(static_cast<double>(last - first) / (2 * turns));
+    transfers.push_back(took / (2 * turns));
+  }
+  if (changes.empty()) return std::nullopt;
+  return contention{median_of(changes), median_of(transfers)};
 }
 
 std::optional<double> cost_at(const cpu_topology& topology, cpu_distance distance,
@@ -503,9 +554,12 @@ class calibrator {
 
   void caches() {
     const double load = cost_of_load(much_);
-    measured("latency.hit", load, "a load with two tests and branches, among many");
-    measured("latency.store", cost_of_store(much_), "a store to an own line, among many");
+    measured("latency.hit", load, "a load with a test and a branch, among many");
+    measured("latency.store", cost_of_load_and_store(much_) - load,
+             "what a store to an own line adds to a load with a test and a branch");
     own_change_ = cost_of_change(much_);
+    measured("latency.complete", cost_of_load_and_change(much_) - own_change_,
+             "what a load with a test and a branch adds to a read-modify-write");
     done_();
 
     double least = load;
@@ -543,6 +597,23 @@ class calibrator {
     }
     transfer_ = nearer.empty() ? usual[1] : least;
 
+    const std::vector<int>& cpus = machine_.cpus.usable;
+    std::optional<contention> both;
+    if (cpus.size() > 1) both = measure_contention(cpus[0], cpus[1], much_);
+    if (both) {
+      // The last change is complete before the line leaves.
+      const double kept = both->changes * own_change_ / both->transfer;
+      add("kept", std::clamp(std::round(100 * kept) / 100, 0.0, 1.0), true,
+          fmt::format("two CPUs that change a line as often as they can: {:.2f} changes in {:.1f} "
+                      "ns, before the other has it",
+                      both->changes, both->transfer));
+    } else {
+      add("kept", 0.5, false,
+          cpus.size() == 1 ? "half; this process has one CPU"
+                           : "half; threads cannot be kept on their CPUs");
+    }
+    done_();
+
     const memory_latency memory = cost_of_memory(much_);
     measured("latency.memory", memory.cost, memory.how);
     done_();
@@ -561,11 +632,18 @@ class calibrator {
   }
 
   void instructions() {
+    add("window", 60, false,
+        "cores of the last ten years have 192 to 512 instructions in flight and begin four to six "
+        "a cycle");
     measured("atomic", own_change_ - cost_of_load(much_),
              "a read-modify-write on an own line, less a load");
     measured("fence", cost_of_instruction(much_, [] { platform::full_fence(); }).median,
              "a full fence among many");
     done_();
+    if (made_.order == "arm") {
+      add("acquire", 1, false, "LDAPR and LDAR cost little beyond a load");
+      add("release", 6, false, "STLR leaves the store buffer some cycles after the one before");
+    }
     add("store_buffer.entries", 56, false,
         "cores of the last ten years have between 42 and 112; no plain measurement tells");
     add("fill_buffers", 10, false,
