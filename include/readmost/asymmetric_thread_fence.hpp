@@ -24,6 +24,7 @@
 
 #include <atomic>
 #include <readmost/detail/platform/asymmetric_fence.hpp>
+#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

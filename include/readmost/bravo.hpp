@@ -41,6 +41,7 @@
 #pragma once
 
 #include <readmost/detail/bravo/basic_bravo.hpp>
+#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

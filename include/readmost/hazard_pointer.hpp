@@ -55,6 +55,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 #include <span>

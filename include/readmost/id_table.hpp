@@ -47,6 +47,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/id_slots.hpp>

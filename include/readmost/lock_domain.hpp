@@ -2,6 +2,7 @@
 #pragma once
 
 #include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
+#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

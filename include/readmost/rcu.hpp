@@ -67,6 +67,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/retired.hpp>
 #include <readmost/lock_domain.hpp>

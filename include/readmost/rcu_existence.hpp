@@ -35,6 +35,7 @@
 #pragma once
 
 #include <mutex>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/mutex.hpp>
 #include <readmost/rcu.hpp>

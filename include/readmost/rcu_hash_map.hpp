@@ -65,6 +65,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/hash_finalizer.hpp>

@@ -29,6 +29,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/rcu/hooked.hpp>
 #include <readmost/detail/rcu/walking.hpp>
 #include <readmost/rcu_in_domain.hpp>

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <memory>
 #include <mutex>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/rcu_in_domain.hpp>
 #include <type_traits>

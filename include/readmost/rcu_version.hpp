@@ -39,6 +39,7 @@
 
 #include <limits>
 #include <mutex>
+#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/version.hpp>
 #include <readmost/rcu.hpp>

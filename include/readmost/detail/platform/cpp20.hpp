@@ -1,0 +1,7 @@
+// Ends the compilation under an older standard, which would complain of every line of the headers.
+// Only a missing include is fatal by itself, so the sentence is the name of one.
+#pragma once
+
+#if __cplusplus < 202002L
+#include "Readmost needs C++20: compile with -std=c++20 or later"
+#endif
