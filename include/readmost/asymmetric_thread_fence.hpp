@@ -22,9 +22,10 @@
 // with a message, since light fences that lie in the past could not be made good.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <atomic>
 #include <readmost/detail/platform/asymmetric_fence.hpp>
-#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

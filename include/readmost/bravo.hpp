@@ -40,8 +40,9 @@
 // lock during a fork.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/bravo/basic_bravo.hpp>
-#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

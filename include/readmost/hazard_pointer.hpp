@@ -52,10 +52,11 @@
 // 2004.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 #include <span>

@@ -43,11 +43,12 @@
 // Update Techniques for System V IPC in the Linux 2.5 Kernel", USENIX ATC 2003.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/id_slots.hpp>

@@ -1,8 +1,9 @@
 // Lock domains: a lock's writers wait only for the threads that use locks of its domain.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
-#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

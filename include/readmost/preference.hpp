@@ -1,8 +1,9 @@
 // A lock's preference between waiting readers and writers.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <cstdint>
-#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

@@ -64,10 +64,11 @@
 // Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/retired.hpp>
 #include <readmost/lock_domain.hpp>

@@ -54,6 +54,8 @@
 // Relativistic Programming", USENIX ATC 2011.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
@@ -65,7 +67,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/detail/rcu/hash_finalizer.hpp>

@@ -27,10 +27,11 @@
 // Source: RCU 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <cstddef>
 #include <iterator>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/rcu/hooked.hpp>
 #include <readmost/detail/rcu/walking.hpp>
 #include <readmost/rcu_in_domain.hpp>

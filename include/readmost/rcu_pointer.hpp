@@ -13,10 +13,11 @@
 // Source: RCU 3 (rcu_dereference, rcu_assign_pointer).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <memory>
 #include <mutex>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/heap.hpp>
 #include <readmost/rcu_in_domain.hpp>
 #include <type_traits>

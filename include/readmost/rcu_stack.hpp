@@ -26,10 +26,11 @@
 // Source: R. K. Treiber, "Systems Programming: Coping with Parallelism", 1986; RCU 4.1.10.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <cstddef>
 #include <mutex>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/rcu/walking.hpp>
 #include <readmost/rcu_in_domain.hpp>

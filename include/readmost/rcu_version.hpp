@@ -37,9 +37,10 @@
 // version too; here one number suffices, because it changes at both ends of an update.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <limits>
 #include <mutex>
-#include <readmost/detail/platform/cpp20.hpp>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/version.hpp>
 #include <readmost/rcu.hpp>

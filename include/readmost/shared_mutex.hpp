@@ -1,8 +1,9 @@
 // readmost::shared_mutex: std::shared_mutex whose readers do not disturb one another.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/lock/basic_shared_mutex.hpp>
-#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 

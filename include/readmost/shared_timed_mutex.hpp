@@ -1,8 +1,9 @@
 // readmost::shared_timed_mutex: std::shared_timed_mutex whose readers do not disturb one another.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
-#include <readmost/detail/platform/cpp20.hpp>
 
 namespace readmost {
 
