@@ -106,9 +106,10 @@ TEST_F(top, shows_the_sums_of_a_program_that_runs_without_statistics) {
   run_program({});
   const ending end = readmost(arguments({"--once"}));
   EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, AllOf(ContainsRegex("reads [0-9.]+[kM], "),
-                             HasSubstr("without statistics;\n  start it with 'readmost run --stats"),
-                             Not(HasSubstr("places::routes"))));
+  EXPECT_THAT(end.out,
+              AllOf(ContainsRegex("reads [0-9.]+[kM], "),
+                    HasSubstr("without statistics;\n  start it with 'readmost run --stats"),
+                    Not(HasSubstr("places::routes"))));
   EXPECT_EQ(json::parse(readmost(arguments({"--once", "--json"})).out)["hottest"], nullptr);
 }
 
