@@ -22,6 +22,8 @@
 // with a message, since light fences that lie in the past could not be made good.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <atomic>
 #include <readmost/detail/platform/asymmetric_fence.hpp>
 

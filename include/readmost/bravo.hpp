@@ -40,6 +40,8 @@
 // lock during a fork.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/bravo/basic_bravo.hpp>
 
 namespace readmost {

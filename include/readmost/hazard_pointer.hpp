@@ -52,6 +52,8 @@
 // 2004.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <cstddef>
 #include <memory>
 #include <new>

@@ -43,6 +43,8 @@
 // Update Techniques for System V IPC in the Linux 2.5 Kernel", USENIX ATC 2003.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

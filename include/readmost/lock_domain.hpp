@@ -1,6 +1,8 @@
 // Lock domains: a lock's writers wait only for the threads that use locks of its domain.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
 
 namespace readmost {

@@ -1,6 +1,8 @@
 // A lock's preference between waiting readers and writers.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <cstdint>
 
 namespace readmost {

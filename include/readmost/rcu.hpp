@@ -64,6 +64,8 @@
 // Sources: FCP 5 (grace periods), RCU 3.1 (callbacks).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <memory>

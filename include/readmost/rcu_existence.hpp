@@ -34,6 +34,8 @@
 // Source: RCU 4.1.9 (RCU Existence Locks), 4.2.1 (Mark Obsolete Objects), 5.1 (System V IPC).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <mutex>
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/mutex.hpp>

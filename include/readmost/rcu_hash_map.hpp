@@ -54,6 +54,8 @@
 // Relativistic Programming", USENIX ATC 2011.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <algorithm>
 #include <concepts>
 #include <cstddef>

@@ -27,6 +27,8 @@
 // Source: RCU 3 (hlist_add_head_rcu, hlist_del_rcu, hlist_replace_rcu).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <cstddef>
 #include <readmost/detail/rcu/hooked.hpp>

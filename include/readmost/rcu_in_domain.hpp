@@ -7,6 +7,8 @@
 //   readmost::domain_rcu_pointer<config> other(own);    // of a domain that is given; 16 bytes
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/rcu.hpp>
 
 namespace readmost {

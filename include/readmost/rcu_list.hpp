@@ -27,6 +27,8 @@
 // Source: RCU 3 (list_add_rcu, list_del_rcu, list_replace_rcu, list_splice_init_rcu).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <cstddef>
 #include <iterator>

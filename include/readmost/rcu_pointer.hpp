@@ -13,6 +13,8 @@
 // Source: RCU 3 (rcu_dereference, rcu_assign_pointer).
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <memory>
 #include <mutex>

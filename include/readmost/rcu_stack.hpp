@@ -26,6 +26,8 @@
 // Source: R. K. Treiber, "Systems Programming: Coping with Parallelism", 1986; RCU 4.1.10.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <concepts>
 #include <cstddef>
 #include <mutex>

@@ -37,6 +37,8 @@
 // version too; here one number suffices, because it changes at both ends of an update.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <limits>
 #include <mutex>
 #include <readmost/detail/platform/exceptions.hpp>

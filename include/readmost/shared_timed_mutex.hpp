@@ -1,6 +1,8 @@
 // readmost::shared_timed_mutex: std::shared_timed_mutex whose readers do not disturb one another.
 #pragma once
 
+#include <readmost/detail/platform/cpp20.h>
+
 #include <readmost/detail/lock/basic_shared_timed_mutex.hpp>
 
 namespace readmost {

@@ -8,7 +8,7 @@
 
 #include "interpose/layout.hpp"
 #include "lock/observation.hpp"
-#include "platform/text.hpp"
+#include "platform/choice.hpp"
 #include "statistics/lock_statistics.hpp"
 
 namespace readmost::detail::interpose {
@@ -53,9 +53,7 @@ const settings& current_settings() noexcept {
       in_force.stats = true;
       if (std::strcmp(stats_file, "1") != 0) in_force.stats_file = stats_file;
     }
-    char backtrace[8];
-    in_force.stats_backtrace =
-        is_asked_for("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace);
+    in_force.stats_backtrace = chosen_on("READMOST_STATS_BACKTRACE", false);
     offset_of_core = core_offset;
     locks_are_known_to_tool = tools::are_present() && is_called_by_another();
     // Before the first use of a lock is over, which would open its fast paths otherwise.
@@ -71,23 +69,6 @@ const settings& current_settings() noexcept {
 
 const char* name_of(prefer_choice choice) noexcept {
   return prefer_names[static_cast<std::size_t>(choice)].data();
-}
-
-std::size_t chosen_among(std::span<const std::string_view> names, const char* variable,
-                         std::size_t otherwise) noexcept {
-  char value[256];
-  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return otherwise;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == value) return i;
-  }
-  text_buffer complaint;
-  complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    complaint.add("%s %s", i == 0 ? "" : i + 1 < names.size() ? "," : " or", names[i].data());
-  }
-  complaint.add(". Using %s.\n", names[otherwise].data());
-  platform::write_text(nullptr, complaint.data(), complaint.length());
-  return otherwise;
 }
 
 }  // namespace readmost::detail::interpose

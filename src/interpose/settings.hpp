@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "statistics/lock_names.hpp"
 
@@ -29,10 +27,5 @@ const char* name_of(prefer_choice choice) noexcept;
 // The lock of this library that READMOST_LOCK asks for, or the library's default after one line on
 // stderr; each library defines it.
 lock_choice chosen_lock() noexcept;
-
-// The index of a variable's value among the names; `otherwise` if it is unset or empty, and, after
-// one line on stderr, if it is none of them.
-std::size_t chosen_among(std::span<const std::string_view> names, const char* variable,
-                         std::size_t otherwise) noexcept;
 
 }  // namespace readmost::detail::interpose

@@ -1,6 +1,6 @@
 // READMOST_LOCK for the library of other locks.
 #include "interpose/settings.hpp"
-#include "platform/text.hpp"
+#include "platform/choice.hpp"
 
 namespace readmost::detail::interpose {
 

@@ -9,6 +9,7 @@
 #include <readmost/detail/rcu/read_section.hpp>
 
 #include "platform/address_space.hpp"
+#include "platform/choice.hpp"
 #include "platform/findings.hpp"
 #include "threads/parts.hpp"
 
@@ -63,11 +64,10 @@ std::uint64_t milliseconds_in(const char* variable, std::uint64_t otherwise) noe
 namespace {
 
 void read_settings() noexcept {
-  char value[8];
-  if (platform::environment("READMOST_RCU_CHECK", value, sizeof value) && *value != '\0') {
-    in_force.checks = std::strcmp(value, "0") != 0;
-    in_force.aborts = std::strcmp(value, "abort") == 0;
-  }
+  static constexpr std::string_view names[]{"0", "1", "abort"};
+  const std::size_t asked = chosen_among(names, "READMOST_RCU_CHECK", checks_by_default ? 1 : 0);
+  in_force.checks = asked != 0;
+  in_force.aborts = asked == 2;
   if (!platform::environment("READMOST_RCU_CHECK_FILE", in_force.file, sizeof in_force.file)) {
     in_force.file[0] = '\0';
   }
@@ -97,6 +97,7 @@ const check_settings& settings() noexcept {
 // Runs before other threads exist, which would have to wait, and before a fork could interrupt it.
 READMOST_EARLY void read_settings_early() noexcept {
   settings();
+  chosen_on("READMOST_RCU_THREAD", true);  // read where threads start; this tells of wrong values
 }
 
 }  // namespace

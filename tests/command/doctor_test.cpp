@@ -52,6 +52,16 @@ class one_cpu {
   cpu_set_t before_{};
 };
 
+TEST_F(doctor, fits_80_columns) {
+  std::istringstream page(readmost({"doctor", "--quick"}).out);
+  for (std::string line; std::getline(page, line);) {
+    // A word alone, such as a path, may be wider.
+    const std::string words = line.substr(std::min(line.size(), std::size_t{17}));
+    const bool is_one_word = words.find(' ') == std::string::npos;
+    EXPECT_TRUE(is_one_word || line.size() <= 80) << line;
+  }
+}
+
 TEST_F(doctor, tells_what_there_is_what_it_costs_and_what_it_means) {
   const ending end = readmost({"doctor", "--quick"});
   EXPECT_EQ(end.code, 0) << end.out << end.err;

@@ -66,7 +66,9 @@ pid_t command::start(const words& arguments) const {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGHUP, SIG_DFL);
   const int in = open(path(".stdin").c_str(), O_RDONLY);
-  const int out = open(path(".stdout").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int out = output_terminal >= 0
+                      ? output_terminal
+                      : open(path(".stdout").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err = error_terminal >= 0
                       ? error_terminal
                       : open(path(".stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -86,7 +88,8 @@ ending command::wait(pid_t child) const {
     waitpid(child, &status, 0);
   }
   const bool exited = WIFEXITED(status);
-  return {exited, exited ? WEXITSTATUS(status) : WTERMSIG(status), child, read(path(".stdout")),
+  return {exited, exited ? WEXITSTATUS(status) : WTERMSIG(status), child,
+          output_terminal >= 0 ? "" : read(path(".stdout")),
           error_terminal >= 0 ? "" : read(path(".stderr"))};
 }
 

@@ -71,9 +71,10 @@ class command : public ::testing::Test {
 
   fs::path folder;
   std::string executable = READMOST_COMMAND;
-  std::string input;        // the child's stdin
-  words environment;        // NAME=VALUE, in addition to ours without LD_PRELOAD and READMOST_*
-  int error_terminal = -1;  // replaces the file for stderr when set
+  std::string input;         // the child's stdin
+  words environment;         // NAME=VALUE, in addition to ours without LD_PRELOAD and READMOST_*
+  int error_terminal = -1;   // replaces the file for stderr when set
+  int output_terminal = -1;  // the same for stdout
 };
 
 #ifdef READMOST_REAL_LIBRARY

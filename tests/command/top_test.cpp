@@ -1,3 +1,5 @@
+#include <pty.h>
+
 #include "launch.hpp"
 
 namespace readmost::command_test {
@@ -45,10 +47,29 @@ TEST_F(top, shows_the_rates_of_each_lock) {
   EXPECT_THAT(end.out,
               AllOf(ContainsRegex("readmost [0-9.]+: .*command_lock_places \\(process [0-9]+\\), 1 "
                                   "threads, over 0\\.[0-9]+ s\n"),
-                    HasSubstr("per second: reads "), HasSubstr("r-wait p99"),
+                    HasSubstr("per second: reads "), HasSubstr("r-p99"),
                     HasSubstr("  places::routes (command_lock_places)\n"),
                     Not(HasSubstr("shard_table")), Not(HasSubstr("\x1b"))));
   EXPECT_NE(end.out.find("readmost"), end.out.rfind("readmost")) << "two blocks";
+}
+
+TEST_F(top, cuts_names_to_the_columns_of_a_terminal) {
+  run_program({"READMOST_STATS=/dev/null"});
+  environment = {"TERM=xterm", "NO_COLOR="};
+  winsize size{};
+  size.ws_col = 70;
+  size.ws_row = 24;
+  int terminal = -1;
+  ASSERT_EQ(openpty(&terminal, &output_terminal, nullptr, nullptr, &size), 0);
+  EXPECT_EQ(readmost(arguments({"--once"})).code, 0);
+  char shown[8192];
+  const ssize_t count = ::read(terminal, shown, sizeof shown);
+  ASSERT_GT(count, 0);
+  const std::string block(shown, static_cast<std::size_t>(count));
+  EXPECT_THAT(block,
+              AllOf(HasSubstr("  places::route...\r\n"), Not(HasSubstr("lock_places)\r\n"))));
+  close(output_terminal);
+  close(terminal);
 }
 
 TEST_F(top, writes_a_json_object_for_each_interval) {
@@ -85,9 +106,10 @@ TEST_F(top, shows_the_sums_of_a_program_that_runs_without_statistics) {
   run_program({});
   const ending end = readmost(arguments({"--once"}));
   EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, AllOf(ContainsRegex("reads [0-9.]+[kM], "),
-                             HasSubstr("without statistics; start it with 'readmost run --stats"),
-                             Not(HasSubstr("places::routes"))));
+  EXPECT_THAT(end.out,
+              AllOf(ContainsRegex("reads [0-9.]+[kM], "),
+                    HasSubstr("without statistics;\n  start it with 'readmost run --stats"),
+                    Not(HasSubstr("places::routes"))));
   EXPECT_EQ(json::parse(readmost(arguments({"--once", "--json"})).out)["hottest"], nullptr);
 }
 

@@ -2,15 +2,21 @@
 #include "command_line.hpp"
 
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <string_view>
 
 #include "failure.hpp"
 #include "help.hpp"
+#include "process/child.hpp"
+#include "process/environment.hpp"
 #include "statistics/lock_names.hpp"
 
 namespace readmost::command {
@@ -40,6 +46,12 @@ check some_text(const std::string& what) {
   };
 }
 
+// The names that each option admits, for completion.
+std::map<const CLI::Option*, words>& choices() {
+  static std::map<const CLI::Option*, words> of_options;
+  return of_options;
+}
+
 check one_of(const std::string& what, const words& names) {
   return [=](const std::string& name) {
     if (std::ranges::find(names, name) != names.end()) return std::string();
@@ -49,6 +61,7 @@ check one_of(const std::string& what, const words& names) {
   };
 }
 
+const words preferences{"kind", "reader", "writer", "phase-fair"};
 const words library_locks(detail::lock_names.begin(), detail::lock_names.end());
 
 words compared_locks() {
@@ -110,22 +123,30 @@ CLI::Option* add_option(CLI::App* command, const char* name, Value& value, const
   return command->add_option(name, value, description)->check(valid)->type_name(type);
 }
 
+template <class Value>
+CLI::Option* add_choice(CLI::App* command, const char* name, Value& value, const char* type,
+                        const char* description, const std::string& what, const words& names) {
+  CLI::Option* option = add_option(command, name, value, type, description, one_of(what, names));
+  choices()[option] = names;
+  return option;
+}
+
 void add_run(CLI::App& app, run_options& options) {
   CLI::App* command = add_command(app, "run", help::run,
                                   std::string("Other locks for --lock, to compare with:\n") +
                                       help::other_locks + help::run_footer);
   command->prefix_command();
-  add_option(command, "--lock", options.lock, "NAME",
+  add_choice(command, "--lock", options.lock, "NAME",
              "prwlock: Readmost's lock (the default)\n"
              "pthread: pass every call on to glibc's lock\n"
              "or another, listed below, to compare with;\n"
              "those keep no statistics",
-             one_of("lock", library_locks));
-  add_option(command, "--prefer", options.prefer, "WHOM",
+             "lock", library_locks);
+  add_choice(command, "--prefer", options.prefer, "WHOM",
              "whom to let in first: reader, writer, or phase-fair\n"
              "(by turns); or kind, the default: each lock's\n"
              "pthread kind decides (the default kind: reader)",
-             one_of("preference", {"kind", "reader", "writer", "phase-fair"}));
+             "preference", preferences);
   command->add_flag("--stats{-}", options.stats,
                     "print statistics at exit, in total and for each of\n"
                     "the ten hottest locks: as a table on stderr, or\n"
@@ -145,10 +166,10 @@ void add_compare(CLI::App& app, compare_options& options) {
              number_between(1, 1000, true));
   words locks = compared_locks();
   locks.emplace_back("all");
-  add_option(command, "--locks", options.locks, "A,B,...",
+  add_choice(command, "--locks", options.locks, "A,B,...",
              "the locks, the baseline first, or all; see below\n"
              "(default glibc,prwlock)",
-             one_of("lock", locks))
+             "lock", locks)
       ->delimiter(',')
       ->allow_extra_args(false);
   CLI::Option* metric = add_option(command, "--metric", options.metric, "REGEX",
@@ -191,6 +212,21 @@ void add_doctor(CLI::App& app, doctor_options& options) {
              some_text("a file"))
       ->excludes(as_json);
   command->add_flag("--only-pthread", options.only_pthread)->group("");
+}
+
+void add_attach(CLI::App& app, attach_options& options) {
+  CLI::App* command = add_command(app, "attach", help::attach, help::attach_footer);
+  add_option(command, "unit", options.unit, "UNIT", "the service", some_text("a service"));
+  CLI::Option* remove =
+      command->add_flag("--remove", options.remove, "take the library away again");
+  command->add_flag("--user", options.of_user, "a service of your own, as of systemctl --user");
+  add_choice(command, "--lock", options.lock, "NAME", "as for run", "lock", library_locks)
+      ->excludes(remove);
+  add_choice(command, "--prefer", options.prefer, "WHOM", "as for run", "preference", preferences)
+      ->excludes(remove);
+  command->add_flag("--stats{-}", options.stats, "as for run")->excludes(remove);
+  add_option(command, "--root", options.root, "DIR",
+             "the root of another system, as of an image to build", some_text("a folder"));
 }
 
 // --- Words ---------------------------------------------------------------------------------------
@@ -243,6 +279,102 @@ std::string unknown_command(const CLI::App& app, const std::string& name) {
                      fmt::join(names_of_commands(app), ", "));
 }
 
+// Commands that other programs execute: two in Python, two for which the library is built once
+// more.
+bool parses_own_options(const std::string& command) {
+  constexpr std::array<std::string_view, 4> names{"bench", "report", "simulate", "advise"};
+  return std::ranges::find(names, command) != names.end();
+}
+
+void add_commands(CLI::App& app, command_line& line) {
+  app.formatter(std::make_shared<manual_formatter>());
+  app.footer(help::readmost_footer);
+  app.set_version_flag("--version", "readmost " READMOST_VERSION, "print the version");
+  app.set_help_flag("-h,--help", "print this help");
+  app.require_subcommand(1);
+  add_run(app, line.run);
+  add_compare(app, line.compare);
+  add_top(app, line.top);
+  add_doctor(app, line.doctor);
+  add_attach(app, line.attach);
+  app.add_subcommand("bench", "Measure the figures of the papers on this machine.\n");
+  app.add_subcommand("report", "Show the results of bench, figure by figure, as one HTML file.\n");
+  app.add_subcommand("simulate", "Try locks on a machine that is described in a file.\n");
+  app.add_subcommand("advise", "Say what would serve a program's locks best, by simulation.\n");
+}
+
+// --- Completion of words -------------------------------------------------------------------------
+
+// The options in the help of a command that parses its own.
+words options_in_help_of(const std::string& command) {
+  const child_result run = run_to_end("/proc/self/exe", {"readmost", command, "--help"},
+                                      environment(), {std::chrono::seconds(5), 100'000});
+  words options;
+  const RE2 option(R"((--[a-z][a-z-]*))");
+  re2::StringPiece rest(run.output);
+  for (std::string name; RE2::FindAndConsume(&rest, option, &name);) {
+    if (std::ranges::find(options, name) == options.end()) options.push_back(name);
+  }
+  return options;
+}
+
+words long_names_of(const CLI::App& command) {
+  words names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// What may stand for the value of an option, behind the commas of a list.
+words values_of(const CLI::Option& option, const std::string& typed) {
+  const auto known = choices().find(&option);
+  if (known == choices().end()) return {};
+  const std::size_t comma = option.get_delimiter() == ',' ? typed.rfind(',') : std::string::npos;
+  const std::string before = comma == std::string::npos ? "" : typed.substr(0, comma + 1);
+  words values;
+  for (const std::string& name : known->second) values.push_back(before + name);
+  return values;
+}
+
+words candidates_within(const CLI::App& command, const words& typed) {
+  const std::string& last = typed.back();
+  const std::size_t equals = last.find('=');
+  if (last.starts_with("--") && equals != std::string::npos) {
+    const CLI::Option* option = command.get_option_no_throw(last.substr(0, equals));
+    if (option == nullptr) return {};
+    words values = values_of(*option, last.substr(equals + 1));
+    for (std::string& value : values) value = last.substr(0, equals + 1) + value;
+    return values;
+  }
+  if (const std::string& before = typed[typed.size() - 2]; before.starts_with('-')) {
+    const CLI::Option* option = command.get_option_no_throw(before);
+    if (option != nullptr && option->get_type_size() > 0 && option->get_expected_min() > 0) {
+      return values_of(*option, last);
+    }
+  }
+  return last.starts_with('-') ? long_names_of(command) : words{};
+}
+
+words candidates_for(const CLI::App& app, const words& typed) {
+  if (typed.empty()) return {};
+  if (typed.size() == 1 && typed.back().starts_with('-')) return long_names_of(app);
+  if (typed.size() == 1 || (typed.size() == 2 && typed.front() == "help")) {
+    words names = names_of_commands(app);
+    if (typed.size() == 1) names.emplace_back("help");
+    return names;
+  }
+  if (std::find(typed.begin(), typed.end() - 1, "--") != typed.end() - 1) return {};
+  if (parses_own_options(typed.front())) {
+    return typed.back().starts_with('-') ? options_in_help_of(typed.front()) : words{};
+  }
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == typed.front()) return candidates_within(*command, typed);
+  }
+  return {};
+}
+
 // The message for words that CLI11 does not understand.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error, const words& own) {
   if (!app.get_subcommands().empty()) return error.what();
@@ -263,31 +395,10 @@ bool parse(int argc, char** argv, command_line& line) {
     return parse(static_cast<int>(same.size()) - 1, same.data(), line);
   }
   CLI::App app(help::readmost, "readmost");
-  app.formatter(std::make_shared<manual_formatter>());
-  app.footer(help::readmost_footer);
-  app.set_version_flag("--version", "readmost " READMOST_VERSION, "print the version");
-  app.set_help_flag("-h,--help", "print this help");
-  app.require_subcommand(1);
-  add_run(app, line.run);
-  add_compare(app, line.compare);
-  add_top(app, line.top);
-  add_doctor(app, line.doctor);
-  // Written in Python, which parses their options.
-  const CLI::App* bench =
-      app.add_subcommand("bench", "Measure the figures of the papers on this machine.\n");
-  const CLI::App* report = app.add_subcommand(
-      "report", "Show the results of bench, figure by figure, as one HTML file.\n");
-
-  // Programs of their own, for which the library is built once more.
-  const CLI::App* simulate =
-      app.add_subcommand("simulate", "Try locks on a machine that is described in a file.\n");
-  const CLI::App* advise =
-      app.add_subcommand("advise", "Say what would serve a program's locks best, by simulation.\n");
-
+  add_commands(app, line);
   const split_words split_line = split(argc, argv);
-  for (const CLI::App* command : {bench, report, simulate, advise}) {
-    if (split_line.own.empty() || split_line.own.front() != command->get_name()) continue;
-    line.command = command->get_name();
+  if (!split_line.own.empty() && parses_own_options(split_line.own.front())) {
+    line.command = split_line.own.front();
     line.words.assign(argv + 1, argv + argc);
     return true;
   }
@@ -316,12 +427,25 @@ bool parse(int argc, char** argv, command_line& line) {
   } else {
     no_program_words(chosen, split_line);
   }
+  if (line.command == "attach" && line.attach.unit.empty()) {
+    throw failure("no service is named; name one, as in 'readmost attach nginx'");
+  }
   auto& locks = line.compare.locks;
   for (auto all = locks.begin(); (all = std::find(all, locks.end(), "all")) != locks.end();) {
     const words every = compared_locks();
     all = locks.insert(locks.erase(all), every.begin(), every.end());
   }
   return true;
+}
+
+words completions(const words& typed) {
+  command_line unused;
+  CLI::App app(help::readmost, "readmost");
+  add_commands(app, unused);
+  words found = candidates_for(app, typed);
+  std::erase_if(found, [&](const std::string& word) { return !word.starts_with(typed.back()); });
+  std::ranges::sort(found);
+  return found;
 }
 
 }  // namespace readmost::command

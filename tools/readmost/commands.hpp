@@ -37,11 +37,22 @@ struct doctor_options {
   bool only_pthread = false;  // internal: measure pthread_rwlock_t in this process, print JSON
 };
 
+struct attach_options {
+  std::string unit;
+  bool of_user = false;
+  bool remove = false;
+  std::string lock;  // these three as for run
+  std::string prefer;
+  std::string stats;
+  std::string root;  // before the folders of the system
+};
+
 // Replaces this process by the program; returns only by throwing failure.
 [[noreturn]] void run(const run_options& options, std::vector<std::string> program);
 
 int compare(const compare_options& options, std::vector<std::string> program);
 int top(const top_options& options);
+int attach(const attach_options& options);
 int doctor(const doctor_options& options);
 
 // Runs `bench` or `report`, which are written in Python: evaluation/ in the sources,

@@ -7,8 +7,8 @@ constexpr const char* readmost =
     R"(Readmost provides reader-writer locks whose readers execute no atomic read-modify-write and no
 fence. This command puts them under an unmodified program, by preloading a library that replaces
 pthread_rwlock_*. `run` runs a program that way; `compare` measures what the program gains; `top`
-shows the locks of a running program; `doctor` examines this machine; `bench` measures the figures
-of the papers on it, and `report` shows the results.
+shows the locks of a running program; `doctor` examines this machine; `attach` puts the library
+under a systemd service; `bench` measures the figures of the papers, and `report` shows the results.
 )";
 
 constexpr const char* readmost_footer =
@@ -169,5 +169,23 @@ Exit status:
 Environment:
   READMOST_LIBRARY  the library to examine, instead of ../lib/libreadmost-pthread.so
                     beside this command)";
+
+constexpr const char* attach =
+    R"(Put Readmost's locks under a systemd service, or take them away.
+
+Writes readmost.conf into the folder of additions to UNIT, which sets LD_PRELOAD for the service;
+libraries that the unit preloads already are kept, behind Readmost's. Nothing is restarted: the
+command prints what to run.
+)";
+
+constexpr const char* attach_footer =
+    R"(Examples:
+  sudo readmost attach nginx
+  sudo readmost attach --stats=/var/log/locks.json --prefer writer server@1
+  readmost attach --user syncthing
+  sudo readmost attach --remove nginx
+
+Exit status: 0, except
+  125  readmost failed: no such unit, unwritable folder, a library that the service cannot see)";
 
 }  // namespace readmost::command::help

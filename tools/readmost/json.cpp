@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "compare/comparison.hpp"
+#include "compare/verdict.hpp"
 #include "doctor/examination.hpp"
 #include "machine/calibration.hpp"
 #include "top/rates.hpp"
@@ -27,6 +28,10 @@ using json = nlohmann::ordered_json;
 
 static void to_json(json& document, const spread& values) {
   document = {{"median", values.median}, {"min", values.min}, {"max", values.max}};
+}
+
+static void to_json(json& document, const interval& range) {
+  document = {{"low", range.low}, {"high", range.high}, {"confidence", confidence}};
 }
 
 static json text_or_null(const std::string& text) {
@@ -55,21 +60,27 @@ std::string as_json(const comparison& results) {
       {"complete", results.problem.empty()},
       {"problem", text_or_null(results.problem)},
       {"host",
-       {{"cpus", results.cpus},
+       {{"cpus", results.cpus.size()},
         {"kernel", kernel.system + ' ' + kernel.release},
         {"machine", kernel.architecture}}},
       {"baseline", results.locks.front().lock},
       {"locks", json::array()},
   };
+  document["doubts"] = doubts(results);
   for (const measurements& lock : results.locks) {
     const std::vector<double> ratios = results.ratios_of(lock);
+    const judgement found = judge(results, lock);
+    const bool is_judged = &lock != &results.locks.front() && !lock.values.empty();
     document["locks"].push_back({{"lock", lock.lock},
                                  {"library", text_or_null(lock.library)},
                                  {"values", lock.values},
                                  {"seconds", lock.seconds},
                                  {"value", spread_of(lock.values)},
                                  {"ratios", ratios},
-                                 {"ratio", spread_of(ratios)}});
+                                 {"ratio", spread_of(ratios)},
+                                 {"ratio_interval", found.ratio},
+                                 {"verdict", is_judged ? json(name_of(found.says)) : json(nullptr)},
+                                 {"others", spread_of(lock.others)}});
   }
   return text_of(document);
 }

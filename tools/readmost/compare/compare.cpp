@@ -76,6 +76,16 @@ class json_file {
   std::ofstream file_;
 };
 
+// How much of the CPUs' time other processes used while the program ran; 0 if that is unknown.
+double share_of_others(const std::vector<int>& cpus,
+                       std::optional<std::chrono::duration<double>> work_before,
+                       const child_result& run) {
+  const auto work = work_of(cpus);
+  if (!work || !work_before) return 0;
+  const auto all = run.elapsed * static_cast<double>(cpus.size());
+  return std::clamp((*work - *work_before - run.cpu_time) / all, 0.0, 1.0);
+}
+
 struct finish {
   int status = 0;
   std::string tail_of_output;  // of the run that failed
@@ -94,6 +104,8 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
     if (round % 2 == 1) std::ranges::reverse(order);
 
     for (measurements* lock : order) {
+      bar.name_step(fmt::format("{}, round {} of {}", lock->lock, round + 1, options.runs));
+      const auto work_before = work_of(results.cpus);
       const child_result run =
           run_child(program, results.program, environment_for(*lock), limits, signals);
       std::string problem = run.problem();
@@ -113,6 +125,7 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
       }
       lock->values.push_back(reading.value);
       lock->seconds.push_back(run.elapsed.count());
+      lock->others.push_back(share_of_others(results.cpus, work_before, run));
       bar.step();
     }
   }
@@ -131,7 +144,8 @@ int compare(const compare_options& options, std::vector<std::string> program) {
   bool preloads = false;
   for (const std::string& lock : options.locks) {
     const bool has_library = lock != without_library;
-    results.locks.push_back({lock, has_library ? find_library(env, lock).string() : "", {}, {}});
+    results.locks.push_back(
+        {lock, has_library ? find_library(env, lock).string() : "", {}, {}, {}});
     preloads = preloads || has_library;
   }
   if (preloads) {

@@ -15,6 +15,7 @@ struct measurements {
   std::string library;  // empty: none is preloaded
   std::vector<double> values;
   std::vector<double> seconds;
+  std::vector<double> others;  // the share of all CPUs that other processes used during each run
 };
 
 struct comparison {
@@ -24,7 +25,7 @@ struct comparison {
   std::vector<measurements> locks;  // the first is the baseline
   std::string problem;              // why it stopped early; empty when it did not
   kernel_facts kernel = kernel_of_this_machine();
-  std::size_t cpus = cpus_of_this_thread().size();
+  std::vector<int> cpus = cpus_of_this_thread();
 
   bool has_values() const;
   std::size_t rounds_finished() const;

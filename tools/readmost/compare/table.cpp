@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "compare/comparison.hpp"
+#include "compare/verdict.hpp"
 #include "spread.hpp"
+#include "terminal.hpp"
 
 namespace readmost::command {
 namespace {
@@ -28,10 +30,10 @@ std::string ratio_explanation(const comparison& results) {
 
 std::string as_table(const comparison& results) {
   const measurements& baseline = results.locks.front();
-  std::string table =
-      fmt::format("program  {}\nmetric   {}\nhost     {} CPUs, {} {}, {}\n\n",
-                  fmt::join(results.program, " "), results.judged_by.description(), results.cpus,
-                  results.kernel.system, results.kernel.release, results.kernel.architecture);
+  std::string table = fmt::format("program  {}\nmetric   {}\nhost     {} CPUs, {} {}, {}\n\n",
+                                  fmt::join(results.program, " "), results.judged_by.description(),
+                                  results.cpus.size(), results.kernel.system,
+                                  results.kernel.release, results.kernel.architecture);
   table += fmt::format("{:<16}{:>12}  {:>23}  {:>16}  {:>17}\n", "lock", "median", "min..max",
                        "ratio to " + baseline.lock, "min..max");
   for (const measurements& lock : results.locks) {
@@ -52,6 +54,14 @@ std::string as_table(const comparison& results) {
   }
   table += fmt::format("\nratio: {}; median over {} rounds, each ratio within one round\n",
                        ratio_explanation(results), results.rounds_finished());
+  for (const conclusion& found : conclusions(results)) {
+    table += "result: ";
+    table += found.says == verdict::better  ? emphasized(found.sentence, emphasis::good)
+             : found.says == verdict::worse ? emphasized(found.sentence, emphasis::bad)
+                                            : found.sentence;
+    table += '\n';
+  }
+  for (const std::string& sentence : doubts(results)) table += "doubt: " + sentence + '\n';
   if (!results.problem.empty()) {
     table += fmt::format("INCOMPLETE: {} of {} rounds were finished\n", results.rounds_finished(),
                          results.rounds_asked);

@@ -49,6 +49,13 @@ constexpr const char* how_to_admit =
     "--security-opt seccomp=PROFILE with membarrier on its list), and so does systemd unless "
     "SystemCallFilter= takes it away.";
 
+// For filters that kill: docs/using.md has the same list.
+constexpr const char* other_calls =
+    "The library also calls futex, sched_yield, sched_getaffinity, nanosleep, mmap, munmap, "
+    "mincore, getpid, gettid, rt_sigprocmask, and openat, read, pread64, ioctl and close for files "
+    "in /proc; with statistics write; with RCU clone3 (or clone), sched_setaffinity and "
+    "sched_setscheduler.";
+
 std::optional<finding> membarrier_obstacle(const machine_facts& machine) {
   const membarrier_answers& answers = machine.membarrier;
   if (answers.offers_private()) return std::nullopt;
@@ -56,8 +63,8 @@ std::optional<finding> membarrier_obstacle(const machine_facts& machine) {
     return obstacle(
         "A seccomp filter kills every caller of membarrier(2), and would kill a program when its "
         "first lock has earned passive readers. Until then start programs without the "
-        "library. {}",
-        how_to_admit);
+        "library. {} {}",
+        how_to_admit, other_calls);
   }
   constexpr const char* consequence = "no reader can be passive and nothing is gained.";
   const bool filtered = machine.seccomp_mode.value_or(0) != 0;
@@ -75,8 +82,9 @@ std::optional<finding> membarrier_obstacle(const machine_facts& machine) {
         "such as gVisor, may lack it.",
         said, consequence);
   }
-  return obstacle("membarrier(2) is refused ({}){}: {} {}", said,
-                  filtered ? ", and a seccomp filter is in force" : "", consequence, how_to_admit);
+  return obstacle("membarrier(2) is refused ({}){}: {} {}{}", said,
+                  filtered ? ", and a seccomp filter is in force" : "", consequence, how_to_admit,
+                  filtered ? fmt::format(" {}", other_calls) : "");
 }
 
 std::optional<finding> library_obstacle(const examination& all) {

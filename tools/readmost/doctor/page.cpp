@@ -8,16 +8,35 @@
 #include <system_error>
 
 #include "doctor/examination.hpp"
+#include "terminal.hpp"
 
 namespace readmost::command {
 namespace {
 
-constexpr std::size_t page_width = 96;
+constexpr std::size_t page_width = 80;
+
+// Adds the words in lines that begin with `first`, then with as many spaces. A word that is wider
+// than the page, as a path may be, has a line of its own.
+void add_wrapped(std::string& page, const std::string& first, const std::string& text) {
+  std::string line = first;
+  std::istringstream words(text);
+  bool empty = true;
+  for (std::string word; words >> word; empty = false) {
+    if (!empty && line.size() + 1 + word.size() > page_width) {
+      page += line + '\n';
+      line = std::string(first.size(), ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+  }
+  page += line + '\n';
+}
 
 // --- This machine -------------------------------------------------------------------------------
 
 void fact(std::string& page, std::string_view name, const std::string& value) {
-  page += fmt::format("  {:<15}{}\n", name, value);
+  add_wrapped(page, fmt::format("  {:<15}", name), value);
 }
 
 std::string in_words(const cpu_facts& cpus) {
@@ -88,7 +107,7 @@ std::string library_of(const examination& all) {
 
 std::string as_section(const examination& all) {
   const machine_facts& machine = all.machine;
-  std::string page = "This machine\n";
+  std::string page = emphasized("This machine", emphasis::heading) + '\n';
   fact(page, "kernel",
        fmt::format("{} {}, {}", machine.kernel.system, machine.kernel.release,
                    machine.kernel.architecture));
@@ -113,7 +132,7 @@ std::string range_of(const spread& cost) {
 }
 
 void cost_line(std::string& page, const std::string& name, const spread& cost) {
-  page += fmt::format("  {:<48}{:>10}  {:>20}\n", name, number(cost.median), range_of(cost));
+  page += fmt::format("  {:<46}{:>10}  {:>20}\n", name, number(cost.median), range_of(cost));
 }
 
 std::string threads_of(const synchronization_costs::fence_of_all& some) {
@@ -123,8 +142,8 @@ std::string threads_of(const synchronization_costs::fence_of_all& some) {
 }
 
 std::string as_section(const synchronization_costs& costs) {
-  std::string page =
-      fmt::format("{:<50}{:>10}  {:>20}\n", "Costs, nanoseconds", "median", "lowest to highest");
+  std::string page = emphasized("Costs, nanoseconds", emphasis::heading) +
+                     fmt::format("{:28}{:>10}  {:>20}\n", "", "median", "lowest to highest");
   cost_line(page, "store", costs.store);
   cost_line(page, "atomic fetch_add", costs.fetch_add);
   cost_line(page, "store and full fence", costs.store_and_fence);
@@ -143,17 +162,18 @@ std::string as_section(const synchronization_costs& costs) {
 
 // The figure of one lock, or a dash if there is none.
 std::string cell(const std::optional<lock_costs>& costs, const auto& figure) {
-  if (!costs) return fmt::format("{:>9}{:16}", "-", "");
+  if (!costs) return fmt::format("{:<20}", "    -");
   const spread& cost = figure(*costs);
-  return fmt::format("{:>9}  {:<14}", number(cost.median),
+  return fmt::format("{:>5}  {:<13}", number(cost.median),
                      fmt::format("{}..{}", number(cost.min), number(cost.max)));
 }
 
 std::string locks_of(const examination& all) {
-  std::string page = fmt::format("{:<20}  {:>9}{:16}{:>9}{:16}  {}\n", "Lock and unlock", "glibc",
-                                 "", "preloaded", "", "readmost::shared_mutex");
+  std::string page =
+      emphasized("Lock and unlock", emphasis::heading) +
+      fmt::format("{:3}{:<20}{:<20}{}\n", "", "glibc", "preloaded", "readmost::shared_mutex");
   const auto row = [&](const std::string& name, const auto& figure) {
-    page += fmt::format("  {:<20}{}{}{}", name, cell(all.glibc.costs, figure),
+    page += fmt::format("  {:<16}{}{}{}", name, cell(all.glibc.costs, figure),
                         cell(all.preloaded.costs, figure), cell(all.costs.readmost, figure));
     page.erase(page.find_last_not_of(' ') + 1);
     page += '\n';
@@ -172,30 +192,21 @@ std::string locks_of(const examination& all) {
 
 std::string as_paragraph(const finding& found) {
   std::string text;
-  std::string line = found.obstacle ? "  !" : "  -";
-  std::istringstream words(found.text);
-  for (std::string word; words >> word;) {
-    if (line.size() + 1 + word.size() > page_width && line.size() > 4) {
-      text += line + '\n';
-      line = "   ";
-    }
-    line += ' ' + word;
-  }
-  return text + line + '\n';
+  add_wrapped(text, found.obstacle ? "  ! " : "  - ", found.text);
+  return found.obstacle ? emphasized(text, emphasis::bad) : text;
 }
 
 }  // namespace
 
 std::string as_page(const examination& all) {
   const std::vector<finding> findings = meaning_of(all);
-  std::string page = fmt::format("{}\n{}\n{}\nWhat it means\n", as_section(all),
-                                 as_section(all.costs), locks_of(all));
+  std::string page = fmt::format("{}\n{}\n{}\n{}\n", as_section(all), as_section(all.costs),
+                                 locks_of(all), emphasized("What it means", emphasis::heading));
   for (const finding& found : findings) page += as_paragraph(found);
-  page +=
-      is_useful(findings)
-          ? "\nReaders can be passive here. 'readmost compare -- PROGRAM' measures what a program "
-            "gains.\n"
-          : "\nReadmost is of no use here until the obstacles marked with ! are removed.\n";
+  page += is_useful(findings)
+              ? "\nReaders can be passive here. 'readmost compare -- PROGRAM' measures what a\n"
+                "program gains.\n"
+              : "\nReadmost is of no use here until the obstacles marked with ! are removed.\n";
   return page;
 }
 

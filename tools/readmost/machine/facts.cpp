@@ -299,6 +299,25 @@ machine_facts facts_of_this_machine() {
   return machine;
 }
 
+std::optional<std::chrono::duration<double>> work_of(const std::vector<int>& cpus) {
+  std::ifstream statistics("/proc/stat");
+  double ticks = 0;
+  bool found = false;
+  for (std::string line; std::getline(statistics, line);) {
+    int cpu = 0;
+    double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, hard = 0, soft = 0, stolen = 0;
+    if (std::sscanf(line.c_str(), "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, &user, &nice,
+                    &system, &idle, &waiting, &hard, &soft, &stolen) < 8 ||
+        std::ranges::find(cpus, cpu) == cpus.end()) {
+      continue;
+    }
+    ticks += user + nice + system + hard + soft + stolen;
+    found = true;
+  }
+  if (!found) return std::nullopt;
+  return std::chrono::duration<double>(ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
 std::string nearness(int cpu, int other) {
   const auto lists = [&](const char* file) {
     return cpu_list(first_line(folder_of(cpu) / file)).contains(other);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -61,6 +62,10 @@ cpu_facts cpus_of_this_process();
 
 // The CPUs that the calling thread may run on.
 std::vector<int> cpus_of_this_thread();
+
+// How long these CPUs have been at work since the machine started, in the kernel's ticks of some
+// milliseconds; includes what the hypervisor took from them. Nothing without /proc/stat.
+std::optional<std::chrono::duration<double>> work_of(const std::vector<int>& cpus);
 
 // The closest thing that two CPUs share, in words; empty when unknown.
 std::string nearness(int cpu, int other);

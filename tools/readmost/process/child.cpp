@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,12 +116,16 @@ void end_group(pid_t child) {
 }
 
 // Also kills processes that the child left running, which would disturb the next run.
-int reap(pid_t child) {
+int reap(pid_t child, rusage& used) {
   kill(-child, SIGKILL);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+std::chrono::duration<double> duration_of(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
 int poll_timeout(clock::time_point deadline) {
@@ -197,7 +202,9 @@ child_result run_child(const std::filesystem::path& program, std::vector<std::st
     if (waits[1].revents != 0) output.read_some();
   }
   if (!ended) end_group(child);
-  const int status = reap(child);
+  rusage used{};
+  const int status = reap(child, used);
+  result.cpu_time = duration_of(used.ru_utime) + duration_of(used.ru_stime);
 
   // A process that left the group may write for ever: read no more than a pipe holds.
   for (int reads = 0; reads < 16 && output.read_some(); ++reads) {

@@ -22,7 +22,8 @@ struct child_result {
   int code = 0;  // exit status, or the signal that killed the child or interrupted us
   std::chrono::duration<double> elapsed{};
   std::chrono::duration<double> limit{};
-  std::string output;  // stdout and stderr, interleaved
+  std::chrono::duration<double> cpu_time{};  // of the child and of its children that it waited for
+  std::string output;                        // stdout and stderr, interleaved
   bool output_cut = false;
 
   // "exited with status 1" and so on; empty for status 0.

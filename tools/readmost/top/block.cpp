@@ -1,6 +1,8 @@
 // The block that `top` prints for each interval.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "top/rates.hpp"
 
 namespace readmost::command {
@@ -29,9 +31,16 @@ double percent_passive(const top_counts& counts) {
              : 100.0 * static_cast<double>(counts.passive_reads) / static_cast<double>(reads);
 }
 
+// The text, cut to what is left of so many columns after `taken`; whole for no columns.
+std::string shortened(const std::string& text, std::size_t columns, std::size_t taken) {
+  constexpr std::string_view mark = "...";
+  if (columns == 0 || taken + text.size() <= columns || columns < taken + mark.size()) return text;
+  return text.substr(0, columns - taken - mark.size()) + std::string(mark);
+}
+
 }  // namespace
 
-std::string as_block(top_target& target, const top_rates& rates) {
+std::string as_block(top_target& target, const top_rates& rates, std::size_t columns) {
   const top_sample& now = rates.now;
   const auto per_second = [&](std::uint64_t count) { return rate(count, rates.seconds); };
   std::string block =
@@ -43,25 +52,28 @@ std::string as_block(top_target& target, const top_rates& rates) {
   }
   const top_counts& all = rates.all;
   block += fmt::format(
-      "  per second: reads {}, {:.1f}% passive; writes {}; revocations {}; rounds {} by reports, "
-      "{} by membarrier\n",
+      "  per second: reads {}, {:.1f}% passive; writes {}; revocations {};\n"
+      "              rounds {} by reports, {} by membarrier\n",
       per_second(all.passive_reads + all.active_reads), percent_passive(all),
       per_second(all.writes), per_second(all.revocations), per_second(rates.rounds_by_reports),
       per_second(rates.rounds_by_membarrier));
   if (!now.per_lock) {
     return block + fmt::format(
-                       "  no figures of single locks: the program runs without statistics; "
-                       "start it with 'readmost run --stats -- {}'\n",
+                       "  no figures of single locks: the program runs without statistics;\n"
+                       "  start it with 'readmost run --stats -- {}'\n",
                        target.program());
   }
+  // Rates have five characters, durations eight.
+  constexpr std::size_t figures_width = 54;
   const auto line = [&](const auto&... cells) {
-    block += fmt::format("  {:>8} {:>8} {:>7} {:>7} {:>11} {:>11}  {}\n", cells...);
+    block += fmt::format("  {:>7} {:>6} {:>6} {:>7} {:>8} {:>8}  {}\n", cells...);
   };
-  line("passive", "active", "writes", "revoked", "r-wait p99", "w-wait p99", "lock");
+  line("passive", "active", "writes", "revoked", "r-p99", "w-p99", "lock");
   for (const lock_rates& lock : rates.hottest) {
     line(per_second(lock.counts.passive_reads), per_second(lock.counts.active_reads),
          per_second(lock.counts.writes), per_second(lock.counts.revocations), p99(lock.read_waits),
-         p99(lock.write_waits), target.place_of(lock.lock - target.core_offset()));
+         p99(lock.write_waits),
+         shortened(target.place_of(lock.lock - target.core_offset()), columns, figures_width));
   }
   return block;
 }

@@ -26,8 +26,8 @@ struct top_rates {
 
 top_rates rates_between(const top_sample& before, const top_sample& now);
 
-// These name locks by target.place_of().
-std::string as_block(top_target& target, const top_rates& rates);
+// These name locks by target.place_of(). The block's names are cut to a terminal's columns, if any.
+std::string as_block(top_target& target, const top_rates& rates, std::size_t columns);
 std::string as_json(top_target& target, const top_rates& rates);
 
 }  // namespace readmost::command

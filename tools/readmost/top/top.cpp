@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "process/signal_watch.hpp"
+#include "terminal.hpp"
 #include "top/rates.hpp"
 #include "top/target.hpp"
 
@@ -69,7 +70,9 @@ int show_until_the_end(const top_options& options, top_target& target, signal_wa
     }
     top_sample now = take_sample(target, &before);
     const top_rates rates = rates_between(before, now);
-    shown.show(options.json ? as_json(target, rates) : as_block(target, rates), !options.json);
+    shown.show(
+        options.json ? as_json(target, rates) : as_block(target, rates, columns_of(STDOUT_FILENO)),
+        !options.json);
     if (block == last) return 0;
     before = std::move(now);
   }

@@ -1,0 +1,37 @@
+// Environment variables that choose among names.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "platform/text.hpp"
+
+namespace readmost::detail {
+
+// The index of a variable's value among the names; `otherwise` if it is unset or empty, and, after
+// one line on stderr, if it is none of them.
+inline std::size_t chosen_among(std::span<const std::string_view> names, const char* variable,
+                                std::size_t otherwise) noexcept {
+  char value[256];
+  if (!platform::environment(variable, value, sizeof value) || *value == '\0') return otherwise;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == value) return i;
+  }
+  text_buffer complaint;
+  complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    complaint.add("%s %s", i == 0 ? "" : i + 1 < names.size() ? "," : " or", names[i].data());
+  }
+  complaint.add(". Using %s.\n", names[otherwise].data());
+  platform::write_text(nullptr, complaint.data(), complaint.length());
+  return otherwise;
+}
+
+// The same for a variable that can be 0 or 1.
+inline bool chosen_on(const char* variable, bool otherwise) noexcept {
+  static constexpr std::string_view names[]{"0", "1"};
+  return chosen_among(names, variable, otherwise ? 1 : 0) == 1;
+}
+
+}  // namespace readmost::detail
