@@ -49,6 +49,8 @@ READMOST_PARAMETER(bias_worth, 9, 0, 1000000,
 		   "a writer gives the bias back if it lasted this many times its revocation");
 READMOST_PARAMETER(patience_us, 20, 0, 1000000,
 		   "microseconds for which a writer waits for reports before it interrupts");
+READMOST_PARAMETER(rcu_patience, 3, 0, 1000,
+		   "jiffies for which a grace period that is not expedited waits for reports");
 
 #ifdef READMOST_FAULTS
 enum readmost_fault readmost_fault;
@@ -199,8 +201,8 @@ static int __init readmost_init(void)
 static void __exit readmost_exit(void)
 {
 	debugfs_remove_recursive(directory);
-	fcp_rcu_stop();
 	stop_watching_switches();
+	fcp_rcu_stop();
 }
 
 module_init(readmost_init);

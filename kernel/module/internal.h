@@ -34,7 +34,7 @@ extern const struct kernel_param_ops readmost_range_ops;
 extern struct readmost_range bias_after_parameter;
 extern struct readmost_range bias_worth_parameter;
 extern struct readmost_range patience_us_parameter;
-extern struct readmost_range parallel_wakeup_parameter;
+extern struct readmost_range rcu_patience_parameter;
 
 /* Faults of a build with READMOST_FAULTS; see core.c. */
 enum readmost_fault {
@@ -74,10 +74,7 @@ extern enum readmost_fault readmost_fault;
 	X(rcu_without_ipi,	"grace periods in which every CPU reported in time") \
 	X(rcu_ipis,		"interrupts sent by grace periods")	\
 	X(rcu_converted,	"read sections counted at a switch")	\
-	X(rcu_callbacks,	"callbacks invoked")			\
-	X(wakeup_ipis,		"interrupts that asked a CPU to wake its own sleepers") \
-	X(wakeups_local,	"sleepers woken by their own CPU")	\
-	X(wakeups_remote,	"sleepers woken by the waker")
+	X(rcu_callbacks,	"callbacks invoked")
 
 struct readmost_statistics {
 #define X(name, text)	u64 name;
@@ -96,7 +93,5 @@ void fcp_rcu_schedule_out(void);
 
 int fcp_rcu_start(void);
 void fcp_rcu_stop(void);
-int pwake_start(void);
-void pwake_stop(void);
 
 #endif /* READMOST_INTERNAL_H */

@@ -28,9 +28,9 @@ static unsigned int readers;
 module_param(readers, uint, 0444);
 MODULE_PARM_DESC(readers, "reader threads (default: three for two CPUs)");
 
-static unsigned int writers = 4;
+static unsigned int writers = 2;
 module_param(writers, uint, 0444);
-MODULE_PARM_DESC(writers, "writer threads (default 4)");
+MODULE_PARM_DESC(writers, "writer threads (default 2)");
 
 static unsigned long reads;
 module_param(reads, ulong, 0444);
@@ -175,9 +175,9 @@ static void pause(struct worker *self)
 			usleep_range(50, 500);
 	} else if ((sum_of_reads() * writes > sum_of_writes() * reads) == is_reader) {
 		if (is_reader)
-			usleep_range(500, 2000);
-		else if (random(self, 16))
-			usleep_range(50, 200);
+			usleep_range(2000, 8000);
+		else if (!random(self, 4))
+			usleep_range(200, 800);
 	}
 }
 
@@ -308,7 +308,7 @@ static int reader(void *data)
 	while (!kthread_should_stop()) {
 		int which = random(self, LOCKS);
 
-		switch (random(self, 64)) {
+		switch (random(self, 128)) {
 		case 0:
 			if (sleepers && ops->readers_may_sleep)
 				read_asleep(self, which);
@@ -336,6 +336,19 @@ static int reader(void *data)
 
 /* --- Writers ----------------------------------------------------------- */
 
+/* In quick succession, as a program writes that fills a table. */
+static void write_many(struct worker *self, int which)
+{
+	int left;
+
+	for (left = random(self, 64); left; left--) {
+		ops->writelock(guarded[which].lock);
+		write_inside(self, which);
+		ops->writeunlock(guarded[which].lock);
+		self->writes++;
+	}
+}
+
 static int writer(void *data)
 {
 	struct worker *self = data;
@@ -360,6 +373,9 @@ static int writer(void *data)
 			if (!ops->writelock_killable || ops->writelock_killable(it))
 				continue;
 			break;
+		case 2:
+			write_many(self, which);
+			fallthrough;
 		default:
 			ops->writelock(it);
 		}

@@ -20,7 +20,6 @@ struct rmlock {
 
 /* Trackers of the readers that started on a CPU; they stay on it. */
 static DEFINE_PER_CPU(struct list_head, trackers);
-static DEFINE_PER_CPU(unsigned long, interrupts);
 
 static struct list_head *own_trackers(void)
 {
@@ -111,7 +110,6 @@ static void give_token_back(void *info)
 	struct lock_hold *hold;
 
 	__this_cpu_write(*lock->token, false);
-	__this_cpu_inc(interrupts);
 	list_for_each_entry(hold, own_trackers(), entry) {
 		if (hold->lock == lock && !hold->awaited) {
 			hold->awaited = true;
@@ -130,14 +128,4 @@ void rmlock_write_lock(struct rmlock *lock)
 void rmlock_write_unlock(struct rmlock *lock)
 {
 	mutex_unlock(&lock->mutex);
-}
-
-unsigned long rmlock_ipis(void)
-{
-	unsigned long sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu(interrupts, cpu);
-	return sum;
 }

@@ -20,6 +20,5 @@ void rmlock_read_lock(struct rmlock *lock, struct lock_hold *hold);
 void rmlock_read_unlock(struct rmlock *lock, struct lock_hold *hold);
 void rmlock_write_lock(struct rmlock *lock);
 void rmlock_write_unlock(struct rmlock *lock);
-unsigned long rmlock_ipis(void);
 
 #endif /* READMOST_RMLOCK_H */

@@ -8,12 +8,10 @@
 #include <linux/module.h>
 
 #include "lock_ops.h"
-#include "rmlock.h"
 #include "torture.h"
 
 EXPORT_SYMBOL_GPL(find_lock);
 EXPORT_SYMBOL_GPL(all_locks);
-EXPORT_SYMBOL_GPL(rmlock_ipis);
 
 static struct task_struct *hotplugger;
 static unsigned int hotplugs;
