@@ -138,7 +138,7 @@ static int statistics_show(struct seq_file *file, void *data)
 	for_each_possible_cpu(cpu) {
 		struct readmost_statistics *part = per_cpu_ptr(&readmost_statistics, cpu);
 
-#define X(name, text)	sum.name += READ_ONCE(part->name);
+#define X(name, text)	(sum.name += READ_ONCE(part->name));
 		READMOST_STATISTICS(X)
 #undef X
 	}

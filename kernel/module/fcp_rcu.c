@@ -157,7 +157,7 @@ void fcp_rcu_read_unlock(struct fcp_rcu_reader *reader)
 	if (likely(reader->counted == PASSIVE)) {
 		cpu = this_cpu_ptr(&fcp_cpu);
 		if (likely(cpu->innermost == reader))
-			smp_store_release(&cpu->innermost, reader->outer);
+			smp_store_release(&cpu->innermost, reader->outer); /* before C */
 		else
 			unlink_outer(cpu, reader);
 		/* An interrupt may ask for a report here; what follows then sees its version. */
@@ -190,10 +190,10 @@ void fcp_rcu_schedule_out(void)
 			atomic_inc(&active[count]);	/* D */
 			count_event(rcu_converted);
 		}
-		smp_store_release(&cpu->innermost, NULL);
+		smp_store_release(&cpu->innermost, NULL);	/* after D */
 	}
 	if (cpu->seen != now) {
-		smp_store_release(&cpu->seen, now);
+		smp_store_release(&cpu->seen, now);	/* C, after D */
 		count_event(reports);
 		/* The run queue is locked here, so nobody can be woken. */
 		if (wq_has_sleeper(&leader_wait))
@@ -214,6 +214,7 @@ static bool is_straggler(u64 awaited, int n)
 
 	if (is_fault(FAULT_VERSION_TOO_FEW))
 		awaited--;
+	/* Pairs with C. */
 	return smp_load_acquire(&cpu->online) && smp_load_acquire(&cpu->seen) < awaited;
 }
 
@@ -245,8 +246,8 @@ static void report_to_leader(void *info)
 
 	/* Otherwise the end of the section, or a switch, reports. */
 	if (!cpu->innermost) {
-		smp_store_release(&cpu->seen, now);
-		smp_store_release(&cpu->online, false);
+		smp_store_release(&cpu->seen, now);	/* C */
+		smp_store_release(&cpu->online, false);	/* C */
 	}
 }
 
@@ -358,7 +359,7 @@ bool fcp_rcu_poll_state(u64 cookie)
 {
 	bool is_over = READ_ONCE(completed) >= cookie;
 
-	smp_mb();
+	smp_mb();	/* What the caller reclaims comes after all those sections. */
 	return is_over;
 }
 EXPORT_SYMBOL_GPL(fcp_rcu_poll_state);
@@ -470,8 +471,9 @@ static int reclaim_until_stopped(void *data)
 		atomic_long_sub(reclaim(), &queued);
 		if ((u64)atomic64_read(&poll_wanted) > READ_ONCE(completed))
 			fcp_rcu_cond_synchronize(atomic64_read(&poll_wanted));
-		smp_store_release(&passes_done, pass);
+		smp_store_release(&passes_done, pass);	/* after the callbacks */
 		wake_up_all(&barrier_wait);
+		cond_resched();
 	}
 	return 0;
 }
@@ -492,7 +494,7 @@ void fcp_rcu_barrier(void)
 		wanted = READ_ONCE(pass_wanted);
 	} while (wanted < pass && cmpxchg(&pass_wanted, wanted, pass) != wanted);
 	wake_up(&reclaimer_wait);
-	wait_event(barrier_wait, smp_load_acquire(&passes_done) >= pass);
+	wait_event(barrier_wait, smp_load_acquire(&passes_done) >= pass); /* after the callbacks */
 }
 EXPORT_SYMBOL_GPL(fcp_rcu_barrier);
 

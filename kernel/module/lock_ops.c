@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) 2026 Readmost maintainers
 /* prwlock, rw_semaphore, percpu_rw_semaphore and rmlock behind one table. */
+#include <linux/export.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/rwsem.h>
 #include <linux/slab.h>
@@ -270,7 +271,7 @@ static const struct lock_ops rmlock_ops = {
 	.readers_may_sleep = true,
 };
 
-const struct lock_ops * const all_locks[] = {
+static const struct lock_ops * const all_locks[] = {
 	&prwlock_ops, &rwsem_ops, &percpu_rwsem_ops, &rmlock_ops, NULL
 };
 
@@ -284,3 +285,4 @@ const struct lock_ops *find_lock(const char *name)
 	}
 	return NULL;
 }
+EXPORT_SYMBOL_GPL(find_lock);

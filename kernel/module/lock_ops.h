@@ -48,8 +48,6 @@ struct lock_ops {
 	bool readers_may_sleep;
 };
 
-extern const struct lock_ops * const all_locks[];
-
 const struct lock_ops *find_lock(const char *name);
 
 #endif /* READMOST_LOCK_OPS_H */

@@ -20,6 +20,9 @@
  * A CPU is offline in a domain until its first passive reader, and again once
  * it was interrupted while it held nothing. The reader that brings it online
  * has the only fence (G), whose partner is the writer's atomic operation (B).
+ *
+ * The section itself is ordered by release and acquire: a reader clears its slot
+ * after its section (H), and a bias is set after what a writer has written (I).
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
@@ -55,6 +58,7 @@ struct prw_domain prw_default_domain = {
 };
 EXPORT_SYMBOL_GPL(prw_default_domain);
 
+/* Guards the list of domains. */
 DEFINE_MUTEX(prw_domains_lock);
 LIST_HEAD(prw_domains);
 
@@ -81,7 +85,7 @@ static void report(struct prw_domain *domain, struct prw_status *status)
 
 	smp_store_release(&status->seen, version);	/* C */
 	if (!holds)
-		smp_store_release(&status->quiet, version);
+		smp_store_release(&status->quiet, version);	/* C */
 	count_event(reports);
 }
 
@@ -97,7 +101,7 @@ static __always_inline void clear_slot(struct prwlock **slot, struct prw_domain 
 {
 	struct prw_status *status = this_cpu_ptr(domain->status);
 
-	smp_store_release(slot, NULL);
+	smp_store_release(slot, NULL);	/* H: the section comes before it, for D */
 	/*
 	 * An interrupt that reports between these two must find the slot cleared,
 	 * or have changed what is compared here.
@@ -276,7 +280,7 @@ static void set_bias(struct prwlock *lock)
 {
 	lock->revoked = false;
 	WRITE_ONCE(lock->biased_at, ktime_get_mono_fast_ns());
-	smp_store_release(&lock->bias, true);
+	smp_store_release(&lock->bias, true);	/* I: what was written comes before it, for A */
 }
 
 /* The caller holds the semaphore for reading: no writer is inside. */
@@ -348,8 +352,8 @@ static bool is_straggler(struct round *round, int cpu)
 {
 	struct prw_status *status = per_cpu_ptr(round->domain->status, cpu);
 
-	return smp_load_acquire(&status->online) &&
-	       smp_load_acquire(&status->seen) < version_awaited(round);
+	return smp_load_acquire(&status->online) &&	/* pairs with C */
+	       smp_load_acquire(&status->seen) < version_awaited(round); /* pairs with C */
 }
 
 static bool must_ask(int cpu, void *info)
@@ -369,7 +373,7 @@ static void report_to_writer(void *info)
 
 	report(round->domain, status);
 	if (!uses_slots(round->domain))
-		smp_store_release(&status->online, false);
+		smp_store_release(&status->online, false);	/* C */
 }
 
 /* Waits until every online CPU has reported the version. */
@@ -420,7 +424,7 @@ static bool readers_inside(struct prwlock *lock, struct round *round, int own)
 		struct prw_status *status = per_cpu_ptr(domain->status, cpu);
 		struct prw_slots *slots = per_cpu_ptr(&prw_slots, cpu);
 
-		if (!smp_load_acquire(&status->online))
+		if (!smp_load_acquire(&status->online))	/* pairs with C */
 			continue;
 		if (is_fault(FAULT_NO_IPI) && is_straggler(round, cpu))
 			continue;
@@ -430,7 +434,7 @@ static bool readers_inside(struct prwlock *lock, struct round *round, int own)
 			 * slot for a moment, after its CPU was quiet.
 			 */
 			if (smp_load_acquire(&slots->of[i]) == lock &&
-			    smp_load_acquire(&status->quiet) < version_awaited(round))
+			    smp_load_acquire(&status->quiet) < version_awaited(round)) /* C */
 				return true;
 		}
 	}
@@ -742,8 +746,8 @@ EXPORT_SYMBOL_GPL(prw_write_trylock);
  * prw_write_unlock() - release a lock that the caller holds for writing
  * @lock: the lock
  *
- * If another writer waits, the lock stays without bias, so that that writer
- * needs no consensus.
+ * If another writer waits, the lock stays without bias, so that the next
+ * one needs no consensus.
  */
 void prw_write_unlock(struct prwlock *lock)
 {
@@ -829,6 +833,7 @@ EXPORT_SYMBOL_GPL(prw_try_upgrade);
  */
 bool prw_is_contended(struct prwlock *lock)
 {
+	/* A hint: the caller needs no order. */
 	return rwsem_is_contended(&lock->sem) || waitqueue_active(&lock->domain->drain);
 }
 EXPORT_SYMBOL_GPL(prw_is_contended);

@@ -157,6 +157,10 @@ static void read_once(struct reader *self)
 			yield();
 		} else if (how == 3 || how == 65) {
 			udelay(random(self, 50));
+		} else if (how == 66) {
+			/* A long section that is not interrupted. */
+			for (how = 10 + random(self, 200); how > 10; how--)
+				udelay(10);
 		} else if (how == 4) {
 			set_cpus_allowed_ptr(current, cpumask_of(cpumask_any(cpu_online_mask)));
 			set_cpus_allowed_ptr(current, cpu_possible_mask);
@@ -273,6 +277,8 @@ static int writer(void *data)
 		default:
 			age_by_polling(old);
 		}
+		/* A grace period may have found that everybody had reported, and not slept. */
+		cond_resched();
 	}
 	return 0;
 }

@@ -10,9 +10,6 @@
 #include "lock_ops.h"
 #include "torture.h"
 
-EXPORT_SYMBOL_GPL(find_lock);
-EXPORT_SYMBOL_GPL(all_locks);
-
 static struct task_struct *hotplugger;
 static unsigned int hotplugs;
 
