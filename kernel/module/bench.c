@@ -8,6 +8,7 @@
  * The test runs while the module is loaded, and prints one line per contender.
  */
 #include <linux/delay.h>
+#include <linux/hardirq.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -144,11 +145,22 @@ static int reader(void *data)
 	return 0;
 }
 
-/* Prints what one contender did; the harness adds the interrupts that the kernel counted. */
+/* Function call interrupts of all CPUs, as in /proc/interrupts. */
+static u64 interrupts(void)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu(irq_stat, cpu).irq_call_count);
+	return sum;
+}
+
+/* Prints what one contender did. */
 static int measure(const char *name)
 {
 	struct task_struct **tasks = kcalloc(readers, sizeof(*tasks), GFP_KERNEL);
-	u64 began, switches = 0;
+	u64 began, asked, switches = 0;
 	unsigned int i;
 	int ret = 0;
 
@@ -174,11 +186,13 @@ static int measure(const char *name)
 			msleep(20);
 		WRITE_ONCE(go, true);
 		began = switches_of(current);
+		asked = interrupts();
 		for (i = 0; i < writes; i++) {
 			write_once();
 			cond_resched();
 			usleep_range(500, 1000);
 		}
+		asked = interrupts() - asked;
 		/* One for the pause after each write. */
 		began = switches_of(current) - began;
 		began -= min_t(u64, began, writes);
@@ -186,8 +200,8 @@ static int measure(const char *name)
 			msleep(20);
 		for (i = 0; i < readers; i++)
 			switches += tallies[i].switches;
-		pr_info("readmost_bench: %s: readers=%u reads=%llu writes=%u writer_waits=%llu reader_switches=%llu\n",
-			name, readers, (u64)readers * reads, writes, began, switches);
+		pr_info("readmost_bench: %s: readers=%u reads=%llu writes=%u interrupts=%llu writer_waits=%llu reader_switches=%llu\n",
+			name, readers, (u64)readers * reads, writes, asked, began, switches);
 	}
 	for (i = 0; i < readers; i++) {
 		if (tasks[i])

@@ -482,7 +482,7 @@ static void print_verdict(const char *verdict, unsigned long began)
 	pr_info("readmost_torture: %s: %s: reads=%llu writes=%llu sleeps=%llu tries=%llu tries_successful=%llu violations=%d read_while_written=%d written_while_read=%d imbalances=%llu hotplug=%u ms=%u\n",
 		ops->name, verdict, sum_of_reads(), sum_of_writes(), sleeps, attempts, successes,
 		atomic_read(&violations), atomic_read(&read_while_written),
-		atomic_read(&written_while_read), prw_imbalances(), torture_hotplugs(),
+		atomic_read(&written_while_read), prw_imbalances(), hotplug ? torture_hotplugs() : 0,
 		jiffies_to_msecs(jiffies - began));
 }
 

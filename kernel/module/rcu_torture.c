@@ -37,7 +37,7 @@ module_param(hotplug, bool, 0444);
 MODULE_PARM_DESC(hotplug, "take CPUs offline and online (default no)");
 
 #define OBJECTS	256
-#define AGES	10	/* after which an object is used again */
+#define AGES	3	/* after which an object is used again */
 #define WRITERS	4	/* each has its own way to wait */
 
 struct object {
@@ -157,7 +157,7 @@ static void read_once(struct reader *self)
 			yield();
 		} else if (how == 3 || how == 65) {
 			udelay(random(self, 50));
-		} else if (how == 66) {
+		} else if (how >= 252) {
 			/* A long section that is not interrupted. */
 			for (how = 10 + random(self, 200); how > 10; how--)
 				udelay(10);
@@ -342,7 +342,7 @@ static void print_verdict(const char *verdict, unsigned long began)
 		verdict, sections, sleeps, seen_at_age(0, 0), seen_at_age(1, 1),
 		seen_at_age(2, AGES + 1), atomic64_read(&torn), fcp_rcu_completed(),
 		atomic64_read(&waits[0]), atomic64_read(&waits[1]), atomic64_read(&waits[2]),
-		atomic64_read(&waits[3]), atomic64_read(&barriers_wrong), torture_hotplugs(),
+		atomic64_read(&waits[3]), atomic64_read(&barriers_wrong), hotplug ? torture_hotplugs() : 0,
 		jiffies_to_msecs(jiffies - began));
 }
 
