@@ -171,7 +171,9 @@ static void pause(struct worker *self)
 	bool is_reader = self < &workers[readers];
 
 	if (!reads || !writes) {
-		if (!is_reader && !random(self, 4))
+		if (is_reader && !random(self, 8))
+			usleep_range(500, 2000);
+		else if (!is_reader && !random(self, 4))
 			usleep_range(50, 500);
 	} else if ((sum_of_reads() * writes > sum_of_writes() * reads) == is_reader) {
 		if (is_reader)
@@ -194,6 +196,9 @@ static void sleep_a_while(struct worker *self)
 		usleep_range(20, 100);
 		break;
 	case 2:
+		/* An rmlock keeps its readers on their CPU. */
+		if (current->migration_disabled)
+			break;
 		set_cpus_allowed_ptr(current, cpumask_of(cpumask_any(cpu_online_mask)));
 		set_cpus_allowed_ptr(current, cpu_possible_mask);
 		break;
