@@ -1,6 +1,6 @@
 # The commands that a newcomer needs: make, make demo, make test. Each first installs missing
 # packages, builds only the programs that it runs, and prints the time that each stage took.
-.PHONY: all build demo build-tests test model bench evaluation check install clean
+.PHONY: all build demo build-tests test model bench evaluation check kernel-test install clean
 
 stage = @scripts/stage
 
@@ -61,6 +61,11 @@ rust-package:
 check: build-tests
 	$(stage) install scripts/setup --checks
 	@scripts/check
+
+# The kernel module, tortured in guests of the distribution's kernel: docs/kernel.md.
+kernel-test:
+	$(stage) install scripts/setup --kernel
+	@kernel/harness/run
 
 # make install PREFIX=/usr DESTDIR=/tmp/root; run ldconfig afterwards if programs link libreadmost.so.
 PREFIX ?= /usr/local
