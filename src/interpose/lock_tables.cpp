@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "interpose/layout.hpp"
+#include "interpose/settings.hpp"
 #include "platform/address_space.hpp"
 
 namespace readmost::detail::interpose {
@@ -38,6 +39,22 @@ void for_each_frame(std::uintptr_t lock, const address_space& space, Visit visit
 // The address of the program's lock.
 std::uintptr_t address_of(const lock_figures& f) noexcept {
   return f.lock - core_offset;
+}
+
+// In the words of 'readmost run'.
+wait_remedies remedies() noexcept {
+  constexpr const char* shorter_writes = "shorten what writers do inside";
+  constexpr const char* shorter_reads = "shorten what readers do inside";
+  switch (current_settings().prefers) {
+    case prefer_choice::writer:
+      return {"--prefer phase-fair gives readers turns", shorter_reads};
+    case prefer_choice::phase_fair:
+      return {shorter_writes, shorter_reads};
+    case prefer_choice::by_kind:
+    case prefer_choice::reader:
+      break;
+  }
+  return {shorter_writes, "--prefer writer lets them in first"};
 }
 
 void add_waits(text_buffer& t, const char* whose, const wait_figures& waits) noexcept {
@@ -104,7 +121,8 @@ void add_json_place(text_buffer& t, const place& where) noexcept {
 
 }  // namespace
 
-void add_locks_to_table(text_buffer& t, const lock_survey& survey) noexcept {
+void add_locks_to_table(text_buffer& t, const lock_survey& survey,
+                        std::uint64_t nanoseconds) noexcept {
   const address_space space("/proc/self");
   bool is_lost = false;
   t.add("  the hottest locks, by reads and writes\n");
@@ -113,7 +131,7 @@ void add_locks_to_table(text_buffer& t, const lock_survey& survey) noexcept {
     char where[1024];
     const place lock = space.place_of(address_of(f));
     describe(lock, where, sizeof where);
-    t.add("  %2zu. %s: %s\n", i + 1, where, verdict_on(f).text);
+    t.add("  %2zu. %s: %s\n", i + 1, where, verdict_on(f, nanoseconds, remedies()).text);
     add_figures(t, f);
     if (f.incarnations > 1) {
       t.add("      %llu locks, one after the other, at this address\n", count{f.incarnations});
@@ -133,7 +151,8 @@ void add_locks_to_table(text_buffer& t, const lock_survey& survey) noexcept {
   if (is_lost) t.add("  READMOST_STATS_BACKTRACE=1 tells who used each lock first\n");
 }
 
-void add_locks_to_json(text_buffer& t, const lock_survey& survey) noexcept {
+void add_locks_to_json(text_buffer& t, const lock_survey& survey,
+                       std::uint64_t nanoseconds) noexcept {
   const address_space space("/proc/self");
   t.add(",\"hottest\":[");
   for (std::size_t i = 0; i < survey.count; ++i) {
@@ -143,7 +162,7 @@ void add_locks_to_json(text_buffer& t, const lock_survey& survey) noexcept {
     t.add(",\"incarnations\":%llu,", count{f.incarnations});
     add_json_figures(t, f);
     t.add(",\"verdict\":");
-    t.add_json_string(verdict_on(f).text);
+    t.add_json_string(verdict_on(f, nanoseconds, remedies()).text);
     t.add(",\"first_used_in\":[");
     const char* separator = "";
     for_each_frame(f.lock, space, [&](const place& frame) {

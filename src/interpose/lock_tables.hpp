@@ -6,9 +6,12 @@
 
 namespace readmost::detail::interpose {
 
-void add_locks_to_table(text_buffer& t, const lock_survey& survey) noexcept;
+// `nanoseconds`: how long the process has been running.
+void add_locks_to_table(text_buffer& t, const lock_survey& survey,
+                        std::uint64_t nanoseconds) noexcept;
 
 // ,"hottest":[...],"others":{...}
-void add_locks_to_json(text_buffer& t, const lock_survey& survey) noexcept;
+void add_locks_to_json(text_buffer& t, const lock_survey& survey,
+                       std::uint64_t nanoseconds) noexcept;
 
 }  // namespace readmost::detail::interpose

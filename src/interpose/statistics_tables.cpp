@@ -17,29 +17,33 @@ std::uint64_t started = 0;
 
 using count = unsigned long long;
 
+double seconds_of(std::uint64_t nanoseconds) noexcept {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
 void add_json(text_buffer& t, const statistics& s, const lock_survey* survey,
-              const settings& chosen, double seconds) noexcept {
+              const settings& chosen, std::uint64_t running) noexcept {
   t.add("{\"program\":");
   t.add_json_string(program_invocation_name);
   t.add(",\"pid\":%d,\"version\":\"%s\",\"lock\":\"%s\",\"prefer\":\"%s\",\"membarrier\":%s",
         platform::process_id(), READMOST_VERSION, name_of(chosen.lock).data(),
         name_of(chosen.prefers), s.membarrier ? "true" : "false");
-  t.add(",\"seconds\":%.6f,\"locks\":%llu,\"reads\":{\"passive\":%llu,\"active\":%llu}", seconds,
-        count{s.locks}, count{s.passive_reads}, count{s.active_reads});
+  t.add(",\"seconds\":%.6f,\"locks\":%llu,\"reads\":{\"passive\":%llu,\"active\":%llu}",
+        seconds_of(running), count{s.locks}, count{s.passive_reads}, count{s.active_reads});
   t.add(",\"writes\":%llu,\"revocations\":%llu,\"rounds\":{\"reports\":%llu,\"membarrier\":%llu}",
         count{s.writes}, count{s.revocations}, count{s.rounds_by_reports},
         count{s.rounds_by_membarrier});
-  if (survey != nullptr) add_locks_to_json(t, *survey);
+  if (survey != nullptr) add_locks_to_json(t, *survey, running);
   t.add("}\n");
 }
 
 void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
-               const settings& chosen, double seconds) noexcept {
+               const settings& chosen, std::uint64_t running) noexcept {
   const double reads = static_cast<double>(s.passive_reads + s.active_reads);
   t.add("readmost %s: ", READMOST_VERSION);
   t.add_shown(program_invocation_name);
   t.add(" (process %d), lock %s, %.2f s\n", platform::process_id(), name_of(chosen.lock).data(),
-        seconds);
+        seconds_of(running));
   if (chosen.lock != lock_choice::prwlock) {
     t.add("  every lock was left to %s, which counts nothing\n", server_of(chosen.lock).data());
     return;
@@ -55,7 +59,7 @@ void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
   t.add("  revocations              %15llu\n", count{s.revocations});
   t.add("  rounds by reports        %15llu\n", count{s.rounds_by_reports});
   t.add("  rounds by membarrier     %15llu\n", count{s.rounds_by_membarrier});
-  if (survey != nullptr && survey->count != 0) add_locks_to_table(t, *survey);
+  if (survey != nullptr && survey->count != 0) add_locks_to_table(t, *survey, running);
 }
 
 __attribute__((constructor)) void note_start() noexcept {
@@ -71,18 +75,19 @@ __attribute__((destructor)) void write_report() noexcept {
   bool is_surveyed = false;
   if (chosen.lock == lock_choice::prwlock) {
     s = collect_statistics();
-    // The reports of a shell or a wrapper that used no lock would only hide the program's.
-    if (s.locks == 0) return;
+    // The reports of a shell or a wrapper that used no lock would only hide the program's. A fork's
+    // child may have used none but its parent's, which are not counted again.
+    if (s.locks + s.passive_reads + s.active_reads + s.writes == 0) return;
     is_surveyed = survey_locks(survey);
   }
-  const double seconds = static_cast<double>(platform::now() - started) / 1e9;
+  const std::uint64_t running = platform::now() - started;
   const char* file = chosen.stats_file;
   const std::size_t name_length = file == nullptr ? 0 : std::strlen(file);
   text_buffer t;
   if (name_length >= 5 && std::strcmp(file + name_length - 5, ".json") == 0) {
-    add_json(t, s, is_surveyed ? &survey : nullptr, chosen, seconds);
+    add_json(t, s, is_surveyed ? &survey : nullptr, chosen, running);
   } else {
-    add_table(t, s, is_surveyed ? &survey : nullptr, chosen, seconds);
+    add_table(t, s, is_surveyed ? &survey : nullptr, chosen, running);
   }
   if (!platform::write_text(file, t.data(), t.length()) && file != nullptr) {
     text_buffer complaint;

@@ -9,8 +9,12 @@ namespace {
 // With fewer operations than this a lock does not matter, and its shares mean little.
 constexpr std::uint64_t rarely_used = 1'000;
 
+// Many waits of this length are long, or one of the other.
 constexpr std::uint64_t long_wait = 1'000'000;
 constexpr std::uint64_t waits_that_say_something = 10;
+constexpr std::uint64_t very_long_wait = 100'000'000;
+// Waits that take this share of the time of one thread matter, however short each is.
+constexpr double share_that_matters = 0.1;
 
 std::uint64_t percentile(const wait_counts& counts, std::uint64_t count,
                          std::uint64_t per_cent) noexcept {
@@ -26,8 +30,13 @@ std::uint64_t percentile(const wait_counts& counts, std::uint64_t count,
   return counts.longest;
 }
 
-bool waits_long(const wait_figures& waits) noexcept {
-  return waits.count >= waits_that_say_something && waits.p99 >= long_wait;
+double share_lost(const wait_figures& waits, std::uint64_t nanoseconds) noexcept {
+  return nanoseconds == 0 ? 0 : static_cast<double>(waits.total) / static_cast<double>(nanoseconds);
+}
+
+bool waits_long(const wait_figures& waits, std::uint64_t nanoseconds) noexcept {
+  return (waits.count >= waits_that_say_something && waits.p99 >= long_wait) ||
+         waits.longest >= very_long_wait || share_lost(waits, nanoseconds) >= share_that_matters;
 }
 
 }  // namespace
@@ -76,25 +85,31 @@ duration_text as_duration(std::uint64_t nanoseconds) noexcept {
   return t;
 }
 
-verdict verdict_on(const lock_figures& f) noexcept {
+verdict verdict_on(const lock_figures& f, std::uint64_t nanoseconds,
+                   const wait_remedies& remedies) noexcept {
   verdict v;
-  const auto say = [&](const char* what, const char* how_long) {
-    std::snprintf(v.text, sizeof v.text, "%s%s", what, how_long);
-  };
+  const auto say = [&](const char* what) { std::snprintf(v.text, sizeof v.text, "%s", what); };
   const auto say_share = [&](const char* what) {
     std::snprintf(v.text, sizeof v.text, "%s %.1f%% of the time", what, f.biased_percent());
   };
-  if (waits_long(f.read_waits)) {
-    say("readers wait long for writers: p99 ", as_duration(f.read_waits.p99).text);
-  } else if (waits_long(f.write_waits)) {
-    say("writers wait long: p99 ", as_duration(f.write_waits.p99).text);
+  const auto say_waits = [&](const char* whose, const wait_figures& waits, const char* remedy) {
+    std::snprintf(v.text, sizeof v.text,
+                  "%s wait long: longest %s, %.1f%% of a thread's time in all; %s", whose,
+                  as_duration(waits.longest).text, 100 * share_lost(waits, nanoseconds), remedy);
+  };
+  const bool readers = waits_long(f.read_waits, nanoseconds);
+  const bool writers = waits_long(f.write_waits, nanoseconds);
+  if (readers && (!writers || f.read_waits.longest >= f.write_waits.longest)) {
+    say_waits("readers", f.read_waits, remedies.of_readers);
+  } else if (writers) {
+    say_waits("writers", f.write_waits, remedies.of_writers);
   } else if (f.operations() < rarely_used) {
-    say("rarely used", "");
+    say("rarely used");
   } else if (f.biased_percent() >= 90) {
     say_share("read-mostly: biased");
   } else if (f.writes * 10 >= f.reads()) {
     if (f.biased_percent() < 10) {
-      say("write-heavy: bias kept off", "");
+      say("write-heavy: bias kept off");
     } else {
       say_share("many writes: biased");
     }

@@ -60,10 +60,18 @@ struct duration_text {
 };
 duration_text as_duration(std::uint64_t nanoseconds) noexcept;
 
-// Returns an interpretation of the figures: "read-mostly: biased 99.8% of the time".
-struct verdict {
-  char text[120];
+// What can be done about long waits, which depends on whom the lock prefers.
+struct wait_remedies {
+  const char* of_readers;
+  const char* of_writers;
 };
-verdict verdict_on(const lock_figures& figures) noexcept;
+
+// Returns an interpretation of the figures: "read-mostly: biased 99.8% of the time". `nanoseconds`:
+// how long the process has been running.
+struct verdict {
+  char text[200];
+};
+verdict verdict_on(const lock_figures& figures, std::uint64_t nanoseconds,
+                   const wait_remedies& remedies) noexcept;
 
 }  // namespace readmost::detail

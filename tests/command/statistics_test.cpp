@@ -60,6 +60,22 @@ TEST_F(statistics, do_not_wait_for_a_reader_of_a_named_pipe) {
   close(reader);
 }
 
+TEST_F(statistics, of_a_forks_child_that_uses_only_its_parents_locks_are_reported) {
+  const ending end = readmost({"run", "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM, "3"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  std::istringstream lines(read(path("stats.json")));
+  int children = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const json process = json::parse(line);
+    EXPECT_EQ(violations(process), "");
+    if (process["writes"] != 0) continue;  // the parent
+    ++children;
+    EXPECT_EQ(process["locks"], 0);
+    EXPECT_EQ(reads_of(process), 100);
+  }
+  EXPECT_EQ(children, 3);
+}
+
 TEST_F(statistics, survive_a_program_name_that_is_no_text) {
   // No UTF-8 are: a byte of its own, one too long for its character, a surrogate, and a beginning.
   const fs::path strange = path("a\xff\x1b[31m\xc1\x81\xed\xa0\x80\xc3\xa9\xe2\x82");

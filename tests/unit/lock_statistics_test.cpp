@@ -418,7 +418,10 @@ lock_figures used(std::uint64_t passive, std::uint64_t active, std::uint64_t wri
 }
 
 TEST(lock_statistics, are_put_into_a_sentence) {
-  const auto verdict = [](const lock_figures& f) { return std::string(verdict_on(f).text); };
+  const auto verdict = [](const lock_figures& f) {
+    constexpr std::uint64_t ten_seconds = 10'000'000'000;
+    return std::string(verdict_on(f, ten_seconds, {"help readers", "help writers"}).text);
+  };
   EXPECT_EQ(verdict(used(9'980, 20, 10)), "read-mostly: biased 99.8% of the time");
   EXPECT_EQ(verdict(used(0, 5'000, 5'000)), "write-heavy: bias kept off");
   EXPECT_EQ(verdict(used(5'000, 5'000, 2'000)), "many writes: biased 50.0% of the time");
@@ -426,10 +429,19 @@ TEST(lock_statistics, are_put_into_a_sentence) {
   EXPECT_EQ(verdict(used(100, 0, 0)), "rarely used");
   lock_figures slow = used(9'980, 20, 10);
   slow.read_waits = {20, 100'000'000, 1'000, 3'200'000, 9'000'000};
-  EXPECT_EQ(verdict(slow), "readers wait long for writers: p99 3.2 ms");
-  slow.write_waits = slow.read_waits;
-  slow.read_waits = {};
-  EXPECT_EQ(verdict(slow), "writers wait long: p99 3.2 ms");
+  EXPECT_EQ(verdict(slow),
+            "readers wait long: longest 9.0 ms, 1.0% of a thread's time in all; help readers");
+  // Whose longest wait is longer, not whose percentile is.
+  slow.write_waits = {2, 1'380'000'000, 10'000'000, 1'370'000'000, 1'370'000'000};
+  EXPECT_EQ(verdict(slow),
+            "writers wait long: longest 1.37 s, 13.8% of a thread's time in all; help writers");
+  // Short waits that are many.
+  lock_figures lossy = used(9'980, 20, 10);
+  lossy.write_waits = {900'000, 1'000'000'000, 1'000, 2'000, 900'000};
+  EXPECT_EQ(verdict(lossy),
+            "writers wait long: longest 900.0 us, 10.0% of a thread's time in all; help writers");
+  lossy.write_waits.total = 900'000'000;
+  EXPECT_EQ(verdict(lossy), "read-mostly: biased 99.8% of the time");
 }
 
 // In a namespace with a name, so that its symbol is a mangled one.
