@@ -26,7 +26,8 @@ class deleter_run {
   // Whether others wait behind the object that next() has returned.
   bool has_more() const noexcept { return has_more_; }
   void run(retired& object, const retired_kind* kind) noexcept;
-  std::uint64_t since() const noexcept { return since_.load(platform::relaxed); }
+  // When it looked at the clock last.
+  std::uint64_t looked_at() const noexcept { return looked_at_; }
   // The clock costs a tenth of a short deleter, so it is read after some of them.
   void look_at_clock() noexcept;
   // To be called in the end, when the account tells of all objects. False if the thread has been
@@ -40,7 +41,9 @@ class deleter_run {
   bool is_of(const void* thread) const noexcept { return thread_ == thread; }
   bool is_replaced() const noexcept { return is_replaced_; }
   std::uint32_t barriers_before() const noexcept { return barriers_before_; }
-  const retired_kind* kind() const noexcept { return kind_.load(platform::relaxed); }
+  // The deleter that runs, and since when.
+  const retired_kind* kind() const noexcept { return kind_; }
+  std::uint64_t since() const noexcept { return since_; }
   // `counts`: it stands for the thread in `replaced`.
   void replace(bool counts) noexcept {
     is_replaced_ = true;
@@ -72,10 +75,10 @@ class deleter_run {
   bool closes_ = false;
   const retired_kind* some_[most];
   unsigned count_ = 0;
-  // The deleter that runs, and since when, for those who wait for it.
-  platform::atomic<const retired_kind*> kind_{};
-  platform::atomic<std::uint64_t> since_{platform::coarse_now()};
+  std::uint64_t looked_at_ = platform::coarse_now();
   // Of the gate.
+  platform::variable<const retired_kind*> kind_{};
+  platform::variable<std::uint64_t> since_{};
   platform::variable<deleter_run*> outer_{};
   platform::variable<bool> is_replaced_{};
   platform::variable<bool> counts_{};

@@ -271,24 +271,24 @@ retired* deleter_run::next() noexcept {
   r_.done = static_cast<retired*>(object->next);
   has_more_ = r_.done != nullptr;
   if (!is_linked_) link();
+  kind_ = kind_of(*object);
+  since_ = looked_at_;
   ++r_.deleters_begun;
   r_.in_deleter = true;
   return object;
 }
 
 void deleter_run::run(retired& object, const retired_kind* kind) noexcept {
-  kind_.store(kind, platform::relaxed);
   reclaim(object, kind);
   some_[count_++] = kind;
   if (count_ == most) look_at_clock();
 }
 
 void deleter_run::look_at_clock() noexcept {
-  const std::uint64_t before = since();
-  const std::uint64_t now = platform::coarse_now();
-  since_.store(now, platform::relaxed);
-  if (now - before >= slow_deleter) [[unlikely]] {
-    warn_of_slow_deleters(d_, some_, count_, now - before, was_replaced_);
+  const std::uint64_t before = looked_at_;
+  looked_at_ = platform::coarse_now();
+  if (looked_at_ - before >= slow_deleter) [[unlikely]] {
+    warn_of_slow_deleters(d_, some_, count_, looked_at_ - before, was_replaced_);
   }
   count_ = 0;
 }
@@ -391,7 +391,7 @@ bool reclaim_done(domain& d, reclamation& r) noexcept {
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
   deleter_run deleters(d, r);
-  std::uint64_t told = deleters.since();
+  std::uint64_t told = deleters.looked_at();
   bool stopped = false;
   while (!(stopped = has_to_stop(r))) {
     retired* const object = deleters.next();
@@ -401,11 +401,11 @@ bool reclaim_done(domain& d, reclamation& r) noexcept {
     if (checks) object->kind = nullptr;  // no longer queued: a deleter may keep it
     bytes += bytes_of(kind);
     deleters.run(*object, kind);
-    if (++objects == objects_until_told || deleters.since() - told >= time_until_told) {
+    if (++objects == objects_until_told || deleters.looked_at() - told >= time_until_told) {
       tell_reclaimed(r, objects, bytes);
       objects = 0;
       bytes = 0;
-      told = deleters.since();
+      told = deleters.looked_at();
     }
   }
   deleters.look_at_clock();
@@ -484,7 +484,7 @@ void look_at_running_deleter(const domain& d, reclamation& r) noexcept {
   {
     const closed_gate moving(r.moving);
     for_each_run(r, [&](const deleter_run& run) {
-      if (run.kind() == nullptr || run.since() >= since) return;
+      if (run.since() >= since) return;
       kind = run.kind();
       since = run.since();
       is_replaced = run.is_replaced();
