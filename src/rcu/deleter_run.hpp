@@ -8,8 +8,8 @@
 
 namespace readmost::detail {
 
-// What identifies the calling thread, also in the child of a fork.
-const void* identity_of_thread() noexcept;
+// A number that identifies the calling thread, not 0; the same in the child of its fork.
+std::int32_t identity_of_thread() noexcept;
 
 // A thread's way through objects whose grace period is over; on its stack. Linked in the domain
 // from its first object to its last. The members are of the thread that runs it; those for which
@@ -38,7 +38,7 @@ class deleter_run {
   deleter_run* next_run() const noexcept { return outer_; }
   deleter_run* outer_of_thread() const noexcept { return outer_of_thread_; }
   bool is_in(const reclamation& r) const noexcept { return &r_ == &r; }
-  bool is_of(const void* thread) const noexcept { return thread_ == thread; }
+  bool is_of(std::int32_t thread) const noexcept { return thread_ == thread; }
   bool is_replaced() const noexcept { return is_replaced_; }
   std::uint32_t barriers_before() const noexcept { return barriers_before_; }
   // The deleter that runs, and since when.
@@ -67,7 +67,7 @@ class deleter_run {
 
   domain& d_;
   reclamation& r_;
-  const void* const thread_ = identity_of_thread();
+  const std::int32_t thread_ = identity_of_thread();
   deleter_run* const outer_of_thread_;  // of any domain
   bool is_linked_ = false;
   bool was_replaced_ = false;  // as the thread has noticed

@@ -32,6 +32,7 @@ enum : std::uint32_t { executor_free, executor_taken, executor_awaited };
 READMOST_THREAD_LOCAL std::uint32_t executes;
 // Its innermost run, of any domain.
 READMOST_THREAD_LOCAL deleter_run* own_runs;
+READMOST_THREAD_LOCAL std::int32_t own_identity;
 
 std::uint32_t bit_of(const domain& d) noexcept {
   return 1U << number_of(d);
@@ -223,8 +224,9 @@ bool execute_in_deleter(domain& d, reclamation& r, Function reclaim) noexcept {
 
 }  // namespace
 
-const void* identity_of_thread() noexcept {
-  return &own_runs;
+std::int32_t identity_of_thread() noexcept {
+  if (own_identity == 0) own_identity = platform::thread_id() + 1;
+  return own_identity;
 }
 
 // --- Runs through deleters
@@ -355,17 +357,24 @@ bool try_execute(domain& d, reclamation& r) noexcept {
   return true;
 }
 
-void execute(domain& d, reclamation& r) noexcept {
-  while (!try_execute(d, r)) {
-    std::uint32_t taken = executor_taken;
-    if (!r.executor.compare_exchange_strong(taken, executor_awaited, platform::relaxed,
-                                            platform::relaxed) &&
-        taken == executor_free) {
-      continue;
-    }
-    go_offline();
-    platform::futex_wait(platform::futex_of(r.executor), executor_awaited, ~0U, nullptr);
+namespace {
+
+// Sleeps until the executor stops, if there is one.
+void await_executor(reclamation& r, const platform::deadline* until) noexcept {
+  std::uint32_t taken = executor_taken;
+  if (!r.executor.compare_exchange_strong(taken, executor_awaited, platform::relaxed,
+                                          platform::relaxed) &&
+      taken == executor_free) {
+    return;
   }
+  go_offline();
+  platform::futex_wait(platform::futex_of(r.executor), executor_awaited, ~0U, until);
+}
+
+}  // namespace
+
+void execute(domain& d, reclamation& r) noexcept {
+  while (!try_execute(d, r)) await_executor(r, nullptr);
 }
 
 bool stop_executing(domain& d, reclamation& r) noexcept {
@@ -431,14 +440,17 @@ void reclaim_until_empty(domain& d, reclamation& r) noexcept {
   }
 }
 
+constexpr std::uint64_t between_looks_at_executor = 1'000'000;
+
 // Not for the objects whose deleters run: two deleters might wait for each other.
 void barrier_in_deleter(domain& d, reclamation& r) noexcept {
   if (execute_in_deleter(d, r, [&] { reclaim_all(d, r, true); })) return;
   const std::uint32_t barrier = take_barrier(r);
   while (!have_deleters_begun(r, barrier) && !has_to_stop(r)) {
     if (execute_in_deleter(d, r, [&] { reclaim_all(d, r, true); })) continue;
-    go_offline();
-    platform::sleep_for(between_looks);
+    // Not for longer: the executor may be a deleter that waits for this one, to end the domain.
+    const platform::deadline until = platform::in(between_looks_at_executor);
+    await_executor(r, &until);
   }
 }
 

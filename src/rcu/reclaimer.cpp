@@ -132,7 +132,9 @@ void take_place_of_reclaimer_again(const domain& d) noexcept {
   reclamation_of(d).reclaimer_identity.store(identity_of_thread(), platform::relaxed);
 }
 
-void serve(domain& d, reclamation& r) noexcept {
+namespace {
+
+void serve_until_end(domain& d, reclamation& r) noexcept {
   for (;;) {
     const bool any = reclaim_all(d, r, true);
     if (!is_executing(d)) return;  // another thread serves the domain now
@@ -153,6 +155,14 @@ void serve(domain& d, reclamation& r) noexcept {
     if (is_process_over(r)) return;
     execute(d, r);
   }
+}
+
+}  // namespace
+
+void serve(domain& d, reclamation& r) noexcept {
+  serve_until_end(d, r);
+  std::int32_t own = identity_of_thread();
+  r.reclaimer_identity.compare_exchange_strong(own, 0, platform::relaxed, platform::relaxed);
 }
 
 bool reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {

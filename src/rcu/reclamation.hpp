@@ -53,7 +53,7 @@ struct reclamation {
   platform::atomic<std::uint64_t> reclaimed{};
   platform::atomic<std::uint32_t> reclaimed_some{};  // the futex word of throttled threads
   platform::atomic<std::int32_t> reclaimer_thread{};
-  platform::atomic<const void*> reclaimer_identity{};  // identity_of_thread()
+  platform::atomic<std::int32_t> reclaimer_identity{};  // identity_of_thread(); 0: none
   platform::atomic<std::uint32_t> late_ends{};  // deleters that have returned after a replacement
   // `reclaimed_some` plus one when a throttled thread has waited in vain.
   platform::atomic<std::uint64_t> stalled_at{};

@@ -92,7 +92,7 @@ void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept {
 
 relief_look::result relief_look::operator()(domain& d, reclamation& r) noexcept {
   const closed_gate moving(r.moving);
-  const void* const reclaimer = r.reclaimer_identity.load(platform::relaxed);
+  const std::int32_t reclaimer = r.reclaimer_identity.load(platform::relaxed);
   deleter_run* innermost = nullptr;
   deleter_run* outermost = nullptr;
   for_each_run(r, [&](deleter_run& run) {

@@ -489,6 +489,8 @@ namespace {
 struct relieved_scene {
   retiree& slow;
   retiree& other;
+  signal& begun;   // by the deleter of `slow`
+  signal& looked;  // by the relief, for which that deleter waits
 };
 
 void be_reclaimer() {
@@ -503,18 +505,28 @@ void reclaim_once() {
   if (is_executing(default_domain)) stop_executing(default_domain, r);
 }
 
-// Looks twice, which is enough for a deleter that runs all the while. Whether it is the executor.
-bool relieve_the_reclaimer() {
+// Takes the place of the reclaimer while that is in the slow deleter.
+void relieve(const relieved_scene& scene) {
+  scene.begun.await();
   relief_look look;
   look(default_domain, all_reclamation[0]);
-  return look(default_domain, all_reclamation[0]) == relief_look::replaced;
+  expect(look(default_domain, all_reclamation[0]) == relief_look::replaced,
+         "a deleter that takes long is not noticed");
+  scene.looked.give();
 }
 
 relieved_scene begin_with_slow_deleter(scenario& s) {
   begin_rcu(s);
   limit_laziness(default_domain, 0);
+  limit_reclaimers(default_domain, default_reclaimers);
   auto& slow = make_object(s);
   auto& other = make_other_object(s);
+  auto& begun = s.make<signal>("begun");
+  auto& looked = s.make<signal>("looked");
+  slow.then = s.keep([&] {
+    begun.give();
+    looked.await();
+  });
   s.thread(
       "reclaimer",
       [&] {
@@ -523,17 +535,18 @@ relieved_scene begin_with_slow_deleter(scenario& s) {
         retire(other);
       },
       reclaim_once);
-  return {slow, other};
+  return {slow, other, begun, looked};
 }
 
 }  // namespace
 
 SCENARIO(relieved_in_a_deleter,
          "each object is reclaimed once while a relief takes the place of the executor",
-         effort::small) {
+         effort::medium) {
   const relieved_scene scene = begin_with_slow_deleter(s);
-  s.thread("relief", be_known, [] {
-    if (!relieve_the_reclaimer()) return;
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
+    take_barrier(all_reclamation[0]);
     reclaim_all(default_domain, all_reclamation[0], true);
     stop_executing(default_domain, all_reclamation[0]);
   });
@@ -541,10 +554,11 @@ SCENARIO(relieved_in_a_deleter,
 }
 
 SCENARIO(barrier_waits_for_the_replaced,
-         "a barrier waits for the deleter of an executor that has been replaced", effort::medium) {
+         "a barrier waits for the deleter of an executor that has been replaced", effort::large) {
   const relieved_scene scene = begin_with_slow_deleter(s);
   s.thread("relief", be_known, [scene] {
-    if (relieve_the_reclaimer()) stop_executing(default_domain, all_reclamation[0]);
+    relieve(scene);
+    stop_executing(default_domain, all_reclamation[0]);
     wait_for_deleter_of(scene.slow);
     expect_reclaimed(scene.other);
     scene.slow.data.read();
@@ -557,12 +571,14 @@ SCENARIO(barrier_in_a_deleter_that_is_replaced,
          effort::large) {
   const relieved_scene scene = begin_with_slow_deleter(s);
   scene.slow.then = s.keep([scene] {
+    scene.begun.give();
+    scene.looked.await();
     wait_for_deleters();
     expect(scene.other.reclaimed == 1, "a barrier in a deleter has not waited");
     scene.other.data.read();
   });
-  s.thread("relief", be_known, [] {
-    if (!relieve_the_reclaimer()) return;
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
     reclaim_all(default_domain, all_reclamation[0], true);
     stop_executing(default_domain, all_reclamation[0]);
   });
@@ -574,8 +590,14 @@ SCENARIO(closing_waits_for_the_replaced,
          effort::large) {
   begin_rcu(s);
   limit_laziness(default_domain, 0);
+  limit_reclaimers(default_domain, default_reclaimers);
   auto& slow = make_object(s);
   auto& other = make_other_object(s);
+  const relieved_scene scene{slow, other, s.make<signal>("begun"), s.make<signal>("looked")};
+  slow.then = s.keep([scene] {
+    scene.begun.give();
+    scene.looked.await();
+  });
   s.thread(
       "reclaimer",
       [&] {
@@ -589,11 +611,11 @@ SCENARIO(closing_waits_for_the_replaced,
         execute(default_domain, all_reclamation[0]);
         serve(default_domain, all_reclamation[0]);
       });
-  s.thread("relief", be_known, [] {
-    const bool relieves = relieve_the_reclaimer();
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
     all_reclamation[0].relief.store(reclamation::no_relief, platform::relaxed);
     platform::futex_wake(platform::futex_of(all_reclamation[0].relief), INT32_MAX, ~0U);
-    if (relieves) serve(default_domain, all_reclamation[0]);
+    serve(default_domain, all_reclamation[0]);
   });
   s.thread("closes", be_known, [&] {
     end_reclamation(default_domain, all_reclamation[0]);
