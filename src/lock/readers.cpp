@@ -2,6 +2,7 @@
 // lock gets its bias.
 #include "lock/bias.hpp"
 #include "lock/holds.hpp"
+#include "lock/observation.hpp"
 #include "lock/parking.hpp"
 #include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
@@ -286,7 +287,8 @@ void update_account(rwlock& lock, rules how) noexcept {
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist(lock.domain);
   meet(lock, me, how);
-  return reader(lock, me, how).acquire();
+  const auto acquire = [&] { return reader(lock, me, how).acquire(); };
+  return is_observed() ? observed(lock, hold_kind::read, how, acquire) : acquire();
 }
 
 }  // namespace readmost::detail

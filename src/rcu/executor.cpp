@@ -12,6 +12,7 @@
 // executor holds no lock while it runs one. barrier() inside a deleter goes on with the lists as
 // the same executor, unless another thread has taken its place meanwhile (relief.cpp): the thread
 // that was replaced then only finishes its deleter.
+#include "platform/tools.hpp"
 #include "rcu/backlog.hpp"
 #include "rcu/deleter_run.hpp"
 #include "rcu/misuse.hpp"
@@ -132,6 +133,7 @@ bool publish_barriers(reclamation& r) noexcept {
     }
   });
   if (done == r.barriers_done.load(platform::relaxed)) return false;
+  tools::happens_before(&r.barriers_done);
   // (Y10) Pairs with (Y11): the deleters happen before the return of the barrier.
   r.barriers_done.store(done, at(letter::Y10, platform::release));
   return true;
@@ -277,6 +279,7 @@ retired* deleter_run::next() noexcept {
   since_ = looked_at_;
   ++r_.deleters_begun;
   r_.in_deleter = true;
+  tools::happens_before(&r_.executor);  // whoever may take the executor's place
   return object;
 }
 
@@ -298,19 +301,19 @@ void deleter_run::look_at_clock() noexcept {
 bool deleter_run::end() noexcept {
   if (!is_linked_) return true;
   bool any = false;
+  tools::happens_before(&r_.barriers_done);  // whichever thread publishes them
   {
     const closed_gate moving(r_.moving);
     unlink();
     was_replaced_ = is_replaced_;
-    if (counts_) --r_.replaced;
+    if (counts_) r_.replaced.store(number_of_replaced(r_) - 1, platform::relaxed);
     if (!was_replaced_) r_.in_deleter = false;
     any = publish_barriers(r_);
-    if (was_replaced_) r_.late_ends.fetch_add(1, platform::relaxed);
   }
   if (any) wake_barriers(r_);
   if (was_replaced_) {
     executes &= ~bit_of(d_);
-    platform::futex_wake(platform::futex_of(r_.late_ends), INT32_MAX, ~0U);
+    platform::futex_wake(platform::futex_of(r_.replaced), INT32_MAX, ~0U);
   }
   return !was_replaced_;
 }
@@ -337,6 +340,7 @@ bool is_executing(const domain& d) noexcept {
 }
 
 void take_place_of_executor(const domain& d) noexcept {
+  tools::happens_after(&reclamation_of(d).executor);
   executes |= bit_of(d);
 }
 
@@ -353,6 +357,7 @@ bool try_execute(domain& d, reclamation& r) noexcept {
                                           platform::relaxed)) {
     return false;
   }
+  tools::happens_after(&r.executor);
   executes |= bit_of(d);
   return true;
 }
@@ -381,6 +386,7 @@ bool stop_executing(domain& d, reclamation& r) noexcept {
   const bool closed = r.ended_inside;
   if (closed) r.ended_inside = false;
   executes &= ~bit_of(d);
+  tools::happens_before(&r.executor);
   // (Y4) Pairs with (Y3).
   if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited &&
       !is_mutant(mutant::silent_executor)) {
@@ -472,19 +478,19 @@ void end_in_deleter(domain& d, reclamation& r) noexcept {
   }
 }
 
-bool await_late_deleters(reclamation& r) noexcept {
+void await_late_deleters(reclamation& r) noexcept {
   constexpr std::uint64_t longest_sleep = 1'000'000'000;
-  const std::uint32_t ends = r.late_ends.load(platform::relaxed);
-  if (!others_run_deleters(r)) return false;
+  const std::uint32_t replaced = number_of_replaced(r);
+  if (replaced == 0) return;
   go_offline();
   const platform::deadline until = platform::in(longest_sleep);
-  platform::futex_wait(platform::futex_of(r.late_ends), ends, ~0U, &until);
-  return true;
+  platform::futex_wait(platform::futex_of(r.replaced), replaced, ~0U, &until);
 }
 
 // --- For those who wait
 
 bool have_deleters_begun(reclamation& r, std::uint32_t barrier) noexcept {
+  if (number_of_replaced(r) == 0) return false;
   const closed_gate moving(r.moving);
   return !is_before(r.barriers_begun, barrier);
 }
@@ -523,7 +529,7 @@ bool other_runs_deleter_since(reclamation& r, std::uint64_t time) noexcept {
 void deleter_run::survive_fork(bool takes_its_place) noexcept {
   if (takes_its_place) is_replaced_ = counts_ = false;
   barriers_before_ = static_cast<std::uint32_t>(r_.barriers_begun);
-  if (counts_) ++r_.replaced;
+  if (counts_) r_.replaced.store(number_of_replaced(r_) + 1, platform::relaxed);
 }
 
 void deleter_run::append_to(platform::variable<deleter_run*>*& end) noexcept {
@@ -544,7 +550,7 @@ void forget_other_executors(const domain& d, reclamation& r) noexcept {
   r.executor.store(executes_it ? executor_taken : executor_free, platform::relaxed);
   r.barriers_begun = r.barriers_wanted.load(platform::relaxed);
   r.in_deleter = executes_it && at != nullptr;
-  r.replaced = 0;
+  r.replaced.store(0, platform::relaxed);
   r.running = nullptr;
   auto* end = &r.running;
   for_each_own_run(r, [&](deleter_run& run) {

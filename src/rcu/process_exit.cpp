@@ -89,7 +89,7 @@ void finish(domain& d, reclamation& r, patience& left) noexcept {
     }
   }
   r.reclaimer.store(reclamation::over, platform::relaxed);
-  for (const auto* word : {&r.reclaimer, &r.reclaimed_some, &r.barriers_done, &r.late_ends}) {
+  for (const auto* word : {&r.reclaimer, &r.reclaimed_some, &r.barriers_done, &r.replaced}) {
     platform::futex_wake(platform::futex_of(*word), INT32_MAX, ~0U);
   }
 }

@@ -136,6 +136,9 @@ namespace {
 
 void serve_until_end(domain& d, reclamation& r) noexcept {
   for (;;) {
+    // Late deleters may retire until they return.
+    const bool is_alone =
+        number_of_replaced(r) == 0 || is_mutant(mutant::ends_before_the_replaced);
     const bool any = reclaim_all(d, r, true);
     if (!is_executing(d)) return;  // another thread serves the domain now
     if (stop_executing(d, r)) return;
@@ -147,10 +150,8 @@ void serve_until_end(domain& d, reclamation& r) noexcept {
         return;
       }
     } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
-      // Late deleters may retire until they return.
-      if (is_mutant(mutant::ends_before_the_replaced) || !await_late_deleters(r)) {
-        return end_from(r, state);
-      }
+      if (is_alone) return end_from(r, state);
+      await_late_deleters(r);
     }
     if (is_process_over(r)) return;
     execute(d, r);

@@ -46,9 +46,10 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind, bool may_
   if (is_mutant(mutant::woken_before_its_end) && !runs(r)) start_reclaimer(d);
   wake_reclaimer(r);
   // After that, since a reclaimer that cannot be woken may just have ended.
-  if (!is_mutant(mutant::woken_before_its_end) && !runs(r)) [[unlikely]]
+  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+  if (!is_mutant(mutant::woken_before_its_end) && !is_running(state)) [[unlikely]]
     start_reclaimer(d);
-  want_relief_of_reclaimer(d, r);
+  if (state == reclamation::awake) want_relief_of_reclaimer(d, r);
   if (due) relieve(d, r, may_wait);
 }
 
@@ -92,7 +93,10 @@ bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
   for (;;) {
     // (Y11) Pairs with (Y10).
     const std::uint32_t done = r.barriers_done.load(at(letter::Y11, platform::acquire));
-    if (static_cast<std::int32_t>(done - barrier) >= 0) return true;
+    if (static_cast<std::int32_t>(done - barrier) >= 0) {
+      tools::happens_after(&r.barriers_done);
+      return true;
+    }
     // Without a reclaimer the caller does its work, unless only deleters that run are lacking.
     if (!runs(r) && !have_deleters_begun(r, barrier)) return false;
     go_offline();

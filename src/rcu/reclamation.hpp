@@ -54,7 +54,6 @@ struct reclamation {
   platform::atomic<std::uint32_t> reclaimed_some{};  // the futex word of throttled threads
   platform::atomic<std::int32_t> reclaimer_thread{};
   platform::atomic<std::int32_t> reclaimer_identity{};  // identity_of_thread(); 0: none
-  platform::atomic<std::uint32_t> late_ends{};  // deleters that have returned after a replacement
   // `reclaimed_some` plus one when a throttled thread has waited in vain.
   platform::atomic<std::uint64_t> stalled_at{};
   // The queue of threads without a record.
@@ -71,8 +70,9 @@ struct reclamation {
   platform::variable<deleter_run*> running{};  // those that run deleters: see deleter_run.hpp
   platform::variable<std::uint64_t> deleters_begun{};
   platform::variable<bool> in_deleter{};  // the executor is, so it may be replaced
-  platform::variable<std::uint32_t>
-      replaced{};  // the threads that are, and run their deleter still
+  // The threads that have been, and run their deleter still. Read without the gate where it costs
+  // nothing to see the last change late.
+  platform::atomic<std::uint32_t> replaced{};
   // The deleters of everything that was retired before this barrier have at least been begun.
   platform::variable<std::uint32_t> barriers_begun{};
 
@@ -123,14 +123,18 @@ void reclaim_until_empty(domain& d, reclamation& r) noexcept;
 // For a deleter: the same as barrier() and end_reclamation().
 void barrier_in_deleter(domain& d, reclamation& r) noexcept;
 void end_in_deleter(domain& d, reclamation& r) noexcept;
-// For the reclaimer: waits until a thread that was replaced has finished its deleter. False if
-// there is none.
-bool await_late_deleters(reclamation& r) noexcept;
+inline std::uint32_t number_of_replaced(const reclamation& r) noexcept {
+  return r.replaced.load(platform::relaxed);
+}
+// For the reclaimer: waits until a thread that was replaced has finished its deleter, if there is
+// one.
+void await_late_deleters(reclamation& r) noexcept;
 // For a thread that has long waited for a deleter: warns of the one that takes longest.
 void look_at_running_deleter(const domain& d, reclamation& r) noexcept;
 // Whether another thread runs a deleter that has begun less than `time` ago.
 bool other_runs_deleter_since(reclamation& r, std::uint64_t time) noexcept;
-// All deleters begun that barriers before this one wait for, though some may still run.
+// Whether all deleters have been begun that this barrier waits for, so that only those of replaced
+// threads are lacking. False if no thread has been replaced.
 bool have_deleters_begun(reclamation& r, std::uint32_t barrier) noexcept;
 // In the child of a fork.
 void forget_other_executors(const domain& d, reclamation& r) noexcept;
@@ -140,7 +144,7 @@ void forget_other_executors(const domain& d, reclamation& r) noexcept;
 // For the executor, behind whose deleter something waits: starts a relief if it is the reclaimer
 // and has none.
 void want_relief(domain& d, reclamation& r) noexcept;
-// The same for a thread that has queued an object while the reclaimer is awake.
+// The same for a thread that has queued an object and found the reclaimer awake.
 void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept;
 // What relieves the executor of its lists, if it is the reclaimer, has not got beyond one deleter
 // since the last look, and something waits.
@@ -173,9 +177,11 @@ inline bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from,
 }
 
 // Whether there is a reclaimer.
-inline bool runs(const reclamation& r) noexcept {
-  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+inline bool is_running(std::uint32_t state) noexcept {
   return state != reclamation::not_started && state != reclamation::over;
+}
+inline bool runs(const reclamation& r) noexcept {
+  return is_running(r.reclaimer.load(platform::relaxed));
 }
 inline bool is_process_over(const reclamation& r) noexcept {
   return r.reclaimer.load(platform::relaxed) == reclamation::over;

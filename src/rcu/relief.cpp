@@ -84,10 +84,8 @@ void want_relief(domain& d, reclamation& r) noexcept {
 }
 
 void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept {
-  if (r.reclaimer.load(platform::relaxed) == reclamation::awake &&
-      r.relief.load(platform::relaxed) == reclamation::no_relief) {
+  if (r.relief.load(platform::relaxed) == reclamation::no_relief) [[unlikely]]
     start_relief(d, r);
-  }
 }
 
 relief_look::result relief_look::operator()(domain& d, reclamation& r) noexcept {
@@ -109,13 +107,13 @@ relief_look::result relief_look::operator()(domain& d, reclamation& r) noexcept 
     return at_work;
   }
   if (!is_anything_waiting(d, r) || r.ended_inside || is_process_over(r) ||
-      r.replaced + 1 >= r.most_reclaimers.load(platform::relaxed)) {
+      number_of_replaced(r) + 1 >= r.most_reclaimers.load(platform::relaxed)) {
     return at_work;
   }
   for_each_run(r, [&](deleter_run& run) {
     if (!run.is_replaced() && run.is_of(reclaimer)) run.replace(&run == outermost);
   });
-  ++r.replaced;
+  r.replaced.store(number_of_replaced(r) + 1, platform::relaxed);
   r.in_deleter = false;
   take_place_of_executor(d);
   take_place_of_reclaimer(d);

@@ -114,7 +114,7 @@ SCENARIO(retired_while_read, "no object is reclaimed before the section of its r
 
 SCENARIO(reclaimed_by_who_retires,
          "a thread that retires reclaims in place the objects whose grace period is over",
-         effort::large) {
+         effort::medium) {
   begin_in_place(s);
   auto& versions = publish(s);
   auto& object = s.make<retiree>("object", versions.first);
@@ -152,14 +152,14 @@ void add_waiter(scenario& s, const signal& retired_it, const retiree& object) {
 }  // namespace
 
 SCENARIO(barrier_waits_for_what_another_retired,
-         "a barrier waits for an object that another thread has retired before", effort::large) {
+         "a barrier waits for an object that another thread has retired before", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   add_waiter(s, add_retirer(s, "retires", object), object);
 }
 
 SCENARIO(two_retirers_and_barrier,
-         "a barrier waits for objects that two other threads have retired", effort::large) {
+         "a barrier waits for objects that two other threads have retired", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   auto& other = make_other_object(s);
@@ -172,7 +172,7 @@ SCENARIO(two_retirers_and_barrier,
 }
 
 SCENARIO(two_retire_at_once, "two threads that retire and wait both find their object reclaimed",
-         effort::large) {
+         effort::small) {
   begin_in_place(s);
   const auto retire_and_wait = [](retiree& object) {
     return [&object] {
@@ -185,7 +185,7 @@ SCENARIO(two_retire_at_once, "two threads that retire and wait both find their o
   s.thread("second", be_known, retire_and_wait(make_other_object(s)));
 }
 
-SCENARIO(two_barriers, "two barriers at once both return after the deleters", effort::large) {
+SCENARIO(two_barriers, "two barriers at once both return after the deleters", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   const auto wait = [&] { wait_for_deleter_of(object); };
@@ -195,7 +195,7 @@ SCENARIO(two_barriers, "two barriers at once both return after the deleters", ef
 
 SCENARIO(barrier_served_by_another,
          "a barrier that another thread serves waits for an object that a third has retired before",
-         effort::large) {
+         effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   s.thread("serves", be_known, wait_for_deleters);
@@ -206,7 +206,7 @@ SCENARIO(barrier_served_by_another,
 }
 
 SCENARIO(retire_in_a_deleter, "the next barrier waits for an object that a deleter has retired",
-         effort::large) {
+         effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   auto& next = make_next_object(s);
@@ -222,7 +222,7 @@ SCENARIO(retire_in_a_deleter, "the next barrier waits for an object that a delet
 
 SCENARIO(barrier_in_a_deleter,
          "a barrier in a deleter waits for all objects but those that are being reclaimed",
-         effort::large) {
+         effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   auto& next = make_next_object(s);
@@ -239,7 +239,7 @@ SCENARIO(barrier_in_a_deleter,
 }
 
 SCENARIO(barrier_against_a_deleters_barrier,
-         "a barrier does not return while a deleter waits in one of its own", effort::large) {
+         "a barrier does not return while a deleter waits in one of its own", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   object.then = s.keep(wait_for_deleters);
@@ -251,7 +251,7 @@ SCENARIO(barrier_against_a_deleters_barrier,
 }
 
 SCENARIO(exit_with_queued_objects,
-         "an object is reclaimed although the thread that retired it exits", effort::large) {
+         "an object is reclaimed although the thread that retired it exits", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   auto& retired_it = add_retirer(s, "exits", object);
@@ -261,7 +261,7 @@ SCENARIO(exit_with_queued_objects,
 }
 
 SCENARIO(queue_passes_to_new_thread,
-         "objects are reclaimed that two owners of the same record have retired", effort::large) {
+         "objects are reclaimed that two owners of the same record have retired", effort::small) {
   begin_in_place(s);
   auto& object = make_object(s);
   auto& other = make_other_object(s);
@@ -318,7 +318,8 @@ SCENARIO(class_rcu,
 // --- With a thread of the library's own
 
 SCENARIO(reclaimer_falls_asleep,
-         "an object that is retired while the reclaimer falls asleep is reclaimed", effort::large) {
+         "an object that is retired while the reclaimer falls asleep is reclaimed",
+         effort::medium) {
   begin_with_reclaimer(s);
   auto& object = make_object(s);
   auto& reclaimed = s.make<signal>("reclaimed");
@@ -364,7 +365,7 @@ SCENARIO(reclaimer_ends_over_a_full_queue,
 }
 
 SCENARIO(reclaimer_falls_asleep_against_barrier, "a barrier wakes the reclaimer and is woken by it",
-         effort::large) {
+         effort::small) {
   begin_with_reclaimer(s);
   s.thread("waits", be_known, end_reclaimer);
 }
