@@ -449,7 +449,7 @@ void reclaim_until_empty(domain& d, reclamation& r) noexcept {
 constexpr std::uint64_t between_looks_at_executor = 1'000'000;
 
 // Not for the objects whose deleters run: two deleters might wait for each other.
-void barrier_in_deleter(domain& d, reclamation& r) noexcept {
+void await_in_deleter(domain& d, reclamation& r) noexcept {
   if (execute_in_deleter(d, r, [&] { reclaim_all(d, r, true); })) return;
   const std::uint32_t barrier = take_barrier(r);
   while (!have_deleters_begun(r, barrier) && !has_to_stop(r)) {

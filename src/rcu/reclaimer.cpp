@@ -137,8 +137,7 @@ namespace {
 void serve_until_end(domain& d, reclamation& r) noexcept {
   for (;;) {
     // Late deleters may retire until they return.
-    const bool is_alone =
-        number_of_replaced(r) == 0 || is_mutant(mutant::ends_before_the_replaced);
+    const bool is_alone = number_of_replaced(r) == 0 || is_mutant(mutant::ends_before_the_replaced);
     const bool any = reclaim_all(d, r, true);
     if (!is_executing(d)) return;  // another thread serves the domain now
     if (stop_executing(d, r)) return;

@@ -137,7 +137,7 @@ void barrier(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   if (is_in_deleter(d)) {
     diagnose_misuse(misuse::barrier_inside_deleter, number_of(d), __builtin_return_address(0));
-    barrier_in_deleter(d, r);
+    await_in_deleter(d, r);
     return;
   }
   if (is_in_section(number_of(d))) {

@@ -121,7 +121,7 @@ bool reclaim_done(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims everything, also what deleters retire meanwhile.
 void reclaim_until_empty(domain& d, reclamation& r) noexcept;
 // For a deleter: the same as barrier() and end_reclamation().
-void barrier_in_deleter(domain& d, reclamation& r) noexcept;
+void await_in_deleter(domain& d, reclamation& r) noexcept;
 void end_in_deleter(domain& d, reclamation& r) noexcept;
 inline std::uint32_t number_of_replaced(const reclamation& r) noexcept {
   return r.replaced.load(platform::relaxed);
