@@ -183,13 +183,15 @@ READMOST_API int readmost_rcu_cond_synchronize(readmost_rcu_domain_t* domain,
 /* --- Reclaiming ------------------------------------------------------------------------------- */
 
 /* Calls `function(head)` once after a grace period, in a thread of the library's own, in which
- * asynchronous signals are blocked. Functions passed by one thread are called in that order. The
- * function may free the memory of the head, call any function of this header, lock and sleep.
- * `bytes`, the memory that it gives back, counts towards the limit of the backlog, rounded up to a
- * power of two. Allocates nothing. May be called inside sections. Wait-free below the limit of the
- * backlog: see readmost_rcu_limit_backlog(). When the process ends by exit(3), objects that wait
- * are reclaimed, before the functions of atexit(3) are called, unless none has been for a second;
- * afterwards only readmost_rcu_barrier() calls functions. EINVAL: null function. */
+ * asynchronous signals are blocked. Functions passed by one thread are called in that order, one at
+ * a time; but if one takes longer than 0.1 to 0.2 s while others wait, these are called in another
+ * thread meanwhile: see readmost_rcu_limit_reclaimers(). The function may free the memory of the
+ * head, call any function of this header, lock and sleep. `bytes`, the memory that it gives back,
+ * counts towards the limit of the backlog, rounded up to a power of two. Allocates nothing. May be
+ * called inside sections. Wait-free below the limit of the backlog: see
+ * readmost_rcu_limit_backlog(). When the process ends by exit(3), objects that wait are reclaimed,
+ * before the functions of atexit(3) are called, unless none has been for a second; afterwards only
+ * readmost_rcu_barrier() calls functions. EINVAL: null function. */
 READMOST_API int readmost_rcu_call(readmost_rcu_domain_t* domain, struct readmost_rcu_head* head,
                                    readmost_rcu_function_t* function,
                                    size_t bytes) READMOST_NOTHROW;
@@ -202,8 +204,8 @@ READMOST_API READMOST_CHECKED int readmost_rcu_try_call(readmost_rcu_domain_t* d
                                                         size_t bytes) READMOST_NOTHROW;
 
 /* Waits until the functions of all earlier calls have returned; inside such a function, all but
- * that one. Implies no grace period if nothing waits. EDEADLK: the caller is in a section of the
- * domain. */
+ * those that had begun before. Implies no grace period if nothing waits. EDEADLK: the caller is in
+ * a section of the domain. */
 READMOST_API int readmost_rcu_barrier(readmost_rcu_domain_t* domain) READMOST_NOTHROW;
 
 /* Starts to reclaim at once, whatever the laziness, with an expedited grace period. Does not wait.
@@ -215,6 +217,12 @@ READMOST_API void readmost_rcu_hurry(readmost_rcu_domain_t* domain) READMOST_NOT
  * waits, nor do objects for which readmost_rcu_barrier() or readmost_rcu_hurry() is called. */
 READMOST_API void readmost_rcu_limit_laziness(readmost_rcu_domain_t* domain,
                                               uint64_t microseconds) READMOST_NOTHROW;
+
+/* Sets how many threads of the library may call functions at a time (at first 4); 1 or 0: functions
+ * are never called side by side, and one that takes long delays all. There are several threads only
+ * while a function takes long. */
+READMOST_API void readmost_rcu_limit_reclaimers(readmost_rcu_domain_t* domain,
+                                                unsigned int most) READMOST_NOTHROW;
 
 /* Sets the limit of the backlog, in objects and in bytes (at first 65,536 and 32 MiB); 64 objects
  * or 64 KiB for each thread come in addition. Above the limit, a thread that calls
@@ -247,7 +255,8 @@ READMOST_API void readmost_rcu_warn_of_stalls_after(uint64_t milliseconds) READM
 
 /* The thread that calls the functions. */
 enum {
-  /* A thread of the library's own, started when something is first to be reclaimed. */
+  /* A thread of the library's own, started when something is first to be reclaimed; more while a
+   * function takes long. */
   READMOST_RCU_IN_BACKGROUND = 0,
   /* Threads that call readmost_rcu_call(), after every 64 objects, and threads that wait in
    * readmost_rcu_barrier(), outside of sections. Also chosen by READMOST_RCU_THREAD=0 in the

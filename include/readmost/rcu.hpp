@@ -5,8 +5,8 @@
 //   std::atomic<config*> current;
 //
 //   void reader() {
-//     std::scoped_lock section(readmost::rcu_default_domain());  // or: readmost::rcu_reader
-//     section; use(*current.load(std::memory_order_acquire));
+//     readmost::rcu_reader section;  // or std::scoped_lock section(readmost::rcu_default_domain())
+//     use(*current.load(std::memory_order_acquire));
 //   }
 //   void writer(config* fresh) {
 //     readmost::rcu_retire(current.exchange(fresh));  // deleted once no reader can have it
@@ -24,13 +24,16 @@
 // Cost: 1 to 2 ns for lock and unlock together. Progress: wait-free.
 // If the process must not use membarrier(2), a section costs a fence in addition; all else holds.
 //
-// Deleters run in a thread of the library's own, one at a time for each domain, oldest first. In it
-// asynchronous signals are blocked, and it has ordinary priority and the CPUs that the main thread
-// had at the beginning. They may retire, lock, open sections, wait for grace periods, and destroy
-// the separate_rcu_domain that they belong to; a deleter that throws ends the program. They do not
-// run inside rcu_retire, retire and unlock, unless reclaiming happens in place (rcu_reclaim_by());
-// so a deleter may take a lock that retiring threads hold. If no thread can be started, objects
-// wait until one can, or for rcu_barrier(), which then runs the deleters itself.
+// Deleters run in a thread of the library's own, one at a time for each domain, oldest first. If
+// one takes longer than 0.1 to 0.2 s while others wait behind it, another thread takes them over
+// and the slow one goes on beside them, up to 4 threads (rcu_limit_reclaimers()); rcu_barrier() and
+// the end of a domain wait for all of them. So the order of deleters is that in which they begin.
+// In these threads asynchronous signals are blocked, and it has ordinary priority and the CPUs that
+// the main thread had at the beginning. They may retire, lock, open sections, wait for grace
+// periods, and destroy the separate_rcu_domain that they belong to; a deleter that throws ends the
+// program. They do not run inside rcu_retire, retire and unlock, unless reclaiming happens in place
+// (rcu_reclaim_by()); so a deleter may take a lock that retiring threads hold. If no thread can be
+// started, objects wait until one can, or for rcu_barrier(), which then runs the deleters itself.
 //
 // Laziness. The first object after a pause is reclaimed at once. Objects that are retired within
 // 10 ms (rcu_limit_laziness()) of the last collection share the next grace period, unless somebody
@@ -273,8 +276,9 @@ class rcu_obj_base {
   }
 
  protected:
-  // Trivially copyable if D is. A copy is not retired with its original; but copy no object that is
-  // retired already or meanwhile, for its two pointers come along.
+  // Trivially copyable if D is. A copy is not retired with its original, also if that was retired
+  // before. A copy taken after that, inside a section, reads two words that the library may be
+  // writing; nothing of them is used, but ThreadSanitizer reports it.
   rcu_obj_base() = default;
   rcu_obj_base(const rcu_obj_base&) = default;
   rcu_obj_base(rcu_obj_base&&) = default;
@@ -311,7 +315,8 @@ template <class T, class D = std::default_delete<T>>
 }
 
 // Returns when everything that was retired before the call has been reclaimed; inside a deleter,
-// everything but the object of that deleter. Does not imply rcu_synchronize, nor the reverse.
+// everything but the objects whose deleters have begun before. Does not imply rcu_synchronize, nor
+// the reverse.
 inline void rcu_barrier(rcu_domain& dom = rcu_default_domain()) noexcept {
   detail::barrier(dom.core());
 }
@@ -351,6 +356,14 @@ inline void rcu_warn_of_stalls_after(std::chrono::nanoseconds limit) noexcept {
   detail::warn_of_stalls_after(nanoseconds > 0 ? static_cast<std::uint64_t>(nanoseconds) : 0);
 }
 
+// Sets how many threads of the library may run deleters of `dom` at a time; 4 at first. A second
+// one takes over only while a deleter takes long, see above. 1, or 0: the deleters of the domain
+// never run side by side, and one that takes long delays all. Threads that are there already stay.
+// Does not apply to deleters that the program's own threads run.
+inline void rcu_limit_reclaimers(unsigned most, rcu_domain& dom = rcu_default_domain()) noexcept {
+  detail::limit_reclaimers(dom.core(), most);
+}
+
 // Sets which thread runs deleters. In place: no thread is started; deleters run in retire,
 // rcu_retire and rcu_barrier, outside of sections. A thread that retires then reclaims, after every
 // 64 objects, those whose grace period has passed, and rcu_barrier() the rest.
@@ -362,10 +375,11 @@ inline void rcu_reclaim_by(detail::reclaiming who,
   detail::reclaim_by(dom.core(), who);
 }
 
-// Reclaims in the calling thread the objects whose grace period is over, without waiting, unless
-// another thread reclaims at present; does nothing inside sections of `dom` and its deleters.
-// Returns whether objects are left: then it has to be called again. For domains whose objects are
-// reclaimed on request, which depend on it; allowed in all.
+// The hook for an executor of the program's own: reclaims in the calling thread the objects whose
+// grace period is over, without waiting, unless another thread reclaims at present; does nothing
+// inside sections of `dom` and its deleters. Returns whether objects are left: then it has to be
+// called again. For domains whose objects are reclaimed on request, which depend on it; allowed in
+// all.
 inline bool rcu_reclaim(rcu_domain& dom = rcu_default_domain()) noexcept {
   return detail::reclaim_over(dom.core());
 }

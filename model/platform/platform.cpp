@@ -157,6 +157,10 @@ void watch_thread_exit(void (*on_exit)()) noexcept {
   run()->self().on_exit = on_exit;
 }
 
+std::int32_t thread_id() noexcept {
+  return static_cast<std::int32_t>(run()->self().number) + 1;
+}
+
 bool start_thread(void (*body)(void*), void* argument) noexcept {
   auto& machine = run()->simulated_machine();
   if (!machine.may_start_thread || machine.started != nullptr) return false;

@@ -80,8 +80,9 @@ constexpr member domain_members[] = READMOST_MEMBERS(domain,
 constexpr member reclamation_members[] = READMOST_MEMBERS(reclamation,
     (reclaimer) (in_place) (on_request) (hurried) (policy) (most_objects) (most_bytes) (laziness) (throttled)
     (start_again) (objects) (bytes) (reclaimed) (reclaimed_some) (reclaimer_thread) (stalled_at) (unrecorded_latest)
-    (barriers_wanted) (barriers_done) (executor) (current) (current_grace_period) (done) (depth)
-    (collected_at) (ended_inside) (running) (running_since));
+    (barriers_wanted) (barriers_done) (executor) (current) (current_grace_period) (done)
+    (relief) (most_reclaimers) (reclaimer_identity) (moving) (running) (deleters_begun)
+    (in_deleter) (replaced) (barriers_begun) (collected_at) (ended_inside));
 // clang-format on
 
 #undef READMOST_MEMBERS

@@ -165,6 +165,10 @@ void readmost_rcu_limit_laziness(readmost_rcu_domain_t* domain,
   limit_laziness(core_of(domain), (microseconds < most ? microseconds : most) * 1000);
 }
 
+void readmost_rcu_limit_reclaimers(readmost_rcu_domain_t* domain, unsigned most) noexcept {
+  limit_reclaimers(core_of(domain), most);
+}
+
 void readmost_rcu_warn_of_stalls_after(std::uint64_t milliseconds) noexcept {
   constexpr std::uint64_t most = UINT64_MAX / 1'000'000 - 1;
   warn_of_stalls_after((milliseconds < most ? milliseconds : most) * 1'000'000);

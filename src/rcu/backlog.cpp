@@ -62,7 +62,7 @@ bool await_progress(domain& d, reclamation& r, std::uint32_t some) noexcept {
 }  // namespace
 
 void throttle(domain& d, reclamation& r) noexcept {
-  if (is_any_executor() || is_in_section(number_of(d))) return;
+  if (is_in_any_deleter() || is_in_section(number_of(d))) return;
   const backlog_policy policy = r.policy.load(platform::relaxed);
   if (policy == backlog_policy::warn) {
     warn_of_backlog(d);

@@ -10,9 +10,11 @@
 //
 // A deleter may retire, wait for grace periods, lock, call barrier(), and close the domain. The
 // executor holds no lock while it runs one. barrier() inside a deleter goes on with the lists as
-// the same executor.
+// the same executor, unless another thread has taken its place meanwhile (relief.cpp): the thread
+// that was replaced then only finishes its deleter.
 #include "platform/tools.hpp"
 #include "rcu/backlog.hpp"
+#include "rcu/deleter_run.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/reclamation.hpp"
 #include "rcu/retired_queue.hpp"
@@ -26,8 +28,16 @@ namespace {
 
 enum : std::uint32_t { executor_free, executor_taken, executor_awaited };
 
-// The domains whose executor the calling thread is, as bits.
+// The domains whose executor the calling thread is, as bits; unless it has been replaced and has
+// not noticed yet.
 READMOST_THREAD_LOCAL std::uint32_t executes;
+// Its innermost run, of any domain.
+READMOST_THREAD_LOCAL deleter_run* own_runs;
+READMOST_THREAD_LOCAL std::int32_t own_identity;
+
+std::uint32_t bit_of(const domain& d) noexcept {
+  return 1U << number_of(d);
+}
 
 void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) noexcept {
   r.objects.fetch_sub(objects, platform::relaxed);
@@ -41,20 +51,6 @@ void tell_reclaimed(reclamation& r, std::int64_t objects, std::uint64_t bytes) n
   if (r.throttled.load(platform::relaxed) != 0 && is_well_below_limit(r)) {
     platform::futex_wake(platform::futex_of(r.reclaimed_some), INT32_MAX, ~0U);
   }
-}
-
-// Takes the oldest object that is done; null if there is none. The child of a fork must not find in
-// the list an object that was reclaimed while its memory was being copied.
-retired* take_done(reclamation& r) noexcept {
-  if (r.done == nullptr) return nullptr;
-  const auto take = [&] {
-    retired* const object = r.done;
-    r.done = object->next;
-    return object;
-  };
-  if constexpr (!platform::forks) return take();
-  const closed_gate moving(r.moving);
-  return take();
 }
 
 // Appends the queues of the threads of `c` to the list that ends in `tail`; returns the new end.
@@ -117,66 +113,235 @@ bool has_to_stop(const reclamation& r) noexcept {
   return is_reclaimer() && is_process_over(r);
 }
 
-// The deleter that runs, for those who wait for it. A deleter may run others.
-class running_deleter {
- public:
-  explicit running_deleter(reclamation& r) noexcept
-      : r_(r), outer_(r.running.load(platform::relaxed)), since_(platform::coarse_now()) {
-    r.running_since.store(since_, platform::relaxed);
+// --- Barriers
+
+bool is_before(std::uint32_t one, std::uint32_t other) noexcept {
+  return static_cast<std::int32_t>(one - other) < 0;
+}
+
+bool delays_barriers(const deleter_run& run) noexcept {
+  if (is_mutant(mutant::nested_barrier_publishes) && run.is_of(identity_of_thread())) return false;
+  return !(is_mutant(mutant::barrier_forgets_the_replaced) && run.is_replaced());
+}
+
+// Precondition: the gate is closed. Returns whether more barriers are done than before.
+bool publish_barriers(reclamation& r) noexcept {
+  std::uint32_t done = r.barriers_begun;
+  for_each_run(r, [&](const deleter_run& run) {
+    if (delays_barriers(run) && is_before(run.barriers_before(), done)) {
+      done = run.barriers_before();
+    }
+  });
+  if (done == r.barriers_done.load(platform::relaxed)) return false;
+  tools::happens_before(&r.barriers_done);
+  // (Y10) Pairs with (Y11): the deleters happen before the return of the barrier.
+  r.barriers_done.store(done, at(letter::Y10, platform::release));
+  return true;
+}
+
+void wake_barriers(const reclamation& r) noexcept {
+  platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);
+}
+
+// For the executor, when everything that it collected behind this barrier is reclaimed or, if it is
+// in a deleter, has been begun.
+void end_barriers(reclamation& r, std::uint32_t barrier) noexcept {
+  const bool begins = is_before(r.barriers_begun, barrier);
+  if (!begins && r.barriers_begun == r.barriers_done.load(platform::relaxed)) return;
+  bool any = false;
+  {
+    const closed_gate moving(r.moving);
+    if (begins) r.barriers_begun = barrier;
+    any = publish_barriers(r);
   }
-  ~running_deleter() { r_.running.store(outer_, platform::relaxed); }
-  running_deleter(const running_deleter&) = delete;
-  running_deleter& operator=(const running_deleter&) = delete;
+  if (any) wake_barriers(r);
+}
 
-  std::uint64_t since() const noexcept { return since_; }
+// --- In deleters
 
-  void run(domain& d, retired& object, const retired_kind* kind) noexcept {
-    r_.running.store(kind, platform::relaxed);
-    reclaim(object, kind);
-    some_[count_++] = kind;
-    if (count_ == most) look_at_clock(d);
+// For each run of the calling thread in the domain, innermost first.
+template <class Function>
+void for_each_own_run(const reclamation& r, Function function) noexcept {
+  for (deleter_run* run = own_runs; run != nullptr; run = run->outer_of_thread()) {
+    if (run->is_in(r)) function(*run);
   }
+}
 
-  // The clock costs a tenth of a short deleter, so it is read after some of them.
-  void look_at_clock(domain& d) noexcept {
-    const std::uint64_t before = since_;
-    since_ = platform::coarse_now();
-    r_.running_since.store(since_, platform::relaxed);
-    if (since_ - before >= slow_deleter) [[unlikely]]
-      warn_of_slow_deleters(d, some_, count_, since_ - before);
-    count_ = 0;
+// Null if it runs no deleter of the domain.
+deleter_run* innermost(const reclamation& r) noexcept {
+  deleter_run* found = nullptr;
+  for_each_own_run(r, [&](deleter_run& run) {
+    if (found == nullptr) found = &run;
+  });
+  return found;
+}
+
+deleter_run* outermost(const reclamation& r) noexcept {
+  deleter_run* found = nullptr;
+  for_each_own_run(r, [&](deleter_run& run) { found = &run; });
+  return found;
+}
+
+bool others_run_deleters(reclamation& r) noexcept {
+  bool any = false;
+  const closed_gate moving(r.moving);
+  for_each_run(r, [&](const deleter_run& run) { any |= !run.is_of(identity_of_thread()); });
+  return any;
+}
+
+// In a deleter: has the thread go on as the executor, which cannot be replaced then. False if it
+// has been replaced, or has not been the executor.
+bool go_on_as_executor(domain& d, reclamation& r) noexcept {
+  if ((executes & bit_of(d)) == 0) return false;
+  const closed_gate moving(r.moving);
+  const deleter_run* const run = innermost(r);
+  if (run != nullptr && run->is_replaced()) {
+    executes &= ~bit_of(d);
+    return false;
   }
+  r.in_deleter = false;
+  return true;
+}
 
- private:
-  static constexpr unsigned most = 8;
+void return_to_deleter(reclamation& r) noexcept {
+  const closed_gate moving(r.moving);
+  r.in_deleter = true;
+}
 
-  reclamation& r_;
-  const retired_kind* outer_;
-  std::uint64_t since_;
-  const retired_kind* some_[most];
-  unsigned count_ = 0;
-};
-
-class nested_call {
- public:
-  explicit nested_call(reclamation& r) noexcept : r_(r) { ++r_.depth; }
-  ~nested_call() { --r_.depth; }
-  nested_call(const nested_call&) = delete;
-  nested_call& operator=(const nested_call&) = delete;
-  bool is_outermost() const noexcept { return r_.depth == 1; }
-
- private:
-  reclamation& r_;
-};
+// For a deleter: has `reclaim` done by the calling thread as the executor. False if there is
+// another one, or if another has taken its place meanwhile.
+template <class Function>
+bool execute_in_deleter(domain& d, reclamation& r, Function reclaim) noexcept {
+  const bool was_executor = go_on_as_executor(d, r);
+  if (!was_executor && !try_execute(d, r)) return false;
+  reclaim();
+  const bool is_executor_still = (executes & bit_of(d)) != 0;
+  if (!was_executor) {
+    stop_executing(d, r);
+  } else if (is_executor_still) {
+    return_to_deleter(r);
+  }
+  return is_executor_still;
+}
 
 }  // namespace
 
-bool is_executor(const domain& d) noexcept {
-  return (executes >> number_of(d) & 1) != 0;
+std::int32_t identity_of_thread() noexcept {
+  if (own_identity == 0) own_identity = platform::thread_id() + 1;
+  return own_identity;
 }
 
-bool is_any_executor() noexcept {
-  return executes != 0;
+// --- Runs through deleters
+
+deleter_run::deleter_run(domain& d, reclamation& r) noexcept
+    : d_(d), r_(r), outer_of_thread_(own_runs) {
+  own_runs = this;
+}
+
+deleter_run::~deleter_run() {
+  own_runs = outer_of_thread_;
+}
+
+void deleter_run::link() noexcept {
+  is_linked_ = true;
+  barriers_before_ = static_cast<std::uint32_t>(r_.barriers_begun);
+  outer_ = static_cast<deleter_run*>(r_.running);
+  r_.running = this;
+}
+
+void deleter_run::unlink() noexcept {
+  is_linked_ = false;
+  auto* place = &r_.running;
+  while (static_cast<deleter_run*>(*place) != this) {
+    place = &static_cast<deleter_run*>(*place)->outer_;
+  }
+  *place = static_cast<deleter_run*>(outer_);
+}
+
+// The object is taken under the gate: the child of a fork must not find in the list an object that
+// was reclaimed while its memory was being copied. And by it the relief knows what it interrupts.
+retired* deleter_run::next() noexcept {
+  const closed_gate moving(r_.moving);
+  if (is_replaced_ && !is_mutant(mutant::replaced_goes_on)) {
+    was_replaced_ = true;
+    return nullptr;
+  }
+  retired* const object = r_.done;
+  if (object == nullptr) {
+    if (is_linked_) unlink();
+    r_.in_deleter = false;
+    return nullptr;
+  }
+  r_.done = static_cast<retired*>(object->next);
+  has_more_ = r_.done != nullptr;
+  if (!is_linked_) link();
+  kind_ = kind_of(*object);
+  since_ = looked_at_;
+  ++r_.deleters_begun;
+  r_.in_deleter = true;
+  tools::happens_before(&r_.executor);  // whoever may take the executor's place
+  return object;
+}
+
+void deleter_run::run(retired& object, const retired_kind* kind) noexcept {
+  reclaim(object, kind);
+  some_[count_++] = kind;
+  if (count_ == most) look_at_clock();
+}
+
+void deleter_run::look_at_clock() noexcept {
+  const std::uint64_t before = looked_at_;
+  looked_at_ = platform::coarse_now();
+  if (looked_at_ - before >= slow_deleter) [[unlikely]] {
+    warn_of_slow_deleters(d_, some_, count_, looked_at_ - before, was_replaced_);
+  }
+  count_ = 0;
+}
+
+bool deleter_run::end() noexcept {
+  if (!is_linked_) return true;
+  bool any = false;
+  tools::happens_before(&r_.barriers_done);  // whichever thread publishes them
+  {
+    const closed_gate moving(r_.moving);
+    unlink();
+    was_replaced_ = is_replaced_;
+    if (counts_) r_.replaced.store(number_of_replaced(r_) - 1, platform::relaxed);
+    if (!was_replaced_) r_.in_deleter = false;
+    any = publish_barriers(r_);
+  }
+  if (any) wake_barriers(r_);
+  if (was_replaced_) {
+    executes &= ~bit_of(d_);
+    platform::futex_wake(platform::futex_of(r_.replaced), INT32_MAX, ~0U);
+  }
+  return !was_replaced_;
+}
+
+// --- The right to execute
+
+bool is_in_deleter(const domain& d) noexcept {
+  return innermost(reclamation_of(d)) != nullptr;
+}
+
+bool is_in_any_deleter() noexcept {
+  return own_runs != nullptr;
+}
+
+bool is_executor(const domain& d, reclamation& r) noexcept {
+  if ((executes & bit_of(d)) == 0) return false;
+  const closed_gate moving(r.moving);
+  const deleter_run* const run = innermost(r);
+  return run == nullptr || !run->is_replaced();
+}
+
+bool is_executing(const domain& d) noexcept {
+  return (executes & bit_of(d)) != 0;
+}
+
+void take_place_of_executor(const domain& d) noexcept {
+  tools::happens_after(&reclamation_of(d).executor);
+  executes |= bit_of(d);
 }
 
 bool is_anything_queued(const domain& d, const reclamation& r) noexcept {
@@ -193,27 +358,34 @@ bool try_execute(domain& d, reclamation& r) noexcept {
     return false;
   }
   tools::happens_after(&r.executor);
-  executes |= 1U << number_of(d);
+  executes |= bit_of(d);
   return true;
 }
 
-void execute(domain& d, reclamation& r) noexcept {
-  while (!try_execute(d, r)) {
-    std::uint32_t taken = executor_taken;
-    if (!r.executor.compare_exchange_strong(taken, executor_awaited, platform::relaxed,
-                                            platform::relaxed) &&
-        taken == executor_free) {
-      continue;
-    }
-    go_offline();
-    platform::futex_wait(platform::futex_of(r.executor), executor_awaited, ~0U, nullptr);
+namespace {
+
+// Sleeps until the executor stops, if there is one.
+void await_executor(reclamation& r, const platform::deadline* until) noexcept {
+  std::uint32_t taken = executor_taken;
+  if (!r.executor.compare_exchange_strong(taken, executor_awaited, platform::relaxed,
+                                          platform::relaxed) &&
+      taken == executor_free) {
+    return;
   }
+  go_offline();
+  platform::futex_wait(platform::futex_of(r.executor), executor_awaited, ~0U, until);
+}
+
+}  // namespace
+
+void execute(domain& d, reclamation& r) noexcept {
+  while (!try_execute(d, r)) await_executor(r, nullptr);
 }
 
 bool stop_executing(domain& d, reclamation& r) noexcept {
   const bool closed = r.ended_inside;
   if (closed) r.ended_inside = false;
-  executes &= ~(1U << number_of(d));
+  executes &= ~bit_of(d);
   tools::happens_before(&r.executor);
   // (Y4) Pairs with (Y3).
   if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited &&
@@ -224,6 +396,8 @@ bool stop_executing(domain& d, reclamation& r) noexcept {
   return closed;
 }
 
+// --- Reclaiming
+
 bool reclaim_done(domain& d, reclamation& r) noexcept {
   // A deleter may call this again; the nested call continues with the remaining objects.
   constexpr std::int64_t objects_until_told = 64;
@@ -231,68 +405,159 @@ bool reclaim_done(domain& d, reclamation& r) noexcept {
   const bool checks = checks_misuse();
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
-  running_deleter deleter(r);
-  std::uint64_t told = deleter.since();
+  deleter_run deleters(d, r);
+  std::uint64_t told = deleters.looked_at();
   bool stopped = false;
   while (!(stopped = has_to_stop(r))) {
-    retired* const object = take_done(r);
+    retired* const object = deleters.next();
     if (object == nullptr) break;
+    if (deleters.has_more()) want_relief(d, r);
     const retired_kind* const kind = kind_of(*object);
     if (checks) object->kind = nullptr;  // no longer queued: a deleter may keep it
     bytes += bytes_of(kind);
-    deleter.run(d, *object, kind);
-    if (++objects == objects_until_told || deleter.since() - told >= time_until_told) {
+    deleters.run(*object, kind);
+    if (++objects == objects_until_told || deleters.looked_at() - told >= time_until_told) {
       tell_reclaimed(r, objects, bytes);
       objects = 0;
       bytes = 0;
-      told = deleter.since();
+      told = deleters.looked_at();
     }
   }
-  deleter.look_at_clock(d);
+  deleters.look_at_clock();
   if (objects != 0) tell_reclaimed(r, objects, bytes);
-  return !stopped || r.done == nullptr;
+  if (deleters.end()) return !stopped || r.done == nullptr;
+  if (deleters.closes()) give_back_closed(d, r);
+  return false;
 }
 
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
-  const nested_call nested(r);
   if (!finish_current(d, r, wait)) return true;
   // (Y8) Pairs with (Y9): all objects retired before the barrier are in the queues.
   const std::uint32_t barriers = r.barriers_wanted.load(at(letter::Y8, platform::acquire));
   collect(d, r);
   const bool any = r.current != nullptr;
   if (!finish_current(d, r, wait)) return true;
-  // A nested call runs inside a deleter, so for other threads one object is not reclaimed yet.
-  if ((nested.is_outermost() || is_mutant(mutant::nested_barrier_publishes)) &&
-      barriers != r.barriers_done.load(platform::relaxed)) {
-    tools::happens_before(&r.barriers_done);
-    // (Y10) Pairs with (Y11): the deleters happen before the return of the barrier.
-    r.barriers_done.store(barriers, at(letter::Y10, platform::release));
-    platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);
-  }
+  end_barriers(r, barriers);
   return any;
 }
 
 void reclaim_until_empty(domain& d, reclamation& r) noexcept {
-  if (r.depth != 0) reclaim_done(d, r);
-  while (reclaim_all(d, r, true) && !has_to_stop(r)) {
+  while (reclaim_all(d, r, true) && is_executing(d) && !has_to_stop(r)) {
   }
 }
 
-void look_at_running_deleter(const domain& d, const reclamation& r) noexcept {
-  const retired_kind* const kind = r.running.load(platform::relaxed);
-  const std::uint64_t since = r.running_since.load(platform::relaxed);
+constexpr std::uint64_t between_looks_at_executor = 1'000'000;
+
+// Not for the objects whose deleters run: two deleters might wait for each other.
+void await_in_deleter(domain& d, reclamation& r) noexcept {
+  if (execute_in_deleter(d, r, [&] { reclaim_all(d, r, true); })) return;
+  const std::uint32_t barrier = take_barrier(r);
+  while (!have_deleters_begun(r, barrier) && !has_to_stop(r)) {
+    if (execute_in_deleter(d, r, [&] { reclaim_all(d, r, true); })) continue;
+    // Not for longer: the executor may be a deleter that waits for this one, to end the domain.
+    const platform::deadline until = platform::in(between_looks_at_executor);
+    await_executor(r, &until);
+  }
+}
+
+void end_in_deleter(domain& d, reclamation& r) noexcept {
+  for (;;) {
+    // Other deleters may retire until they return.
+    const bool is_alone = !others_run_deleters(r);
+    const bool is_empty = execute_in_deleter(d, r, [&] { reclaim_until_empty(d, r); });
+    if ((is_alone && is_empty) || has_to_stop(r)) break;
+    go_offline();
+    platform::sleep_for(between_looks);
+  }
+  if (is_executor(d, r)) {
+    const closed_gate moving(r.moving);
+    r.ended_inside = true;
+  } else {
+    const closed_gate moving(r.moving);
+    outermost(r)->close();
+  }
+}
+
+void await_late_deleters(reclamation& r) noexcept {
+  constexpr std::uint64_t longest_sleep = 1'000'000'000;
+  const std::uint32_t replaced = number_of_replaced(r);
+  if (replaced == 0) return;
+  go_offline();
+  const platform::deadline until = platform::in(longest_sleep);
+  platform::futex_wait(platform::futex_of(r.replaced), replaced, ~0U, &until);
+}
+
+// --- For those who wait
+
+bool have_deleters_begun(reclamation& r, std::uint32_t barrier) noexcept {
+  if (number_of_replaced(r) == 0) return false;
+  const closed_gate moving(r.moving);
+  return !is_before(r.barriers_begun, barrier);
+}
+
+void look_at_running_deleter(const domain& d, reclamation& r) noexcept {
+  const retired_kind* kind = nullptr;
+  std::uint64_t since = UINT64_MAX;
+  bool is_replaced = false;
+  {
+    const closed_gate moving(r.moving);
+    for_each_run(r, [&](const deleter_run& run) {
+      if (run.since() >= since) return;
+      kind = run.kind();
+      since = run.since();
+      is_replaced = run.is_replaced();
+    });
+  }
   const std::uint64_t now = platform::coarse_now();
   if (kind != nullptr && now > since && now - since >= slow_deleter) {
-    warn_of_running_deleter(d, kind, now - since);
+    warn_of_running_deleter(d, kind, now - since, is_replaced);
   }
+}
+
+bool other_runs_deleter_since(reclamation& r, std::uint64_t time) noexcept {
+  bool any = false;
+  const std::uint64_t now = platform::coarse_now();
+  const closed_gate moving(r.moving);
+  for_each_run(r, [&](const deleter_run& run) {
+    any |= !run.is_of(identity_of_thread()) && now < run.since() + time;
+  });
+  return any;
+}
+
+// --- In the child of a fork
+
+void deleter_run::survive_fork(bool takes_its_place) noexcept {
+  if (takes_its_place) is_replaced_ = counts_ = false;
+  barriers_before_ = static_cast<std::uint32_t>(r_.barriers_begun);
+  if (counts_) r_.replaced.store(number_of_replaced(r_) + 1, platform::relaxed);
+}
+
+void deleter_run::append_to(platform::variable<deleter_run*>*& end) noexcept {
+  *end = this;
+  outer_ = nullptr;
+  end = &outer_;
 }
 
 void forget_other_executors(const domain& d, reclamation& r) noexcept {
-  r.executor.store(is_executor(d) ? executor_taken : executor_free, platform::relaxed);
-  if (is_executor(d)) return;
-  r.depth = 0;
-  r.ended_inside = false;
-  clear_where_set(r.running);
+  const deleter_run* const at = innermost(r);
+  // Then it takes the executor's place again.
+  const bool was_replaced = at != nullptr && at->is_replaced();
+  if (was_replaced) {
+    take_place_of_executor(d);
+    take_place_of_reclaimer_again(d);
+  }
+  const bool executes_it = is_executing(d);
+  r.executor.store(executes_it ? executor_taken : executor_free, platform::relaxed);
+  r.barriers_begun = r.barriers_wanted.load(platform::relaxed);
+  r.in_deleter = executes_it && at != nullptr;
+  r.replaced.store(0, platform::relaxed);
+  r.running = nullptr;
+  auto* end = &r.running;
+  for_each_own_run(r, [&](deleter_run& run) {
+    run.survive_fork(was_replaced);
+    run.append_to(end);
+  });
+  if (!executes_it) r.ended_inside = false;
 }
 
 }  // namespace readmost::detail

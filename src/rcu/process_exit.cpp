@@ -49,14 +49,8 @@ class patience {
   platform::deadline end_ = platform::in(longest_exit);
 };
 
-// Whether a deleter is running that has begun less than `time` ago.
-bool runs_deleter_since(const reclamation& r, std::uint64_t time) noexcept {
-  if (r.running.load(platform::relaxed) == nullptr) return false;
-  return platform::coarse_now() < r.running_since.load(platform::relaxed) + time;
-}
-
 bool may_wait_for(const domain& d) noexcept {
-  return !is_executor(d) && !is_in_section(number_of(d));
+  return !is_in_deleter(d) && !is_in_section(number_of(d));
 }
 
 void begin_to_finish(domain& d, reclamation& r) noexcept {
@@ -86,7 +80,7 @@ void await_reclaimer(reclamation& r, patience& left) noexcept {
 }
 
 void finish(domain& d, reclamation& r, patience& left) noexcept {
-  if (is_executor(d)) return;  // exit() in a deleter
+  if (is_executor(d, r)) return;  // exit() in a deleter
   if (may_wait_for(d)) {
     if (has_no_thread(r)) {
       reclaim_in_place_until_empty(d, r, left);
@@ -95,7 +89,7 @@ void finish(domain& d, reclamation& r, patience& left) noexcept {
     }
   }
   r.reclaimer.store(reclamation::over, platform::relaxed);
-  for (const auto* word : {&r.reclaimer, &r.reclaimed_some, &r.barriers_done}) {
+  for (const auto* word : {&r.reclaimer, &r.reclaimed_some, &r.barriers_done, &r.replaced}) {
     platform::futex_wake(platform::futex_of(*word), INT32_MAX, ~0U);
   }
 }
@@ -109,8 +103,7 @@ void finish_all() noexcept {
   // A deleter that runs may use static objects, whose destructors come next.
   const platform::deadline until = platform::in(longest_deleter);
   for (const domain& d : domains) {
-    const reclamation& r = reclamation_of(d);
-    while (!is_executor(d) && runs_deleter_since(r, longest_deleter) &&
+    while (other_runs_deleter_since(reclamation_of(d), longest_deleter) &&
            platform::time_left(until) != 0) {
       go_offline();
       platform::sleep_for(between_looks_at_exit);

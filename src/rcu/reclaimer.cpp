@@ -9,6 +9,7 @@
 // somebody waits for its deleter or much has gathered. The first object after a pause does not
 // wait.
 #include "rcu/backlog.hpp"
+#include "rcu/deleter_run.hpp"
 #include "rcu/reclamation.hpp"
 #include "threads/registry.hpp"
 
@@ -80,25 +81,11 @@ void end_from(reclamation& r, std::uint32_t state) noexcept {
 void run_reclaimer(void* of_domain) noexcept {
   auto& d = *static_cast<domain*>(of_domain);
   reclamation& r = reclamation_of(d);
-  reclaims = &d;
-  r.reclaimer_thread.store(platform::thread_id(), platform::relaxed);
+  take_place_of_reclaimer(d);
   change(r.reclaimer, reclamation::starting, reclamation::awake);
-  for (;;) {
-    if (is_process_over(r)) return;
-    execute(d, r);
-    const bool any = reclaim_all(d, r, true);
-    if (stop_executing(d, r)) return;
-    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
-    if (state == reclamation::awake) {
-      if (any) {
-        gather(d, r);
-      } else if (sleep_until_needed(d, r)) {
-        return;
-      }
-    } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
-      return end_from(r, state);
-    }
-  }
+  if (is_process_over(r)) return;
+  execute(d, r);
+  serve(d, r);
 }
 
 bool is_thread_forbidden() noexcept {
@@ -110,15 +97,17 @@ bool is_thread_forbidden() noexcept {
 // Between two attempts to start a thread that the system refuses.
 constexpr std::uint64_t between_starts = 10'000'000;
 
-// Returns when there is no reclaimer.
+// Returns when there is no reclaimer, and no relief.
 void await_end(reclamation& r) noexcept {
-  if (!end_when_empty(r, reclamation::closing)) return;
-  for (;;) {
-    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
-    if (state == reclamation::not_started || state == reclamation::over) return;
-    go_offline();
-    platform::futex_wait(platform::futex_of(r.reclaimer), state, ~0U, nullptr);
+  if (end_when_empty(r, reclamation::closing)) {
+    for (;;) {
+      const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+      if (state == reclamation::not_started || state == reclamation::over) break;
+      go_offline();
+      platform::futex_wait(platform::futex_of(r.reclaimer), state, ~0U, nullptr);
+    }
   }
+  end_relief(r);
 }
 
 }  // namespace
@@ -127,19 +116,65 @@ bool is_reclaimer() noexcept {
   return reclaims != nullptr;
 }
 bool is_reclaimer(const domain& d) noexcept {
-  return reclaims == &d;
+  return reclaims == &d &&
+         reclamation_of(d).reclaimer_identity.load(platform::relaxed) == identity_of_thread();
+}
+
+void take_place_of_reclaimer(domain& d) noexcept {
+  reclamation& r = reclamation_of(d);
+  reclaims = &d;
+  r.reclaimer_identity.store(identity_of_thread(), platform::relaxed);
+  r.reclaimer_thread.store(platform::thread_id(), platform::relaxed);
+}
+
+void take_place_of_reclaimer_again(const domain& d) noexcept {
+  if (reclaims != &d) return;
+  reclamation_of(d).reclaimer_identity.store(identity_of_thread(), platform::relaxed);
+}
+
+namespace {
+
+void serve_until_end(domain& d, reclamation& r) noexcept {
+  for (;;) {
+    // Late deleters may retire until they return.
+    const bool is_alone = number_of_replaced(r) == 0 || is_mutant(mutant::ends_before_the_replaced);
+    const bool any = reclaim_all(d, r, true);
+    if (!is_executing(d)) return;  // another thread serves the domain now
+    if (stop_executing(d, r)) return;
+    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    if (state == reclamation::awake) {
+      if (any) {
+        gather(d, r);
+      } else if (sleep_until_needed(d, r)) {
+        return;
+      }
+    } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
+      if (is_alone) return end_from(r, state);
+      await_late_deleters(r);
+    }
+    if (is_process_over(r)) return;
+    execute(d, r);
+  }
+}
+
+}  // namespace
+
+void serve(domain& d, reclamation& r) noexcept {
+  serve_until_end(d, r);
+  std::int32_t own = identity_of_thread();
+  r.reclaimer_identity.compare_exchange_strong(own, 0, platform::relaxed, platform::relaxed);
 }
 
 bool reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept {
   // Not inside a section: a deleter may wait for a grace period.
-  if (is_executor(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return false;
+  if (is_in_deleter(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return false;
   reclaim_all(d, r, wait);
   return stop_executing(d, r);
 }
 
 bool reclaim_over(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
-  if (is_executor(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return true;
+  if (is_in_deleter(d) || is_in_section(number_of(d)) || !try_execute(d, r)) return true;
   reclaim_all(d, r, false);
   const bool left = r.current != nullptr || is_anything_queued(d, r);
   return !stop_executing(d, r) && left;
@@ -177,10 +212,9 @@ bool end_when_empty(reclamation& r, std::uint32_t how) noexcept {
 }
 
 bool end_reclamation(domain& d, reclamation& r) noexcept {
-  if (is_executor(d)) {
-    // In one of its deleters. The executor goes on to use the domain until that returns.
-    reclaim_until_empty(d, r);
-    r.ended_inside = true;
+  if (is_in_deleter(d)) {
+    // The domain is used until the deleter returns.
+    end_in_deleter(d, r);
     return false;
   }
   await_end(r);
@@ -196,19 +230,21 @@ void give_back_closed(domain& d, reclamation& r) noexcept {
     await_end(r);
   } else if (end_when_empty(r, reclamation::closing)) {
     end_from(r, r.reclaimer.load(platform::relaxed));
+    end_relief(r);
   }
   limit_backlog(d, backlog_limit{});
   r.laziness.store(default_laziness, platform::relaxed);
   r.in_place.store(false, platform::relaxed);
   r.on_request.store(false, platform::relaxed);
   r.hurried.store(false, platform::relaxed);
+  r.most_reclaimers.store(default_reclaimers, platform::relaxed);
   r.stalled_at.store(0, platform::relaxed);
   give_back_domain(number_of(d));
 }
 
 void close_reclamation(domain& d) noexcept {
   // It says so if the caller is in a section.
-  if (!is_executor(d)) barrier(d);
+  if (!is_in_deleter(d)) barrier(d);
   reclamation& r = reclamation_of(d);
   if (end_reclamation(d, r)) give_back_closed(d, r);
 }

@@ -46,8 +46,10 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind, bool may_
   if (is_mutant(mutant::woken_before_its_end) && !runs(r)) start_reclaimer(d);
   wake_reclaimer(r);
   // After that, since a reclaimer that cannot be woken may just have ended.
-  if (!is_mutant(mutant::woken_before_its_end) && !runs(r)) [[unlikely]]
+  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+  if (!is_mutant(mutant::woken_before_its_end) && !is_running(state)) [[unlikely]]
     start_reclaimer(d);
+  if (state == reclamation::awake) want_relief_of_reclaimer(d, r);
   if (due) relieve(d, r, may_wait);
 }
 
@@ -95,7 +97,8 @@ bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
       tools::happens_after(&r.barriers_done);
       return true;
     }
-    if (!runs(r)) return false;
+    // Without a reclaimer the caller does its work, unless only deleters that run are lacking.
+    if (!runs(r) && !have_deleters_begun(r, barrier)) return false;
     go_offline();
     // Looks again by itself, because the reclaimer may end with the process just now.
     const platform::deadline until = platform::in(between_looks_in_barrier);
@@ -132,10 +135,9 @@ bool try_schedule_call(domain& d, retired& object, retired_call function,
 
 void barrier(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
-  if (is_executor(d)) {
+  if (is_in_deleter(d)) {
     diagnose_misuse(misuse::barrier_inside_deleter, number_of(d), __builtin_return_address(0));
-    reclaim_done(d, r);
-    reclaim_all(d, r, true);
+    await_in_deleter(d, r);
     return;
   }
   if (is_in_section(number_of(d))) {
@@ -179,6 +181,10 @@ void limit_laziness(domain& d, std::uint64_t nanoseconds) noexcept {
   reclamation& r = reclamation_of(d);
   r.laziness.store(nanoseconds, platform::relaxed);
   wake_reclaimer_now(r);
+}
+
+void limit_reclaimers(domain& d, std::uint32_t most) noexcept {
+  reclamation_of(d).most_reclaimers.store(most, platform::relaxed);
 }
 
 void reclaim_by(domain& d, reclaiming who) noexcept {

@@ -2,7 +2,9 @@
 //   reclamation.cpp      retiring, barriers, settings, statistics
 //   backlog.{hpp,cpp}    the account of waiting objects; retiring threads wait at its limit
 //   executor.cpp         from the queues to the deleters
+//   deleter_run.hpp      the threads that run deleters at present
 //   reclaimer.cpp        the library's thread; reclaiming in place of it; the end of a domain
+//   relief.cpp           another thread in its place when a deleter takes long
 //   process_exit.cpp     the end of the process
 //   reclamation_part.cpp exits of threads, and forks
 #pragma once
@@ -11,6 +13,9 @@
 #include <readmost/detail/threads/gate.hpp>
 
 namespace readmost::detail {
+
+// A thread's run through deleters: see executor.cpp.
+class deleter_run;
 
 struct reclamation {
   // Of the reclaimer.
@@ -24,9 +29,13 @@ struct reclamation {
     finishing,  // the same at the end of the process
     over,       // the process is ending: nothing is reclaimed but by barriers
   };
+  // Of the relief, which takes the reclaimer's place if a deleter takes long.
+  enum relief_state : std::uint32_t { no_relief, relief_starting, relief_watching, relief_leaving };
 
   // Read by all threads that retire.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> reclaimer{};  // its state
+  platform::atomic<std::uint32_t> relief{};                                   // its state
+  platform::atomic<std::uint32_t> most_reclaimers{default_reclaimers};
   platform::atomic<bool> in_place{};
   platform::atomic<bool> on_request{};
   platform::atomic<bool> hurried{};
@@ -44,19 +53,28 @@ struct reclamation {
   platform::atomic<std::uint64_t> reclaimed{};
   platform::atomic<std::uint32_t> reclaimed_some{};  // the futex word of throttled threads
   platform::atomic<std::int32_t> reclaimer_thread{};
+  platform::atomic<std::int32_t> reclaimer_identity{};  // identity_of_thread(); 0: none
   // `reclaimed_some` plus one when a throttled thread has waited in vain.
   platform::atomic<std::uint64_t> stalled_at{};
   // The queue of threads without a record.
   platform::atomic<retired*> unrecorded_latest{};
 
-  // Each barrier takes a number; the executor publishes it when it has reclaimed everything that it
-  // collected after that.
+  // Each barrier takes a number, which is published when everything is reclaimed that the executor
+  // has collected before and in its next collection.
   alignas(platform::cache_line) platform::atomic<std::uint32_t> barriers_wanted{};
   platform::atomic<std::uint32_t> barriers_done{};
   platform::atomic<std::uint32_t> executor{};  // whether there is one: see executor.cpp
 
-  // Closed while lists are moved.
+  // Closed while lists are moved, and for the following.
   gate moving;
+  platform::variable<deleter_run*> running{};  // those that run deleters: see deleter_run.hpp
+  platform::variable<std::uint64_t> deleters_begun{};
+  platform::variable<bool> in_deleter{};  // the executor is, so it may be replaced
+  // The threads that have been, and run their deleter still. Read without the gate where it costs
+  // nothing to see the last change late.
+  platform::atomic<std::uint32_t> replaced{};
+  // The deleters of everything that was retired before this barrier have at least been begun.
+  platform::variable<std::uint32_t> barriers_begun{};
 
   // Taken from the queues by a thread that forked, for the next collection.
   platform::variable<retired*> early{};
@@ -66,12 +84,8 @@ struct reclamation {
   platform::variable<retired*> current{};
   platform::variable<std::uint64_t> current_grace_period{};
   platform::variable<retired*> done{};
-  platform::variable<std::uint32_t> depth{};         // of nested calls of reclaim_all()
   platform::variable<std::uint64_t> collected_at{};  // nanoseconds; only if it may be lazy
   platform::variable<bool> ended_inside{};           // one of its deleters has closed the domain
-  // The deleter that runs, and since when, written by the executor for those who wait for it.
-  platform::atomic<const retired_kind*> running{};
-  platform::atomic<std::uint64_t> running_since{};  // of platform::coarse_now()
 };
 
 extern reclamation all_reclamation[max_domains];
@@ -82,33 +96,80 @@ inline reclamation& reclamation_of(const domain& d) noexcept {
 
 // --- executor.cpp
 
-// Whether the calling thread is the executor of the domain, or of any.
-bool is_executor(const domain& d) noexcept;
-bool is_any_executor() noexcept;
+// Whether the calling thread runs a deleter of the domain, or of any.
+bool is_in_deleter(const domain& d) noexcept;
+bool is_in_any_deleter() noexcept;
+// Whether the calling thread is the executor. is_executing() may be called outside of deleters
+// only, where a thread knows that it has been replaced.
+bool is_executor(const domain& d, reclamation& r) noexcept;
+bool is_executing(const domain& d) noexcept;
 bool is_anything_queued(const domain& d, const reclamation& r) noexcept;
 bool try_execute(domain& d, reclamation& r) noexcept;
 // Waits until the calling thread is the executor.
 void execute(domain& d, reclamation& r) noexcept;
-// Returns whether a deleter has closed the domain: then the caller must not use it any more.
+// For the executor. Returns whether a deleter has closed the domain: then the caller must not use
+// it any more.
 bool stop_executing(domain& d, reclamation& r) noexcept;
+// For a thread that takes the place of an executor, which has been replaced.
+void take_place_of_executor(const domain& d) noexcept;
 // For the executor: reclaims everything that is queued by now. `wait`: also waits for its grace
-// period. Returns whether there was anything.
+// period. Returns whether there was anything. In the end the thread may have been replaced.
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
 // For the executor: reclaims the objects whose grace period is over. False when the process is
-// ending and the thread has to stop.
+// ending and the thread has to stop, and when it has been replaced.
 bool reclaim_done(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims everything, also what deleters retire meanwhile.
 void reclaim_until_empty(domain& d, reclamation& r) noexcept;
-// For a thread that has long waited for the executor: warns of a deleter that takes long.
-void look_at_running_deleter(const domain& d, const reclamation& r) noexcept;
+// For a deleter: the same as barrier() and end_reclamation().
+void await_in_deleter(domain& d, reclamation& r) noexcept;
+void end_in_deleter(domain& d, reclamation& r) noexcept;
+inline std::uint32_t number_of_replaced(const reclamation& r) noexcept {
+  return r.replaced.load(platform::relaxed);
+}
+// For the reclaimer: waits until a thread that was replaced has finished its deleter, if there is
+// one.
+void await_late_deleters(reclamation& r) noexcept;
+// For a thread that has long waited for a deleter: warns of the one that takes longest.
+void look_at_running_deleter(const domain& d, reclamation& r) noexcept;
+// Whether another thread runs a deleter that has begun less than `time` ago.
+bool other_runs_deleter_since(reclamation& r, std::uint64_t time) noexcept;
+// Whether all deleters have been begun that this barrier waits for, so that only those of replaced
+// threads are lacking. False if no thread has been replaced.
+bool have_deleters_begun(reclamation& r, std::uint32_t barrier) noexcept;
 // In the child of a fork.
 void forget_other_executors(const domain& d, reclamation& r) noexcept;
+
+// --- relief.cpp
+
+// For the executor, behind whose deleter something waits: starts a relief if it is the reclaimer
+// and has none.
+void want_relief(domain& d, reclamation& r) noexcept;
+// The same for a thread that has queued an object and found the reclaimer awake.
+void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept;
+// What relieves the executor of its lists, if it is the reclaimer, has not got beyond one deleter
+// since the last look, and something waits.
+class relief_look {
+ public:
+  enum result : std::uint8_t { at_rest, at_work, replaced };
+  result operator()(domain& d, reclamation& r) noexcept;
+
+ private:
+  std::uint64_t begun_ = 0;
+};
+// Ends the relief. Precondition: there is no reclaimer but the calling thread.
+void end_relief(reclamation& r) noexcept;
 
 // --- reclaimer.cpp
 
 // Whether the calling thread is the reclaimer of any domain, or of this one.
 bool is_reclaimer() noexcept;
 bool is_reclaimer(const domain& d) noexcept;
+// The calling thread takes the place of the domain's reclaimer. Again: in the child of a fork, if
+// it was one of the domain's threads before.
+void take_place_of_reclaimer(domain& d) noexcept;
+void take_place_of_reclaimer_again(const domain& d) noexcept;
+// What the reclaimer does, beginning as the executor.
+void serve(domain& d, reclamation& r) noexcept;
 
 inline bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from,
                    std::uint32_t to) noexcept {
@@ -116,9 +177,11 @@ inline bool change(platform::atomic<std::uint32_t>& state, std::uint32_t from,
 }
 
 // Whether there is a reclaimer.
-inline bool runs(const reclamation& r) noexcept {
-  const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+inline bool is_running(std::uint32_t state) noexcept {
   return state != reclamation::not_started && state != reclamation::over;
+}
+inline bool runs(const reclamation& r) noexcept {
+  return is_running(r.reclaimer.load(platform::relaxed));
 }
 inline bool is_process_over(const reclamation& r) noexcept {
   return r.reclaimer.load(platform::relaxed) == reclamation::over;

@@ -29,11 +29,12 @@ READMOST_THREAD_LOCAL std::uint32_t stopped;
 void go_on_in_child(domain& d) noexcept {
   reclamation& r = reclamation_of(d);
   r.moving.open_in_child();
+  forget_other_executors(d, r);
+  r.relief.store(reclamation::no_relief, platform::relaxed);
   if (r.reclaimer.load(platform::relaxed) != reclamation::over) {
     r.reclaimer.store(is_reclaimer(d) ? reclamation::awake : reclamation::not_started,
                       platform::relaxed);
   }
-  forget_other_executors(d, r);
   r.throttled.store(0, platform::relaxed);
   r.barriers_done.store(r.barriers_wanted.load(platform::relaxed), platform::relaxed);
   r.objects.store(0, platform::relaxed);

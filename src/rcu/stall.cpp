@@ -104,15 +104,14 @@ void warn_of_stall(domain& d, const thread_record* reader, std::uint64_t nanosec
 }
 
 void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, unsigned count,
-                           std::uint64_t nanoseconds) noexcept {
+                           std::uint64_t nanoseconds, bool replaced) noexcept {
   if (count == 0 || !is_due(d, by_deleter)) return;
   text_buffer t;
   t.add("readmost: warning: ");
   add_number(t, count);
   t.add(" took ");
   add_seconds(t, nanoseconds);
-  t.add(", and all others had to wait");
-  t.add("\n  ");
+  t.add(replaced ? ", and another thread ran the others\n  " : ", and all others had to wait\n  ");
   add_domain(t, d);
   t.add("\n");
   for (unsigned i = 0; i < count; ++i) {
@@ -121,13 +120,13 @@ void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, un
   write_report(t);
 }
 
-void warn_of_running_deleter(const domain& d, const retired_kind* kind,
-                             std::uint64_t nanoseconds) noexcept {
+void warn_of_running_deleter(const domain& d, const retired_kind* kind, std::uint64_t nanoseconds,
+                             bool replaced) noexcept {
   if (!is_due(d, by_deleter)) return;
   text_buffer t;
   t.add("readmost: warning: a deleter has been running for ");
   add_seconds(t, nanoseconds);
-  t.add(", and all others wait\n  ");
+  t.add(replaced ? ", and another thread runs the others\n  " : ", and all others wait\n  ");
   add_domain(t, d);
   t.add("\n");
   add_function_of(t, kind);

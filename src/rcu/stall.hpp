@@ -17,12 +17,12 @@ void warn_of_stall(domain& d, const thread_record* reader, std::uint64_t nanosec
 
 // A deleter that takes longer is reported, in nanoseconds.
 inline constexpr std::uint64_t slow_deleter = 1'000'000'000;
-// These have taken so long together.
+// These have taken so long together. `replaced`: another thread has run those behind.
 void warn_of_slow_deleters(const domain& d, const retired_kind* const* kinds, unsigned count,
-                           std::uint64_t nanoseconds) noexcept;
+                           std::uint64_t nanoseconds, bool replaced) noexcept;
 // This one has been running for so long.
-void warn_of_running_deleter(const domain& d, const retired_kind* kind,
-                             std::uint64_t nanoseconds) noexcept;
+void warn_of_running_deleter(const domain& d, const retired_kind* kind, std::uint64_t nanoseconds,
+                             bool replaced) noexcept;
 
 // The backlog is above its limit, and nobody waits for it to shrink.
 void warn_of_backlog(domain& d) noexcept;

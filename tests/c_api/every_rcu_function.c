@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/expect.h"
 
@@ -193,6 +194,32 @@ static void lazy(readmost_rcu_domain_t* domain) {
   /* One for the first object, if the pause before it was long enough, and one for the barrier. */
   EXPECT(after.grace_periods - before.grace_periods <= 2, 1);
   readmost_rcu_limit_laziness(domain, 10000);
+}
+
+struct nap {
+  struct readmost_rcu_head head;
+};
+static int naps_at_once;
+static int naps_taken;
+
+static void take_nap(struct readmost_rcu_head* head) {
+  const struct timespec long_enough = {0, 300 * 1000 * 1000};
+  EXPECT(__atomic_fetch_add(&naps_at_once, 1, __ATOMIC_RELAXED), 0);
+  nanosleep(&long_enough, NULL);
+  __atomic_fetch_sub(&naps_at_once, 1, __ATOMIC_RELAXED);
+  ++naps_taken;
+  (void)head;
+}
+
+/* Functions that would be called side by side, because they take long. */
+static void alone(readmost_rcu_domain_t* domain) {
+  static struct nap naps[2];
+  naps_taken = 0;
+  readmost_rcu_limit_reclaimers(domain, 1);
+  for (int i = 0; i < 2; ++i) EXPECT(readmost_rcu_call(domain, &naps[i].head, take_nap, 0), 0);
+  EXPECT(readmost_rcu_barrier(domain), 0);
+  EXPECT(naps_taken, 2);
+  readmost_rcu_limit_reclaimers(domain, 4);
 }
 
 /* --- Readers and a writer --------------------------------------------------------------------- */
@@ -568,6 +595,7 @@ static void use(readmost_rcu_domain_t* domain) {
   limit(domain);
   full(domain);
   lazy(domain);
+  alone(domain);
   together(domain);
   accounts(domain);
   accounts_together(domain);

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/refused_threads.hpp"
 
 namespace {
 thread_local bool memory_is_exhausted = false;
@@ -834,31 +834,6 @@ TEST(rcu_reclaimer, is_lazy_for_a_while_only) {
 }
 
 #if !defined(READMOST_THREAD_SANITIZER) && !defined(__SANITIZE_ADDRESS__)
-// Makes the system refuse threads, while it lives: there is no room for a stack.
-class no_threads {
- public:
-  no_threads() {
-    pthread_attr_init(&large_);
-    pthread_attr_init(&before_);
-    pthread_getattr_default_np(&before_);
-    pthread_attr_setstacksize(&large_, std::size_t{1} << 40);
-    pthread_setattr_default_np(&large_);
-    getrlimit(RLIMIT_AS, &limit_);
-    const rlimit tight{rlim_t{1} << 39, limit_.rlim_max};
-    setrlimit(RLIMIT_AS, &tight);
-  }
-  no_threads(const no_threads&) = delete;
-  no_threads& operator=(const no_threads&) = delete;
-  ~no_threads() {
-    setrlimit(RLIMIT_AS, &limit_);
-    pthread_setattr_default_np(&before_);
-  }
-
- private:
-  pthread_attr_t large_, before_;
-  rlimit limit_;
-};
-
 TEST(rcu_reclaimer, is_started_when_the_system_no_longer_refuses_it) {
   separate_rcu_domain dom;
   const std::thread::id mine = std::this_thread::get_id();
@@ -867,7 +842,7 @@ TEST(rcu_reclaimer, is_started_when_the_system_no_longer_refuses_it) {
     retire_with(dom, [&] { ++gone, here += std::this_thread::get_id() == mine; });
   };
   {
-    const no_threads refused;
+    const test::refused_threads refused;
     for (int i = 0; i < 200; ++i) retire_one();
     EXPECT_EQ(gone, 0) << "they wait for a thread, or for a barrier";
     rcu_barrier(dom);

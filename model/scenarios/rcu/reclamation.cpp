@@ -20,6 +20,7 @@ void begin_in_place(scenario& s) {
 void begin_with_reclaimer(scenario& s, std::uint64_t laziness = 0) {
   begin_rcu(s);
   limit_laziness(default_domain, laziness);
+  limit_reclaimers(default_domain, 1);  // the scenarios below have a relief of their own
   s.starts_thread("reclaimer");
   start_reclaimer(default_domain);
 }
@@ -477,6 +478,150 @@ SCENARIO(closed_in_a_deleter,
   s.thread("retires", be_known, [&] {
     retire(object);
     wait_for_deleters();
+  });
+}
+
+// --- With a relief, if a deleter takes long
+
+namespace {
+
+// Objects that have been retired, an executor that can be replaced, and a relief.
+struct relieved_scene {
+  retiree& slow;
+  retiree& other;
+  signal& begun;   // by the deleter of `slow`
+  signal& looked;  // by the relief, for which that deleter waits
+};
+
+void be_reclaimer() {
+  be_known();
+  take_place_of_reclaimer(default_domain);
+}
+
+void reclaim_once() {
+  reclamation& r = all_reclamation[0];
+  execute(default_domain, r);
+  reclaim_all(default_domain, r, true);
+  if (is_executing(default_domain)) stop_executing(default_domain, r);
+}
+
+// Takes the place of the reclaimer while that is in the slow deleter.
+void relieve(const relieved_scene& scene) {
+  scene.begun.await();
+  relief_look look;
+  look(default_domain, all_reclamation[0]);
+  expect(look(default_domain, all_reclamation[0]) == relief_look::replaced,
+         "a deleter that takes long is not noticed");
+  scene.looked.give();
+}
+
+relieved_scene begin_with_slow_deleter(scenario& s) {
+  begin_rcu(s);
+  limit_laziness(default_domain, 0);
+  limit_reclaimers(default_domain, default_reclaimers);
+  auto& slow = make_object(s);
+  auto& other = make_other_object(s);
+  auto& begun = s.make<signal>("begun");
+  auto& looked = s.make<signal>("looked");
+  slow.then = s.keep([&] {
+    begun.give();
+    looked.await();
+  });
+  s.thread(
+      "reclaimer",
+      [&] {
+        be_reclaimer();
+        retire(slow);
+        retire(other);
+      },
+      reclaim_once);
+  return {slow, other, begun, looked};
+}
+
+}  // namespace
+
+SCENARIO(relieved_in_a_deleter,
+         "each object is reclaimed once while a relief takes the place of the executor",
+         effort::medium) {
+  const relieved_scene scene = begin_with_slow_deleter(s);
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
+    take_barrier(all_reclamation[0]);
+    reclaim_all(default_domain, all_reclamation[0], true);
+    stop_executing(default_domain, all_reclamation[0]);
+  });
+  reclaimed_at_the_end(s, scene.slow, scene.other);
+}
+
+SCENARIO(barrier_waits_for_the_replaced,
+         "a barrier waits for the deleter of an executor that has been replaced", effort::large) {
+  const relieved_scene scene = begin_with_slow_deleter(s);
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
+    stop_executing(default_domain, all_reclamation[0]);
+    wait_for_deleter_of(scene.slow);
+    expect_reclaimed(scene.other);
+    scene.slow.data.read();
+    scene.other.data.read();
+  });
+}
+
+SCENARIO(barrier_in_a_deleter_that_is_replaced,
+         "a barrier in a deleter waits for the others, whichever thread reclaims them",
+         effort::large) {
+  const relieved_scene scene = begin_with_slow_deleter(s);
+  scene.slow.then = s.keep([scene] {
+    scene.begun.give();
+    scene.looked.await();
+    wait_for_deleters();
+    expect(scene.other.reclaimed == 1, "a barrier in a deleter has not waited");
+    scene.other.data.read();
+  });
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
+    reclaim_all(default_domain, all_reclamation[0], true);
+    stop_executing(default_domain, all_reclamation[0]);
+  });
+  reclaimed_at_the_end(s, scene.slow, scene.other);
+}
+
+SCENARIO(closing_waits_for_the_replaced,
+         "the end of a domain waits for the deleter of an executor that has been replaced",
+         effort::large) {
+  begin_rcu(s);
+  limit_laziness(default_domain, 0);
+  limit_reclaimers(default_domain, default_reclaimers);
+  auto& slow = make_object(s);
+  auto& other = make_other_object(s);
+  const relieved_scene scene{slow, other, s.make<signal>("begun"), s.make<signal>("looked")};
+  slow.then = s.keep([scene] {
+    scene.begun.give();
+    scene.looked.await();
+  });
+  s.thread(
+      "reclaimer",
+      [&] {
+        be_reclaimer();
+        all_reclamation[0].reclaimer.store(reclamation::awake, platform::relaxed);
+        all_reclamation[0].relief.store(reclamation::relief_watching, platform::relaxed);
+        retire(slow);
+        retire(other);
+      },
+      [] {
+        execute(default_domain, all_reclamation[0]);
+        serve(default_domain, all_reclamation[0]);
+      });
+  s.thread("relief", be_known, [scene] {
+    relieve(scene);
+    all_reclamation[0].relief.store(reclamation::no_relief, platform::relaxed);
+    platform::futex_wake(platform::futex_of(all_reclamation[0].relief), INT32_MAX, ~0U);
+    serve(default_domain, all_reclamation[0]);
+  });
+  s.thread("closes", be_known, [&] {
+    end_reclamation(default_domain, all_reclamation[0]);
+    expect(slow.reclaimed == 1 && other.reclaimed == 1, "an object outlives its domain");
+    slow.data.read();
+    other.data.read();
   });
 }
 

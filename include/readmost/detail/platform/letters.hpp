@@ -131,6 +131,9 @@
   X(Y14, "take_barrier: full fence, the number before the look at the reclaimer", "Y12")         \
   X(Y15, "tell_reclaimed: release read-modify-write, something is reclaimed", "Y16")             \
   X(Y16, "throttle: acquire load of that, before the look at the account", "Y15")                \
+  X(GT1, "gate::try_close: acquire exchange, the lists as whoever closed it last left them",     \
+    "GT2")                                                                                       \
+  X(GT2, "gate::open: release store", "GT1")                                                     \
   /* Hazard pointers. */                                                                         \
   X(HP1, "publish: release store of what is protected into the hazard slot",                     \
     "HP7, when it reads this instead of the HP4 before it")                                      \

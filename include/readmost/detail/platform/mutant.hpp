@@ -76,6 +76,10 @@
     "the next leader of a polled grace period assumes that consensus is reached")                 \
   X(silent_leader, "a thread that stops leading a grace period wakes no waiter")                  \
   X(silent_executor, "a thread that stops reclaiming does not wake the next one")                 \
+  X(replaced_goes_on, "an executor that has been replaced in a deleter takes the next object")    \
+  X(barrier_forgets_the_replaced,                                                                 \
+    "a barrier does not wait for the deleter of a replaced executor")                             \
+  X(ends_before_the_replaced, "a domain ends before the deleter of a replaced executor has")      \
   X(nested_barrier_publishes, "a barrier in a deleter reports that everything is reclaimed")      \
   X(lazy_for_all, "a reclaimer that gathers objects is not woken for a barrier")                  \
   X(woken_before_its_end, "a retiring thread overlooks that the reclaimer has just ended")        \

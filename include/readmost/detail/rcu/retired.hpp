@@ -69,6 +69,10 @@ struct backlog_limit {
 // next grace period, unless told otherwise.
 inline constexpr std::uint64_t default_laziness = 10'000'000;
 
+// The threads of the library that run deleters of a domain at a time, at most: unless told
+// otherwise. There are several only if a deleter takes long.
+inline constexpr std::uint32_t default_reclaimers = 4;
+
 // The thread that reclaims.
 enum class reclaiming : std::uint8_t {
   in_background,  // a thread of the library, started by the first retirement
@@ -92,7 +96,7 @@ bool try_schedule_call(domain& d, retired& object, retired_call function,
                        std::size_t bytes) noexcept;
 
 // Returns when all objects scheduled before the call have been reclaimed; inside a deleter, all but
-// the object that it is reclaiming.
+// those that are being reclaimed.
 [[gnu::noinline]] void barrier(domain& d) noexcept;
 
 // Starts to reclaim the scheduled objects, with a grace period that does not wait for reports.
@@ -112,6 +116,9 @@ void limit_laziness(domain& d, std::uint64_t nanoseconds) noexcept;
 // The time after which the library warns of a grace period that waits for a reader; 0: never. For
 // all domains.
 void warn_of_stalls_after(std::uint64_t nanoseconds) noexcept;
+
+// 1: one deleter runs at a time, however long it takes.
+void limit_reclaimers(domain& d, std::uint32_t most) noexcept;
 
 // Precondition: no object has been scheduled in the domain yet.
 void reclaim_by(domain& d, reclaiming who) noexcept;

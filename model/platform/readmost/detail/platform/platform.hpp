@@ -254,9 +254,7 @@ unsigned current_cpu() noexcept;
 void watch_thread_exit(void (*on_exit)()) noexcept;
 // Succeeds only in scenarios that call scenario::starts_thread().
 bool start_thread(void (*body)(void*), void* argument) noexcept;
-inline std::int32_t thread_id() noexcept {
-  return 1;
-}
+std::int32_t thread_id() noexcept;
 inline bool is_thread_asleep(std::int32_t) noexcept {
   return true;
 }
