@@ -122,7 +122,7 @@
     "the futex call in throttle")                                                                \
   X(Y8, "reclaim_all: acquire load of the barriers' number, before the queues", "Y9")            \
   X(Y9, "take_barrier: release read-modify-write, a barrier's number", "Y8")                     \
-  X(Y10, "publish_barriers: release store, barriers that are done", "Y11")                            \
+  X(Y10, "publish_barriers: release store, barriers that are done", "Y11")                       \
   X(Y11, "await_barrier: acquire load of the barriers that are done", "Y10")                     \
   X(Y12, "sleep_unless_needed: full fence, asleep before the look at queues and barriers",       \
     "Y13, Y14")                                                                                  \
