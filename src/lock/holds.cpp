@@ -165,39 +165,35 @@ int slots_with(const thread_record& me, std::uintptr_t content) noexcept {
 int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept {
   int holds = 0;
   for (const std::uintptr_t note : me.noted) {
-    if ((note & ~held_again) == address(lock)) ++holds;
+    if (is_note_of(note, address(lock))) holds += 1 + static_cast<int>(note & most_held_again);
   }
   return holds;
 }
 
 void note_hold(thread_record& me, const rwlock& lock) noexcept {
-  auto& first = me.noted[0];
-  if (first == address(lock) && !is_mutant(mutant::handler_takes_off_first_note)) {
-    first = address(lock) | held_again;
-  }
+  platform::variable<std::uintptr_t>* free = nullptr;
   for (auto& note : me.noted) {
-    if (note != 0) continue;
-    note = address(lock);
-    return;
+    if (is_note_of(note, address(lock)) && (note & most_held_again) != most_held_again &&
+        !is_mutant(mutant::handler_takes_off_first_note)) {
+      ++note;
+      return;
+    }
+    if (note == 0 && free == nullptr) free = &note;
   }
-  ++me.unnoted;
+  if (free == nullptr) {
+    ++me.unnoted;
+  } else {
+    *free = address(lock);
+  }
 }
 
 void take_off_note(thread_record& me, const rwlock& lock) noexcept {
-  int others = 0;
-  for (std::size_t i = noted_holds; i-- > 1;) {
-    if (me.noted[i] == address(lock) && ++others == 1) me.noted[i] = 0;
+  for (auto& note : me.noted) {
+    if (!is_note_of(note, address(lock))) continue;
+    note = note == address(lock) ? 0 : note - 1;
+    return;
   }
-  auto& first = me.noted[0];
-  const bool again = first == (address(lock) | held_again);
-  if (others == 0) {
-    if (first == address(lock) || (again && me.unnoted == 0)) {
-      first = 0;
-      return;
-    }
-    if (me.unnoted != 0) --me.unnoted;
-  }
-  if (again && others <= 1) first = address(lock);
+  if (me.unnoted != 0) --me.unnoted;
 }
 
 bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {
