@@ -148,8 +148,8 @@ template <class Otherwise>
   return 0;
 }
 
-[[gnu::noinline]] int report_release(rwlock& lock, passive_release how) noexcept {
-  after_passive_release(lock, me(lock), index_of_release(lock, how));
+[[gnu::noinline]] int report_release(rwlock& lock) noexcept {
+  after_passive_release(lock, me(lock));
   return 0;
 }
 
@@ -255,7 +255,7 @@ int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
   if (how == passive_release::done) [[likely]]
     return 0;
   if (how == passive_release::stacked) return read_unlock_at_last(l);
-  return how == passive_release::unavailable ? read_unlock_otherwise(l) : report_release(l, how);
+  return how == passive_release::unavailable ? read_unlock_otherwise(l) : report_release(l);
 }
 
 // --- Writing -------------------------------------------------------------------------------------

@@ -165,9 +165,8 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return writes ? write_unlock(l, state) : read_unlock_slow(lock);
 }
 
-[[gnu::noinline]] int report_release(pthread_rwlock_t* lock, passive_release how) noexcept {
-  const rwlock& core = of(lock).core;
-  after_passive_release(core, my_record(), index_of_release(core, how));
+[[gnu::noinline]] int report_release(pthread_rwlock_t* lock) noexcept {
+  after_passive_release(of(lock).core, my_record());
   return 0;
 }
 
@@ -269,7 +268,7 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   if (how == passive_release::done) [[likely]]
     return 0;
   if (how == passive_release::stacked) return unlock_slow(lock);
-  if (how != passive_release::unavailable) return report_release(lock, how);
+  if (how != passive_release::unavailable) return report_release(lock);
   return unlock_otherwise(lock);
 }
 

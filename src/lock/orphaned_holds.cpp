@@ -9,7 +9,7 @@ namespace {
 
 // Counts the exiting thread's passive holds in their locks, where another thread can release them.
 void count_holds(thread_record& me) noexcept {
-  for_each_slot(me, [&](auto& slot, std::size_t) {
+  for_each_slot(me, [&](auto& slot) {
     std::uintptr_t held = slot.load(platform::relaxed);
     // Those that were moved stay, for the next owner: see clear_moved_holds().
     if (is_passive_hold(held) && is_mutant(mutant::exit_drops_holds)) {
@@ -25,7 +25,6 @@ void count_holds(thread_record& me) noexcept {
         if (!is_mutant(mutant::counts_moved_holds)) release_counted_hold(lock);
       }
     }
-    return true;
   });
 }
 
@@ -48,14 +47,13 @@ bool is_absent(const rwlock& lock) noexcept {
 // In a fork's child: counts the passive holds of a thread that does not exist there in their locks,
 // where another thread can release them.
 void make_holds_active(thread_record& record) noexcept {
-  for_each_slot(record, [](auto& slot, std::size_t) {
+  for_each_slot(record, [](auto& slot) {
     const std::uintptr_t held = slot.load(platform::relaxed);
     if (is_passive_hold(held)) {
       auto& lock = *reinterpret_cast<rwlock*>(held);
       if (!is_absent(lock)) lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
     }
     if (held != 0) slot.store(0, platform::relaxed);
-    return true;
   });
   for (auto& slot : record.nested_held) slot.store(0, platform::relaxed);
   for (auto& moved : record.moved) moved.store(0, platform::relaxed);

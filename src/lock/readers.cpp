@@ -184,7 +184,7 @@ class reader {
     // (J2) Pairs with (M).
     if (!stop_waiting(lock_, me_, counted_, waits_as::reader, state, next,
                       at(letter::J2, platform::acquire))) {
-      if (over_passive) take_off_over_passive_hold(*me_, lock_);
+      if (over_passive) take_off_slots(lock_, *me_);
       if (noted) take_off_note(*me_, lock_);
       return false;
     }

@@ -162,7 +162,7 @@ class candidate {
 
   void take_off_own_hold() noexcept {
     if (me_ == nullptr) return;
-    if (own_ == own_hold::passive) release_own_passive_hold(lock_, *me_);
+    if (own_ == own_hold::passive) take_off_slots(lock_, *me_);
     if (own_ == own_hold::active && notes_holds(lock_.state.load(platform::relaxed))) {
       take_off_note(*me_, lock_);
     }
@@ -272,7 +272,7 @@ class candidate {
 #include <mutants/writers.hpp>
 #endif
 
-  void release_own_hold() noexcept { release_own_passive_hold(lock_, *me_); }
+  void release_own_hold() noexcept { take_off_slots(lock_, *me_); }
 
   bool is_drained() const noexcept {
     const std::uint64_t state = lock_.state.load(platform::relaxed);

@@ -16,10 +16,9 @@ bool decide_by_old_count(domain& d, std::uint64_t round, bool revoking) noexcept
 
 // silent_conversion
 void clear_own_slot() noexcept {
-  for_each_slot(*me_, [&](auto& slot, std::size_t) {
+  for_each_slot(*me_, [&](auto& slot) {
     if (slot.load(platform::relaxed) == address(lock_)) {
       slot.store(0, at(letter::D, platform::release));
     }
-    return true;
   });
 }

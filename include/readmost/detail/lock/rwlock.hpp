@@ -204,13 +204,12 @@ void forget_holds_before_reuse(rwlock& lock) noexcept;
 enum class passive_attempt {
   acquired,
   unavailable,  // not biased, or no slot at hand
-  published,    // too late, in the home slot or in the first nested one: retract_published() has to
-  published_nested,  // follow
+  published,    // too late: retract_published() has to follow
 };
 
-// Takes back the hold that lock_shared_passively() has published too late. A writer may have taken
-// it for a hold.
-[[gnu::noinline]] void retract_published(rwlock& lock, passive_attempt attempt) noexcept;
+// Takes back the caller's latest passive hold, which has been published too late. A writer may have
+// taken it for a hold and sleep until it is released.
+[[gnu::noinline]] void retract_published(rwlock& lock) noexcept;
 
 // Publishes a passive hold of `lock` in `slot`.
 inline void publish(const rwlock& lock, platform::atomic<std::uintptr_t>& slot) noexcept {
@@ -293,7 +292,7 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
     return passive_attempt::unavailable;
   }
   if (!publish_nested_and_look(lock, me, 0, rwlock::biased)) [[unlikely]] {
-    return passive_attempt::published_nested;
+    return passive_attempt::published;
   }
   count_own(me.reads[&me.held[home] - me.held]);
   return passive_attempt::acquired;
@@ -313,10 +312,9 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
 [[gnu::noinline]] bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept;
 
 // After the release of a passive hold that found a new version: reports, wakes writers that sleep
-// until a passive reader leaves, and completes a move of the hold (src/lock/moving.cpp). `index`:
-// see for_each_slot().
-[[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock, thread_record& me,
-                                                        std::size_t index) noexcept;
+// until a passive reader leaves, and completes a move of the hold (src/lock/moving.cpp).
+[[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock,
+                                                        thread_record& me) noexcept;
 
 // Clears a slot of the caller that holds a lock passively. True if a round asks for a report, and
 // after_passive_release() has to follow. Touches no memory of the lock: once the slot is clear,
@@ -334,8 +332,7 @@ inline bool release_slot(thread_record& me, const domain& d,
 
 enum class passive_release {
   done,
-  report,         // done, in the home slot or in the first nested one, and after_passive_release()
-  report_nested,  // has to follow
+  report,  // done, and after_passive_release() has to follow
   unavailable,
   stacked,  // there are other nested holds: unlock_shared_slow() has to look at them
 };
@@ -366,7 +363,7 @@ inline passive_release unlock_shared_in_first_nested(const rwlock& lock, thread_
   const bool report = release_slot(me, d, first);
   // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
   me.nested.store(0, at(letter::D3, platform::release));
-  return report ? passive_release::report_nested : passive_release::done;
+  return report ? passive_release::report : passive_release::done;
 }
 
 // Either.
@@ -377,10 +374,6 @@ template <class DomainOfLock>
     return unlock_shared_in_first_nested(lock, me, domain_of_lock());
   }
   return unlock_shared_at_home(lock, me, domain_of_lock);
-}
-
-inline std::size_t index_of_release(const rwlock& lock, passive_release how) noexcept {
-  return how == passive_release::report ? home_slot(&lock) : home_slots;
 }
 
 // --- Active fast paths ---------------------------------------------------------------------------
@@ -404,7 +397,7 @@ enum class active_attempt {
 [[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
 // Read-locks actively, by one compare-and-swap, if nothing is in the way, and the caller has no
-// passive hold of the lock, except one that comes too late (take_back() deals with that).
+// passive hold of the lock, except one that comes too late (retract_published() deals with that).
 // Unavailable also for locks that have not been through a slow path yet, for those that note holds
 // if not `Noted`, or the reverse, and if another hold has the first note. `me`: the caller's record
 // in the lock's domain.
