@@ -102,7 +102,8 @@ bool note_over_passive_hold(thread_record& me, const rwlock& lock) noexcept {
 taken_off take_off_slots(const rwlock& lock, thread_record& me) noexcept {
   for (std::uint32_t i = me.nested.load(platform::relaxed); i-- > 0;) {
     auto& slot = me.nested_held[i];
-    const std::uintptr_t held = slot.load(platform::relaxed);
+    // (MV4) Pairs with (MV1): a hold that has been moved is counted.
+    const std::uintptr_t held = slot.load(at(letter::MV4, platform::acquire));
     if ((held & ~counted_hold) != address(lock)) continue;
     const bool report = release_slot(me, domain_of(me), slot);
     lower_nested(me, i);
@@ -111,7 +112,7 @@ taken_off take_off_slots(const rwlock& lock, thread_record& me) noexcept {
     return taken_off::passive;
   }
   auto& home = me.held[home_slot(&lock)];
-  if (home.load(platform::relaxed) != address(lock)) return taken_off::nothing;
+  if (home.load(at(letter::MV4, platform::acquire)) != address(lock)) return taken_off::nothing;
   if (release_slot(me, domain_of(me), home)) after_passive_release(lock, me);
   return taken_off::passive;
 }
@@ -119,7 +120,8 @@ taken_off take_off_slots(const rwlock& lock, thread_record& me) noexcept {
 void retract_published(rwlock& lock) noexcept {
   thread_record& me = my_record(lock.domain);
   if (take_off_slots(lock, me) == taken_off::nothing) {
-    // A signal handler has released this hold in place of its own, which is counted.
+    // A signal handler has released this hold in place of its own, which is counted, or another
+    // thread has moved it to the count.
     release_counted_hold(lock);
   } else if (!is_mutant(mutant::unreported_retract)) {
     after_passive_release(lock, me);

@@ -219,7 +219,7 @@
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2, MV4")      \
   X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1")        \
   X(MV3, "move_hold: acquire load and compare-and-swap of a slot", "D, A")                       \
-  X(MV4, "make_room: acquire load of a slot whose hold has been moved", "MV1")                   \
+  X(MV4, "make_room, take_off_slots: acquire load of a slot whose hold has been moved", "MV1")   \
   X(MV5, "move_hold: release store of the announcement, after the count", "MV6")                 \
   X(MV6, "take_off_announced: acquire compare-and-swap that withdraws it", "MV5")
 
