@@ -251,8 +251,7 @@ std::string mode_in_words(std::uint32_t mode) {
 }
 
 std::string waiting_in_words(std::uintptr_t waiting) {
-  constexpr const char* names[] = {"writer", "reader", "upgrader", "counted upgrader",
-                                   "next writer"};
+  constexpr const char* names[] = {"writer", "reader", "upgrader", "next writer"};
   return waiting == 0
              ? "nothing"
              : fmt::format("{}, {}", lock_at(waiting & ~std::uintptr_t{7}), names[waiting & 7]);

@@ -36,8 +36,8 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
 // read-modify-write, but `changed`. Many readers that get in each other's way need the bias before
 // one of them has read often; writers' changes do not count.
 inline void credit_lost_race(rwlock& lock, std::uint64_t changed) noexcept {
-  constexpr std::uint64_t by_writers = rwlock::writing | rwlock::claiming | rwlock::handoff |
-                                       rwlock::waiting_writers | rwlock::writers_parked;
+  constexpr std::uint64_t by_writers =
+      rwlock::writing | rwlock::claiming | rwlock::wanted | rwlock::writers_parked;
   if ((changed & by_writers) == 0) add(lock, cost_of_lost_race);
 }
 

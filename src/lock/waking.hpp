@@ -20,11 +20,17 @@ inline platform::futex_word sleep_word(const rwlock& lock) noexcept {
   return platform::futex_of_low_half(lock.state);
 }
 
+// Whether the state counts writers that wait; then they keep readers out.
+inline bool counts_writers(preference prefers) noexcept {
+  return prefers != preference::reader;
+}
+
 // Whether a reader without another hold of the lock may enter, apart from the claim of a writer.
 inline bool admits_readers(std::uint64_t state, preference prefers) noexcept {
   if ((state & rwlock::writing) != 0) return false;
   if ((state & rwlock::reader_phase) != 0) return true;
-  if ((state & rwlock::waiting_writers) != 0 && prefers != preference::reader) return false;
+  constexpr std::uint64_t waiting = rwlock::waiting_writers | rwlock::upgrading;
+  if ((state & waiting) != 0 && counts_writers(prefers)) return false;
   // With readers inside, it is their preference that counts: one of them may wait for this one.
   return (state & rwlock::handoff) == 0 || rwlock::readers(state) != 0 ||
          (state & (rwlock::any_bias | rwlock::draining)) != 0;

@@ -22,8 +22,8 @@
 // a reader inside may wait for another reader that has yet to arrive (BRAVO's Listing 1 hangs
 // there). Phase-fair is writer preference that counts waiting readers too: a writer that leaves
 // gives them their turn, in which writers stay out until the last of these readers is in. A reader
-// that upgrades is one more waiting writer, the only one with `upgrading`; it goes ahead of the
-// others because its own read hold keeps them out.
+// that upgrades sets `upgrading`, which keeps readers away as a waiting writer does; it goes ahead
+// of all writers because its own read hold keeps them out.
 //
 // Hand-off. A writer that goes to sleep sets `handoff`: once nobody is inside, only writers that
 // have slept may enter, whatever the preference; such a writer clears it when it enters. A reader
@@ -98,6 +98,8 @@ struct rwlock {
   static constexpr std::uint64_t unnoted = 1U << 13;
   static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 26: waiting writers
   static constexpr std::uint64_t waiting_writers = 0x1FFFU * one_writer;
+  // A thread waits to hold the lock alone: it gets no bias.
+  static constexpr std::uint64_t wanted = waiting_writers | upgrading | handoff;
   // Bits 27 to 39: waiting readers that will get a turn.
   static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 27;
   static constexpr std::uint64_t waiting_readers = 0x1FFFU * one_waiting_reader;
@@ -114,7 +116,20 @@ struct rwlock {
     return static_cast<std::int64_t>(state) < 0;
   }
 
-  // The state without a waiter that was counted in it.
+  // The state with one more thread that waits, and without one that was counted in it.
+  static constexpr std::uint64_t with_waiter(std::uint64_t state, waits_as as) noexcept {
+    switch (as) {
+      case waits_as::writer:
+        return state + one_writer;
+      case waits_as::reader:
+        return state + one_waiting_reader;
+      case waits_as::upgrader:
+        return state | upgrading;
+      case waits_as::next_writer:
+        return state | handoff;
+    }
+    return state;
+  }
   static constexpr std::uint64_t without_waiter(std::uint64_t state, waits_as as) noexcept {
     switch (as) {
       case waits_as::writer:
@@ -122,9 +137,6 @@ struct rwlock {
       case waits_as::reader:
         state -= one_waiting_reader;
         return (state & waiting_readers) == 0 ? state & ~reader_phase : state;
-      case waits_as::counted_upgrader:
-        state -= one_writer;
-        [[fallthrough]];
       case waits_as::upgrader:
         return state & ~(upgrading | upgrader_parked);
       case waits_as::next_writer:
@@ -405,8 +417,8 @@ template <bool Noted>
 [[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
                                                                   thread_record& me) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
-  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
-                                       rwlock::handoff | rwlock::waiting_writers | rwlock::draining;
+  constexpr std::uint64_t in_the_way =
+      rwlock::any_bias | rwlock::draining | rwlock::writing | rwlock::claiming | rwlock::wanted;
   constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
   if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual || rwlock::is_full(state)) {
     return active_attempt::unavailable;

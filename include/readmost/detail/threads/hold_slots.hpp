@@ -49,7 +49,6 @@ enum class waits_as : std::uintptr_t {
   writer,
   reader,
   upgrader,
-  counted_upgrader,
   next_writer,  // not counted, but it has asked to be next
 };
 
