@@ -74,8 +74,8 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
 [[gnu::always_inline]] inline void credit(rwlock& lock, rules how, std::int32_t saved) noexcept {
   if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
   bias::debit_writes(lock);
-  bias::add(lock, saved);
-  if (bias::is_earned(lock)) give_bias(lock, how);
+  bias::add(lock.balance, saved);
+  if (bias::is_earned(lock.balance)) give_bias(lock, how);
 }
 
 // A thread on its way to a read hold, when the fast paths have failed.

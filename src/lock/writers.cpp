@@ -168,7 +168,7 @@ class candidate : waiter {
   // no report was needed.
   std::uint64_t revoke(domain& d) noexcept {
     const round done = reach_consensus(d, me_);
-    bias::debit_revocation(lock_, done.nanoseconds);
+    bias::add(lock_.balance, -bias::cost_of_revocation(done.nanoseconds));
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
     if (lock_statistics_on()) note_revocation(address(lock_), done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
@@ -187,7 +187,7 @@ class candidate : waiter {
     }
     // One that only tries gives the bias back if the account says so: its attempts cost
     // revocations.
-    const bool gives_back = how_.try_only && revoking && bias::is_worth_keeping(lock_);
+    const bool gives_back = how_.try_only && revoking && bias::is_worth_keeping(lock_.balance);
     bool joins = false;
     const auto undo = [&](std::uint64_t now) {
       now &= ~rwlock::claiming;
@@ -297,9 +297,9 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const bool revoked = (state & rwlock::revoked) != 0;
   platform::add_one(lock.writer_exits);
   bias::debit_writes(lock, revoked);
-  const bool bias = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
-                    bias::is_allowed(lock, how) &&
-                    (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
+  const bool bias =
+      (bias::is_earned(lock.balance) || (revoked && bias::is_worth_keeping(lock.balance))) &&
+      bias::is_allowed(lock, how) && (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
   if (lock_statistics_on()) note_write_end(address(lock));
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter
   // sees the writer's changes. This is the last access to the lock's memory, unless the caller

@@ -51,6 +51,7 @@ enum class waits_as : std::uintptr_t {
   upgrader,
   next_writer,  // not counted, but it has asked to be next
 };
+inline constexpr std::uintptr_t waits_as_mask = 7;
 
 // Fibonacci hashing; use the upper bits.
 inline std::uint64_t scattered(std::uintptr_t address) noexcept {
