@@ -102,17 +102,12 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
   return read_lock_at_last(lock, f, attempt);
 }
 
-[[gnu::noinline]] int record_write(layout& l) noexcept {
-  readmost::detail::record_write(l.core);
-  return 0;
-}
-
 template <class Otherwise>
 [[gnu::always_inline]] inline int write_lock(layout& l, Otherwise otherwise) noexcept {
-  const write_attempt attempt = lock_exclusive_fast(l.core, my_record());
-  if (attempt == write_attempt::unavailable) return otherwise();
+  if (!lock_exclusive_fast(l.core)) return otherwise();
   l.owner.store(owner_token(), platform::relaxed);
-  return attempt == write_attempt::acquired ? 0 : record_write(l);
+  count_fast_write(l.core, my_record());
+  return 0;
 }
 
 int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {

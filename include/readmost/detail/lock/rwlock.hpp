@@ -149,27 +149,21 @@ struct rwlock {
   static constexpr std::uint8_t met = 1;             // counted in the statistics
   static constexpr std::uint8_t private_memory = 2;  // the kernel says: no other process reaches it
   static constexpr std::uint8_t never_biased = 4;
-  // The preference, for surfaces that keep it here.
-  static constexpr std::uint8_t reader_preference = 8;
-  static constexpr std::uint8_t phase_fair_preference = 16;
+  // The preference, for surfaces that keep it here: two bits.
+  static constexpr unsigned preference_shift = 3;
   // Before its first bias, slots are cleared of holds of an earlier lock at this address: that has
   // begun; it is done.
   static constexpr std::uint8_t cleaning = 32;
   static constexpr std::uint8_t clean = 64;
 
   static constexpr std::uint8_t trait_of(preference prefers) noexcept {
-    return prefers == preference::reader       ? reader_preference
-           : prefers == preference::phase_fair ? phase_fair_preference
-                                               : std::uint8_t{0};
+    return static_cast<std::uint8_t>(static_cast<unsigned>(prefers) << preference_shift);
   }
 
   // The rules of surfaces that keep the preference in the lock.
   rules own_rules() const noexcept {
-    const std::uint8_t kept = traits.load(platform::relaxed);
-    rules how;
-    if ((kept & reader_preference) != 0) how.prefers = preference::reader;
-    if ((kept & phase_fair_preference) != 0) how.prefers = preference::phase_fair;
-    return how;
+    const unsigned kept = traits.load(platform::relaxed);
+    return {.prefers = static_cast<preference>(kept >> preference_shift & 3)};
   }
 
   platform::atomic<std::uint64_t> state{0};
@@ -475,34 +469,31 @@ template <bool Noted>
 
 // --- Fast paths of writers -----------------------------------------------------------------------
 
-enum class write_attempt {
-  acquired,
-  unrecorded,  // acquired, and record_write() has to follow
-  unavailable,
-};
+// Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
+// count_fast_write() has to follow.
+[[gnu::always_inline]] inline bool lock_exclusive_fast(rwlock& lock) noexcept {
+  std::uint64_t free = lock.state.load(platform::relaxed);
+  // (J3) Pairs with (M) and (P).
+  return (free & ~rwlock::unnoted) == rwlock::ready &&
+         lock.state.compare_exchange_strong(free, free | rwlock::writing,
+                                            at(letter::J3, platform::acquire), platform::relaxed);
+}
 
 // Counts the first write of a thread that has no record yet.
 [[gnu::noinline]] void record_write(const rwlock& lock) noexcept;
 
-// Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
 // `me`: the caller's record in the lock's domain.
-[[gnu::always_inline]] inline write_attempt lock_exclusive_fast(rwlock& lock,
-                                                                thread_record& me) noexcept {
-  std::uint64_t free = lock.state.load(platform::relaxed);
-  if ((free & ~rwlock::unnoted) != rwlock::ready ||
-      // (J3) Pairs with (M) and (P).
-      !lock.state.compare_exchange_strong(free, free | rwlock::writing,
-                                          at(letter::J3, platform::acquire), platform::relaxed)) {
-    return write_attempt::unavailable;
-  }
-  return platform::add_one(me.writes) ? write_attempt::unrecorded : write_attempt::acquired;
+[[gnu::always_inline]] inline void count_fast_write(const rwlock& lock,
+                                                    thread_record& me) noexcept {
+  if (platform::add_one(me.writes)) [[unlikely]]
+    record_write(lock);
 }
+
 [[gnu::always_inline]] inline bool try_lock_exclusive_fast(rwlock& lock,
                                                            thread_record& me) noexcept {
-  const write_attempt attempt = lock_exclusive_fast(lock, me);
-  if (attempt == write_attempt::unrecorded) [[unlikely]]
-    record_write(lock);
-  return attempt != write_attempt::unavailable;
+  if (!lock_exclusive_fast(lock)) return false;
+  count_fast_write(lock, me);
+  return true;
 }
 
 // Unlocks if nobody waits and the lock gets no bias.
