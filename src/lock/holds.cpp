@@ -174,39 +174,32 @@ void take_off_note(thread_record& me, const rwlock& lock) noexcept {
     note = note == address(lock) ? 0 : note - 1;
     return;
   }
-  if (me.unnoted != 0) --me.unnoted;
+  // A hold that another thread has moved is not noted.
+  if (me.unnoted != 0 && slots_with(me, address(lock) | moved_hold) == 0) --me.unnoted;
 }
 
 bool release_counted_hold(rwlock& lock) noexcept {
   const platform::futex_word word = sleep_word(lock);
   domain& d = domains[lock.domain];
   std::uint64_t state = lock.state.load(platform::relaxed);
-  for (;;) {
-    const std::uint64_t readers = rwlock::readers(state);
-    if (readers == 0) return false;
+  while (rwlock::readers(state) != 0) {
     std::uint64_t next = state - rwlock::one_reader;
-    const bool last = readers == 1 && (state & rwlock::writers_parked) != 0;
-    if (last) next &= ~rwlock::writers_parked;
-    const bool last_other = readers <= 2 && (state & rwlock::upgrader_parked) != 0;
-    if (last_other) next &= ~rwlock::upgrader_parked;
-    // An upgrader that waits for passive readers may find its own hold released by this thread.
-    constexpr std::uint64_t upgrading_over_slots = rwlock::upgrading | rwlock::draining;
-    const bool last_of_upgrader =
-        readers == 1 && (state & upgrading_over_slots) == upgrading_over_slots;
+    const wake_up wake = wake_up::after_reader(next);
     // (P) Release pairs with the acquire of the writer that finds the count at zero: (K2), (J3),
-    // (J4), (U1).
+    // (J4).
     if (!lock.state.compare_exchange_weak(state, next, at(letter::P, platform::release),
                                           platform::relaxed)) {
       continue;
     }
-    if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, parking::writers);
-    // All of them: upgraders that wait for a claim to be decided are not counted.
-    if (last_other && !is_mutant(mutant::lost_upgrader_wakeup)) {
-      platform::futex_wake(word, INT32_MAX, parking::upgrader);
+    wake.carry_out(word);
+    // An upgrader that waits for passive readers may find its own hold released by this thread.
+    constexpr std::uint64_t upgrading_over_slots = rwlock::upgrading | rwlock::draining;
+    if (rwlock::readers(next) == 0 && (next & upgrading_over_slots) == upgrading_over_slots) {
+      wake_drain_sleepers(d, &lock);
     }
-    if (last_of_upgrader) wake_drain_sleepers(d, &lock);
     return true;
   }
+  return false;
 }
 
 namespace {
@@ -235,10 +228,7 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;
   }
-  // A hold that another thread has moved is not noted.
-  if (noted && (noted_holds_of(me, lock) != 0 || slots_with(me, address(lock) | moved_hold) == 0)) {
-    take_off_note(me, lock);
-  }
+  if (noted) take_off_note(me, lock);
   return true;
 }
 

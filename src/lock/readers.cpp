@@ -61,7 +61,7 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
     }
     if ((state & in_the_way) != 0 || !is_unknown_to_slots(lock)) return;
     std::uint64_t next = (state | bias::bit_to_give()) & ~rwlock::draining;
-    const wake_up wake(next, how.prefers);
+    const wake_up wake = wake_up::at_open_door(next, how.prefers);
     if (lock.state.compare_exchange_strong(state, next, platform::release, platform::relaxed)) {
       wake.carry_out(sleep_word(lock));
       return;
