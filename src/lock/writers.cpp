@@ -315,23 +315,6 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   });
 }
 
-// Upgrades an active hold that is the only one: one compare-and-swap.
-bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
-  // The caller's other holds of the lock, if any, are noted elsewhere.
-  auto& note = me.noted[0];
-  if (note != address(lock) || me.unnoted != 0) return false;
-  std::uint64_t alone = lock.state.load(platform::relaxed);
-  // (U1) Pairs with (P).
-  if ((alone & ~rwlock::unnoted) != (rwlock::ready | rwlock::one_reader) ||
-      !lock.state.compare_exchange_strong(alone, alone - rwlock::one_reader + rwlock::writing,
-                                          at(letter::U1, platform::acquire), platform::relaxed)) {
-    return false;
-  }
-  note = 0;
-  count_write(&me, lock);
-  return true;
-}
-
 }  // namespace
 
 void record_write(const rwlock& lock) noexcept {
@@ -353,7 +336,6 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
   thread_record* const me = &record == &unregistered ? nullptr : &record;
   auto own = candidate::own_hold::active;  // a hold that is not on record is counted
   if (me != nullptr) {
-    if (upgrade_at_once(lock, *me)) return outcome::acquired;
     const int passive = passive_holds_of(*me, lock);
     if (passive != 0) own = candidate::own_hold::passive;
     if (passive + noted_holds_of(*me, lock) > 1 && !is_mutant(mutant::upgrade_of_two_holds)) {

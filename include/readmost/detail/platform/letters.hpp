@@ -56,9 +56,9 @@
     "C, K, J1 to J4")                                                                            \
   X(M2, "back_out: release compare-and-swap, a claim taken back",                                \
     "K of the next claim, which relies on this writer's consensus")                              \
-  X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4, U1")      \
+  X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4")          \
   X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",            \
-    "K2, J3, J4, U1")                                                                            \
+    "K2, J3, J4")                                                                                \
   /* A writer sleeps until a passive reader leaves. */                                           \
   X(N, "wake_drain_sleepers: release read-modify-write of the epoch", "O5")                      \
   X(O1, "ask_who_releases: release read-modify-write of the version", "E1")                      \
@@ -213,9 +213,7 @@
   X(BR18, "visit_own_slots: acquire load of which records belong to threads", "R7")              \
   X(BR19, "mutex: acquire read-modify-write that takes it", "BR20")                              \
   X(BR20, "mutex: release exchange that frees it", "BR19")                                       \
-  /* Upgrades. */                                                                                \
-  X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
-  /* A lock gets its bias; holds move to the count. */                                           \
+  /* Holds move to the count. */                                                                 \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2, MV4")      \
   X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1")        \
   X(MV3, "move_hold: acquire load and compare-and-swap of a slot", "D, A")                       \
