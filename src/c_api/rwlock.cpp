@@ -254,7 +254,6 @@ int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
       unlock_shared_passively(l, me(l), [&]() -> const domain& { return domains[l.domain]; });
   if (how == passive_release::done) [[likely]]
     return 0;
-  if (how == passive_release::stacked) return read_unlock_at_last(l);
   return how == passive_release::unavailable ? read_unlock_otherwise(l) : report_release(l);
 }
 

@@ -152,14 +152,6 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return read_unlock_slow(lock);
 }
 
-// For a thread with nested holds.
-[[gnu::noinline]] int unlock_slow(pthread_rwlock_t* lock) noexcept {
-  layout& l = of(lock);
-  const std::uint64_t state = l.core.state.load(platform::relaxed);
-  const bool writes = (state & rwlock::writing) != 0 && is_mine(l);
-  return writes ? write_unlock(l, state) : read_unlock_slow(lock);
-}
-
 [[gnu::noinline]] int report_release(pthread_rwlock_t* lock) noexcept {
   after_passive_release(of(lock).core, my_record());
   return 0;
@@ -262,9 +254,7 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
       of(lock).core, my_record(), []() -> const domain& { return default_domain; });
   if (how == passive_release::done) [[likely]]
     return 0;
-  if (how == passive_release::stacked) return unlock_slow(lock);
-  if (how != passive_release::unavailable) return report_release(lock);
-  return unlock_otherwise(lock);
+  return how == passive_release::report ? report_release(lock) : unlock_otherwise(lock);
 }
 
 READMOST_OLDER_NAMES

@@ -41,18 +41,11 @@ inline bool unlock_shared(rwlock& lock) {
   thread_record& me = my_record(lock.domain);
   const passive_release how =
       unlock_shared_passively(lock, me, [&]() -> const domain& { return domains[lock.domain]; });
-  switch (how) {
-    case passive_release::done:
-      return true;
-    case passive_release::report:
-      after_passive_release(lock, me);
-      return true;
-    case passive_release::unavailable:
-      return try_unlock_shared_active<true>(lock, me) || unlock_shared_slow(lock);
-    case passive_release::stacked:
-      break;
+  if (how == passive_release::unavailable) {
+    return try_unlock_shared_active<true>(lock, me) || unlock_shared_slow(lock);
   }
-  return unlock_shared_slow(lock);
+  if (how == passive_release::report) after_passive_release(lock, me);
+  return true;
 }
 
 inline int lock(rwlock& lock, rules how = {}) {

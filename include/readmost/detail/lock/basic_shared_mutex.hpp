@@ -144,7 +144,7 @@ class basic_shared_mutex {
 
   [[gnu::noinline]] void unlock_shared_nested() noexcept {
     const passive_release how = unlock_shared_in_first_nested(core_, me(), mine());
-    if (how == passive_release::stacked) return unlock_shared_at_last();
+    if (how == passive_release::unavailable) return unlock_shared_actively();
     if (how == passive_release::report) report_release();
   }
   [[gnu::noinline]] void unlock_shared_actively() noexcept {

@@ -340,7 +340,6 @@ enum class passive_release {
   done,
   report,  // done, and after_passive_release() has to follow
   unavailable,
-  stacked,  // there are other nested holds: unlock_shared_slow() has to look at them
 };
 
 // Releases the caller's passive hold if it is in its home slot; `unregistered` has none.
@@ -364,7 +363,7 @@ inline passive_release unlock_shared_in_first_nested(const rwlock& lock, thread_
                                                      const domain& d) noexcept {
   auto& first = me.nested_held[0];
   if (me.nested.load(platform::relaxed) != 1 || first.load(platform::relaxed) != address(lock)) {
-    return passive_release::stacked;
+    return passive_release::unavailable;
   }
   const bool report = release_slot(me, d, first);
   // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
