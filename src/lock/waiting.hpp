@@ -148,8 +148,8 @@ class waiter {
     return !has_slept_ && spin_.spin(brief);
   }
 
-  // Sleeps until another thread opens the door, unless the state is no longer `state`; it becomes
-  // `parked`. sleep(low half of the state): does it.
+  // Sleeps until another thread opens the door, unless the state is no longer `state`, which
+  // becomes `parked`. sleep(expected): the system call, for that low half of the state.
   template <class Sleep>
   void park(std::uint64_t state, std::uint64_t parked, Sleep sleep) noexcept {
     if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
@@ -217,8 +217,8 @@ class waiter {
     return true;
   }
 
-  // The last wait for this lock, if that was the last one that the thread waited for, is noted with
-  // an end that is to come: the thread need not stay away, because it has lately done so in vain.
+  // Whether the thread need not stay away from this lock, because it has lately done so in vain:
+  // until then, which is noted as the end of its last wait.
   bool is_excused(std::uint64_t now) const noexcept {
     return me_->waited_for == address(lock_) &&
            static_cast<std::int64_t>(now - me_->waited_until) < 0;
