@@ -18,7 +18,7 @@ inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 inline bool try_lock_shared_passively(rwlock& lock) {
   if (!is_biased(lock)) return false;
   const passive_attempt attempt = lock_shared_passively(lock, my_record(lock.domain));
-  if (attempt == passive_attempt::published) retract_published(lock);
+  if (attempt > passive_attempt::unavailable) retract_published(lock);
   return attempt == passive_attempt::acquired;
 }
 

@@ -103,9 +103,10 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
 
   using operation = outcome(rwlock&, rules) noexcept;
 
+  // Out of line, as read_lock.hpp says.
   template <class Clock, class Duration>
-  bool acquires_until(const std::chrono::time_point<Clock, Duration>& end,
-                      operation acquire) noexcept {
+  [[gnu::noinline]] bool acquires_until(const std::chrono::time_point<Clock, Duration>& end,
+                                        operation acquire) noexcept {
     static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
     if constexpr (std::is_same_v<Clock, steady> || std::is_same_v<Clock, wall>) {
       return wait_until(end, acquire) == outcome::acquired;

@@ -15,7 +15,7 @@ namespace readmost::detail {
 template <class RulesOf>
 bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me,
                        RulesOf rules_of) noexcept {
-  if (attempt == passive_attempt::published) {
+  if (attempt > passive_attempt::unavailable) {
     retract_published(lock);
   } else if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) {
     return lock_shared_nested(lock, me);

@@ -210,7 +210,10 @@ void forget_holds_before_reuse(rwlock& lock) noexcept;
 enum class passive_attempt {
   acquired,
   unavailable,  // not biased, or no slot at hand
-  published,    // too late: retract_published() has to follow
+  // Too late, at home or nested: retract_published() has to follow. There are two results, so that
+  // compilers do not join the two paths by a jump.
+  published,
+  published_nested,
 };
 
 // Takes back the caller's latest passive hold, which has been published too late. A writer may have
@@ -298,7 +301,7 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
     return passive_attempt::unavailable;
   }
   if (!publish_nested_and_look(lock, me, 0, rwlock::biased)) [[unlikely]] {
-    return passive_attempt::published;
+    return passive_attempt::published_nested;
   }
   count_own(me.reads[&me.held[home] - me.held]);
   return passive_attempt::acquired;
@@ -319,8 +322,7 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
 
 // After the release of a passive hold that found a new version: reports, wakes writers that sleep
 // until a passive reader leaves, and completes a move of the hold (src/lock/moving.cpp).
-[[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock,
-                                                        thread_record& me) noexcept;
+[[gnu::noinline]] void after_passive_release(const rwlock& lock, thread_record& me) noexcept;
 
 // Clears a slot of the caller that holds a lock passively. True if a round asks for a report, and
 // after_passive_release() has to follow. Touches no memory of the lock: once the slot is clear,
