@@ -118,13 +118,10 @@ taken_off take_off_slots(const rwlock& lock, thread_record& me) noexcept {
 }
 
 void retract_published(rwlock& lock) noexcept {
-  thread_record& me = my_record(lock.domain);
-  if (take_off_slots(lock, me) == taken_off::nothing) {
-    // A signal handler has released this hold in place of its own, which is counted, or another
-    // thread has moved it to the count.
+  // Unless a signal handler has released this hold in place of its own, which is counted, or
+  // another thread has moved it to the count.
+  if (take_off_slots(lock, my_record(lock.domain)) == taken_off::nothing) {
     release_counted_hold(lock);
-  } else if (!is_mutant(mutant::unreported_retract)) {
-    after_passive_release(lock, me);
   }
 }
 
