@@ -1,6 +1,7 @@
 // The table of visible readers: registering readers, growing, scanning.
 #include <readmost/detail/bravo/visible_readers.hpp>
 
+#include "platform/tools.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
@@ -115,6 +116,8 @@ visible_reader* introduce_reader() noexcept {
   me.number = number << number_shift;
   me.mixed_number = mix32(number);
   me.own = &block->of_record[number_of(*record)];
+  // Those of an earlier owner of the record.
+  for (const visible_slot& slot : me.own->slot) tools::happens_after(&slot);
   // Last: from here on a signal handler relies on the rest.
   platform::signal_fence();
   me.record = record;
@@ -333,8 +336,10 @@ scan_with best_scan() noexcept {
 #endif
 }
 
-std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t count,
-                      std::uint64_t lock, scan_with kernel) noexcept {
+namespace {
+
+std::size_t find_by_kernel(const visible_slot* slots, std::size_t from, std::size_t count,
+                           std::uint64_t lock, scan_with kernel) noexcept {
   switch (kernel) {
 #if defined(READMOST_X86_SCANS)
     case scan_with::sse2:
@@ -350,6 +355,17 @@ std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t c
     default:
       return find_scalar(slots, from, count, lock);
   }
+}
+
+}  // namespace
+
+std::size_t find_hold(const visible_slot* slots, std::size_t from, std::size_t count,
+                      std::uint64_t lock, scan_with kernel) noexcept {
+  const std::size_t found = find_by_kernel(slots, from, count, lock, kernel);
+  if (tools::are_present()) {
+    for (std::size_t i = from; i < found; ++i) tools::happens_after(slots + i);
+  }
+  return found;
 }
 
 // --- Waiting ------------------------------------------------------------------------------------

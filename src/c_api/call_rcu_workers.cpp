@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "platform/tools.hpp"
 #include "threads/parts.hpp"
 
 namespace readmost::detail::urcu {
@@ -32,6 +33,7 @@ std::uint64_t address_of(const head& object) noexcept {
 
 void push(worker& w, head& object) noexcept {
   std::uint64_t before = w.latest.load(platform::relaxed);
+  tools::happens_before(&w.latest);
   do {
     object.next =
         before == worker::asleep ? nullptr : reinterpret_cast<void*>(std::uintptr_t{before});
@@ -57,6 +59,7 @@ void take_queue(worker& w) noexcept {
   // Acquire pairs with the release in push(): the heads are filled in. Release: who queues after
   // this sees what the caller did before, such as giving the thread up.
   auto* object = reinterpret_cast<head*>(w.latest.exchange(0, platform::acq_rel));
+  tools::happens_after(&w.latest);
   head* oldest = nullptr;
   while (object != nullptr) {
     auto* const older = static_cast<head*>(object->next);

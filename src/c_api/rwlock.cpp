@@ -6,6 +6,7 @@
 #include <readmost/lock_domain.hpp>
 #include <readmost/shared_mutex.hpp>
 
+#include "lock/observation.hpp"
 #include "lock/posix_results.hpp"
 
 // Storage of a domain. A program only knows its address.
@@ -142,8 +143,13 @@ template <class Otherwise>
   return as_errno(lock_exclusive_slow(lock, before(lock.own_rules(), end)));
 }
 
+int refuse_release(const rwlock& lock) noexcept {
+  if (is_observed()) observe_refused_release(lock, hold_kind::write);
+  return EPERM;
+}
+
 [[gnu::noinline]] int write_unlock_slow(rwlock& lock) noexcept {
-  if (!is_written(lock)) return EPERM;
+  if (!is_written(lock)) return refuse_release(lock);
   unlock_exclusive_slow(lock, lock.own_rules());
   return 0;
 }
@@ -303,7 +309,7 @@ int readmost_rwlock_clockupgrade(readmost_rwlock_t* lock, clockid_t clock,
 }
 
 int readmost_rwlock_downgrade(readmost_rwlock_t* lock) noexcept {
-  if (!is_written(of(lock))) return EPERM;
+  if (!is_written(of(lock))) return refuse_release(of(lock));
   downgrade(of(lock), of(lock).own_rules());
   return 0;
 }

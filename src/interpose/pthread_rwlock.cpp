@@ -12,6 +12,7 @@
 #include "interpose/glibc_rwlock.hpp"
 #include "interpose/layout.hpp"
 #include "interpose/settings.hpp"
+#include "lock/observation.hpp"
 #include "lock/posix_results.hpp"
 
 namespace readmost::detail::interpose {
@@ -54,6 +55,12 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
   return how;
 }
 
+int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept {
+  if (f == form::trying) return EBUSY;
+  if (is_observed()) observe_vain_wait(l.core, kind);
+  return EDEADLK;
+}
+
 // What follows is out of line, and ends in calls that need no stack frame, as read_lock.hpp says.
 // Only the last step of each operation has to look for process-shared locks.
 [[gnu::noinline]] int read_lock_slow(pthread_rwlock_t* lock, form f,
@@ -61,7 +68,7 @@ rules rules_of(const layout& l, form f, const platform::deadline* until) noexcep
                                      passive_attempt attempt) noexcept {
   layout& l = of(lock);
   if (lock_shared_after(attempt, l.core, my_record(), [&] { return rules_of(l); })) return 0;
-  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+  if (is_mine(l)) return refuse_to_wait_for_oneself(l, f, hold_kind::read);
   return as_errno(lock_shared_slow(l.core, rules_of(l, f, until)));
 }
 
@@ -111,7 +118,7 @@ template <class Otherwise>
 }
 
 int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
-  if (is_mine(l)) return f == form::trying ? EBUSY : EDEADLK;
+  if (is_mine(l)) return refuse_to_wait_for_oneself(l, f, hold_kind::write);
   const outcome o = lock_exclusive_slow(l.core, rules_of(l, f, until));
   if (o == outcome::acquired) l.owner.store(owner_token(), platform::relaxed);
   return as_errno(o);

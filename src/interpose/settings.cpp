@@ -1,9 +1,13 @@
 #include "interpose/settings.hpp"
 
+#include <dlfcn.h>
+
 #include <array>
 #include <cstring>
 #include <string_view>
 
+#include "interpose/layout.hpp"
+#include "lock/observation.hpp"
 #include "platform/text.hpp"
 #include "statistics/lock_statistics.hpp"
 
@@ -17,6 +21,17 @@ constexpr std::array<std::string_view, 4> prefer_names{"kind", "reader", "writer
 bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
   return platform::environment(variable, value, size) && *value != '\0' &&
          std::strcmp(value, "0") != 0;
+}
+
+// Whether the program's calls reach this library by way of another one: by a sanitizer's runtime in
+// the program itself, which tells the sanitizer of each.
+bool is_called_by_another() noexcept {
+  static constexpr char anchor = 0;
+  Dl_info here{};
+  Dl_info called{};
+  const void* const function = dlsym(RTLD_DEFAULT, "pthread_rwlock_rdlock");
+  return function != nullptr && dladdr(&anchor, &here) != 0 && dladdr(function, &called) != 0 &&
+         here.dli_fbase != called.dli_fbase;
 }
 
 enum : std::uint32_t { unread, being_read, read };
@@ -41,6 +56,8 @@ const settings& current_settings() noexcept {
     char backtrace[8];
     in_force.stats_backtrace =
         is_asked_for("READMOST_STATS_BACKTRACE", backtrace, sizeof backtrace);
+    offset_of_core = core_offset;
+    locks_are_known_to_tool = tools::are_present() && is_called_by_another();
     // Before the first use of a lock is over, which would open its fast paths otherwise.
     if (in_force.stats && in_force.lock == lock_choice::prwlock) {
       enable_lock_statistics(in_force.stats_backtrace);

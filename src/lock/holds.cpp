@@ -1,6 +1,7 @@
 #include "lock/holds.hpp"
 
 #include "lock/bias.hpp"
+#include "lock/observation.hpp"
 #include "lock/waking.hpp"
 #include "threads/registry.hpp"
 
@@ -28,6 +29,12 @@ void meet(rwlock& lock, thread_record* me, rules how) noexcept {
   if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) != 0) return;
   count_lock(domains[lock.domain], me);
   if (lock_statistics_on()) note_meeting(address(lock));
+  if (is_observed()) {
+    // Nor `ready`, nor `unnoted`: see observation.hpp.
+    observe_new_lock(lock);
+    lock.traits.fetch_or(rwlock::never_biased, platform::relaxed);
+    return;
+  }
   lock.state.fetch_or(
       (lock_statistics_on() ? 0 : rwlock::ready) | (how.noted ? 0 : rwlock::unnoted),
       platform::relaxed);
@@ -216,6 +223,7 @@ bool release_after_lost_race(rwlock& lock, thread_record& me) noexcept {
 }  // namespace
 
 bool unlock_shared_slow(rwlock& lock) noexcept {
+  if (is_observed()) observe_release(lock, hold_kind::read);
   thread_record& me = my_record(lock.domain);
   const bool noted = notes_holds(lock.state.load(platform::relaxed));
   if (noted ? release_after_lost_race<true>(lock, me) : release_after_lost_race<false>(lock, me)) {

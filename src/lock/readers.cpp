@@ -1,6 +1,7 @@
 // The slow path of a read lock (first use, a lock without bias, occupied slots, waiting), and how a
 // lock gets its bias.
 #include "lock/bias.hpp"
+#include "lock/observation.hpp"
 #include "lock/waiting.hpp"
 
 namespace readmost::detail {
@@ -217,7 +218,8 @@ void update_account(rwlock& lock, rules how) noexcept {
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist(lock.domain);
   meet(lock, me, how);
-  return reader(lock, me, how).acquire();
+  const auto acquire = [&] { return reader(lock, me, how).acquire(); };
+  return is_observed() ? observed(lock, hold_kind::read, how, acquire) : acquire();
 }
 
 }  // namespace readmost::detail

@@ -1,6 +1,7 @@
 // The slow paths of writers: claims, revocation, backing out, waiting; upgrade and downgrade.
 #include "lock/bias.hpp"
 #include "lock/decision.hpp"
+#include "lock/observation.hpp"
 #include "lock/waiting.hpp"
 
 namespace readmost::detail {
@@ -324,10 +325,14 @@ void record_write(const rwlock& lock) noexcept {
 outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
   thread_record* const me = enlist(lock.domain);
   meet(lock, me, how);
-  return candidate(lock, me, how, candidate::own_hold::none).acquire();
+  const auto acquire = [&] {
+    return candidate(lock, me, how, candidate::own_hold::none).acquire();
+  };
+  return is_observed() ? observed(lock, hold_kind::write, how, acquire) : acquire();
 }
 
 void unlock_exclusive_slow(rwlock& lock, rules how) noexcept {
+  if (is_observed()) observe_release(lock, hold_kind::write);
   stop_writing(lock, how, 0);
 }
 
@@ -342,11 +347,15 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
       return outcome::busy;
     }
   }
-  return READMOST_VARIANT(upgrade_lets_go, candidate(lock, me, how, own).acquire(),
-                          (unlock_shared_slow(lock), lock_exclusive_slow(lock, how)));
+  const auto acquire = [&] {
+    return READMOST_VARIANT(upgrade_lets_go, candidate(lock, me, how, own).acquire(),
+                            (unlock_shared_slow(lock), lock_exclusive_slow(lock, how)));
+  };
+  return is_observed() ? observed_upgrade(lock, how, acquire) : acquire();
 }
 
 void downgrade(rwlock& lock, rules how) noexcept {
+  if (is_observed()) observe_downgrade(lock);
   thread_record& me = my_record(lock.domain);
   if (&me != &unregistered) {
     if (notes_holds(lock.state.load(platform::relaxed))) note_hold(me, lock);
@@ -357,6 +366,7 @@ void downgrade(rwlock& lock, rules how) noexcept {
 }
 
 void forget_holds_before_reuse(rwlock& lock) noexcept {
+  if (is_observed()) observe_destruction(lock);
   const std::uint64_t state = lock.state.load(platform::relaxed);
   if ((state & (rwlock::any_bias | rwlock::draining)) != 0) {
     erase_passive_holds(domains[lock.domain], &lock);

@@ -24,6 +24,7 @@
 
 #include "platform/cpu_mask.hpp"
 #include "platform/errno_kept.hpp"
+#include "platform/tools.hpp"
 
 // Null where the program has none: a statically linked one need not contain them.
 #pragma weak dlsym
@@ -411,7 +412,9 @@ void* map_pages(std::size_t bytes) noexcept {
 #else
   void* pages = mmap(nullptr, bytes, readable, zeroed, -1, 0);
 #endif
-  return pages == MAP_FAILED ? nullptr : pages;
+  if (pages == MAP_FAILED) return nullptr;
+  tools::hide(pages, bytes);
+  return pages;
 }
 
 int process_id() noexcept {

@@ -11,6 +11,7 @@
 // A deleter may retire, wait for grace periods, lock, call barrier(), and close the domain. The
 // executor holds no lock while it runs one. barrier() inside a deleter goes on with the lists as
 // the same executor.
+#include "platform/tools.hpp"
 #include "rcu/backlog.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/reclamation.hpp"
@@ -191,6 +192,7 @@ bool try_execute(domain& d, reclamation& r) noexcept {
                                           platform::relaxed)) {
     return false;
   }
+  tools::happens_after(&r.executor);
   executes |= 1U << number_of(d);
   return true;
 }
@@ -212,6 +214,7 @@ bool stop_executing(domain& d, reclamation& r) noexcept {
   const bool closed = r.ended_inside;
   if (closed) r.ended_inside = false;
   executes &= ~(1U << number_of(d));
+  tools::happens_before(&r.executor);
   // (Y4) Pairs with (Y3).
   if (r.executor.exchange(executor_free, at(letter::Y4, platform::release)) == executor_awaited &&
       !is_mutant(mutant::silent_executor)) {
@@ -261,6 +264,7 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
   // A nested call runs inside a deleter, so for other threads one object is not reclaimed yet.
   if ((nested.is_outermost() || is_mutant(mutant::nested_barrier_publishes)) &&
       barriers != r.barriers_done.load(platform::relaxed)) {
+    tools::happens_before(&r.barriers_done);
     // (Y10) Pairs with (Y11): the deleters happen before the return of the barrier.
     r.barriers_done.store(barriers, at(letter::Y10, platform::release));
     platform::futex_wake(platform::futex_of(r.barriers_done), INT32_MAX, ~0U);

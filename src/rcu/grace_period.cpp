@@ -19,6 +19,7 @@
 #include <readmost/detail/rcu/read_section.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
+#include "platform/tools.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/stall.hpp"
 #include "threads/parts.hpp"
@@ -27,6 +28,14 @@
 namespace readmost::detail {
 
 namespace {
+
+// What (G4), (G9) and (W5) mean: the sections that are over happen before what the caller does.
+void tell_of_sections(const domain& d) noexcept {
+  if (!tools::are_present()) return;
+  for_each_record(domains[number_of(d)],
+                  [](const thread_record& record, bool) { tools::happens_after(&record.section); });
+  tools::happens_after(&d);
+}
 
 constexpr std::uint64_t count_of(std::uint64_t word) noexcept {
   return word & ~grace_period_flags;
@@ -290,7 +299,11 @@ std::uint64_t grace_period_from_now(domain& d) noexcept {
 
 bool is_over(const domain& d, std::uint64_t grace_period) noexcept {
   // (W5) Pairs with (W3).
-  return has_reached(d.grace_periods.load(at(letter::W5, platform::acquire)), grace_period);
+  if (!has_reached(d.grace_periods.load(at(letter::W5, platform::acquire)), grace_period)) {
+    return false;
+  }
+  tell_of_sections(d);
+  return true;
 }
 
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
@@ -341,6 +354,7 @@ void synchronize(domain& d, urgency how) noexcept {
   const std::uint64_t word = d.grace_periods.load(platform::relaxed);
   if ((word & grace_period_flags) == 0 && try_lead(d, word)) {
     run(d, own_record(d), false, how);
+    tell_of_sections(d);
     return;
   }
   lead_or_wait(d, grace_period_from_now(d), how);

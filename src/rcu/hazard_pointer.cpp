@@ -58,6 +58,7 @@ hazard_slot* take_from(hazard_block& block) noexcept {
   const std::uint32_t number = take_bit(block.taken, at(letter::HP9, platform::acquire));
   if (number == no_bit) return nullptr;
   slots_taken.fetch_add(1, platform::relaxed);
+  tools::happens_after(&block.taken);
   block.slots[number].in_block = &block;
   return &block.slots[number];
 }
@@ -81,6 +82,7 @@ void free_slot(hazard_slot& slot) noexcept {
   hazard_block& block = *slot.in_block;
   const auto number = static_cast<std::uint32_t>(&slot - block.slots);
   slots_taken.fetch_sub(1, platform::relaxed);
+  tools::happens_before(&block.taken);
   // (HP10) Pairs with (HP9), and with (HP8): a scan that finds the slot free happens after the use
   // of the object that it protected.
   give_back_bit(block.taken, number, at(letter::HP10, platform::release));
@@ -91,11 +93,13 @@ template <class Visit>
 void for_each_protected(Visit visit) noexcept {
   for (hazard_block* block = newest_block(); block != nullptr; block = block->next) {
     // (HP8) Pairs with (HP10).
-    for (std::uint64_t left = block->taken.load(at(letter::HP8, platform::acquire)); left != 0;
-         left &= left - 1) {
+    std::uint64_t left = block->taken.load(at(letter::HP8, platform::acquire));
+    tools::happens_after(&block->taken);
+    for (; left != 0; left &= left - 1) {
       // (HP7) Pairs with (HP4), (HP1): a use under a protection that is over happens before this.
-      const retired* const object =
-          block->slots[__builtin_ctzll(left)].object.load(at(letter::HP7, platform::acquire));
+      const auto& slot = block->slots[__builtin_ctzll(left)].object;
+      const retired* const object = slot.load(at(letter::HP7, platform::acquire));
+      tools::happens_after(&slot);
       if (object != nullptr) visit(object);
     }
   }
@@ -210,6 +214,7 @@ retired* take_list(platform::atomic<retired*>& latest, retired* rest, amount& ta
   if (latest.load(platform::relaxed) == nullptr) return rest;
   // (HP14) Pairs with (HP13).
   retired* const list = latest.exchange(nullptr, at(letter::HP14, platform::acquire));
+  tools::happens_after(&latest);
   retired* last = nullptr;
   for (retired* each = list; each != nullptr; each = each->next) {
     taken.add(*each);
@@ -516,7 +521,11 @@ void mark(thread_record& me) noexcept {
 }  // namespace
 
 hazard_slot* take_hazard_slot() noexcept {
-  if (hazard_slot* const spare = spare_slots(enlist()).take()) return spare;
+  if (hazard_slot* const spare = spare_slots(enlist()).take()) {
+    // An earlier owner of the record may have used it.
+    tools::happens_after(&spare->object);
+    return spare;
+  }
   for (hazard_block* block = newest_block(); block != nullptr; block = block->next) {
     if (hazard_slot* const slot = take_from(*block)) return slot;
   }

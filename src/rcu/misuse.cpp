@@ -9,7 +9,7 @@
 #include <readmost/detail/rcu/read_section.hpp>
 
 #include "platform/address_space.hpp"
-#include "platform/text.hpp"
+#include "platform/findings.hpp"
 #include "threads/parts.hpp"
 
 namespace readmost::detail {
@@ -99,34 +99,6 @@ READMOST_EARLY void read_settings_early() noexcept {
   settings();
 }
 
-// --- Backtraces ----------------------------------------------------------------------------------
-
-constexpr std::size_t most_frames = 16;
-
-// Return addresses, the program's innermost first.
-struct trace {
-  std::uintptr_t frames[most_frames]{};
-  std::size_t count = 0;
-};
-
-// The backtrace that begins at the library's caller.
-trace trace_from(const void* caller) noexcept {
-  trace found;
-  if (caller == nullptr) return found;
-  constexpr std::size_t most_own_frames = 8;
-  std::uintptr_t all[most_own_frames + most_frames];
-  const std::size_t count = platform::backtrace(all, most_own_frames + most_frames);
-  const auto wanted = reinterpret_cast<std::uintptr_t>(caller);
-  for (std::size_t i = 0; i < count && found.count < most_frames; ++i) {
-    if (all[i] != 0 && (found.count != 0 || all[i] == wanted)) {
-      found.frames[found.count++] = all[i];
-    }
-  }
-  // No unwind tables.
-  if (found.count == 0) found.frames[found.count++] = wanted;
-  return found;
-}
-
 }  // namespace
 
 // Notes about the outermost section of a record's owner. Never freed, as the record. The owner
@@ -160,71 +132,7 @@ noted_section section_of(const thread_record& record) noexcept {
   return noted;
 }
 
-// --- Once for each kind and place ----------------------------------------------------------------
-
-constexpr std::size_t most_known = 1024;
-constinit platform::atomic<std::uint64_t> known[most_known];
-
-// Whether this has not been reported yet. False once the table is full: no user reads so many
-// reports.
-bool is_new(std::uint64_t what) noexcept {
-  if (what == 0) what = 1;
-  for (std::size_t i = 0; i < most_known; ++i) {
-    auto& entry = known[(what + i) % most_known];
-    std::uint64_t found = entry.load(platform::relaxed);
-    if (found == 0 &&
-        entry.compare_exchange_strong(found, what, platform::relaxed, platform::relaxed)) {
-      return true;
-    }
-    if (found == what) return false;
-  }
-  return false;
-}
-
-std::uint64_t mixed(std::uint64_t so_far, std::uintptr_t more) noexcept {
-  const std::uint64_t both = scattered(reinterpret_cast<const void*>(so_far ^ more));
-  return both ^ both >> 29;
-}
-
-// Whether this is a function that passes the program's call on to the library, if it is not
-// inlined.
-bool passes_on(const char* symbol) noexcept {
-  const auto starts_with = [symbol](const char* what) {
-    return std::strncmp(symbol, what, std::strlen(what)) == 0;
-  };
-  // The compiler may have inlined a deleter into this one.
-  if (starts_with("_ZN8readmost6detail15retired_pointer")) return false;
-  for (const char* known : {"_ZN8readmost", "_ZNK8readmost", "_ZNSt11scoped_lock",
-                            "_ZNSt11unique_lock", "_ZNSt10lock_guard", "_ZNSt3__111scoped_lock",
-                            "_ZNSt3__111unique_lock", "_ZNSt3__110lock_guard"}) {
-    if (starts_with(known)) return true;
-  }
-  return false;
-}
-
-// The address in the program at which the misuse occurred.
-std::uintptr_t place_in(const trace& where, const address_space& space) noexcept {
-  for (std::size_t i = 0; i < where.count; ++i) {
-    if (!passes_on(space.place_of(where.frames[i] - 1).symbol)) return where.frames[i];
-  }
-  return where.frames[0];
-}
-
-// The number of frames that distinguish places before symbols are looked up.
-constexpr std::size_t frames_to_compare = 4;
-
-bool is_new_way(std::uint64_t what, const trace& where) noexcept {
-  for (std::size_t i = 0; i < frames_to_compare && i < where.count; ++i) {
-    what = mixed(what, where.frames[i]);
-  }
-  return is_new(what);
-}
-
 // --- The report ----------------------------------------------------------------------------------
-
-// A pipe takes this many bytes in one piece (PIPE_BUF is 4096).
-constexpr std::size_t most_text = 4000;
-constexpr std::size_t most_of_a_frame = 320;
 
 const char* title_of(misuse what) noexcept {
   switch (what) {
@@ -250,55 +158,7 @@ const char* title_of(misuse what) noexcept {
   return "";
 }
 
-struct duration {
-  unsigned long long whole;
-  unsigned long long thousandths;
-};
-
-// Splits a number of thousandths, such as milliseconds, into whole units and the rest.
-constexpr duration in_thousandths(std::uint64_t thousandths) noexcept {
-  return {thousandths / 1000, thousandths % 1000};
-}
-
 }  // namespace
-
-void add_seconds(text_buffer& t, std::uint64_t nanoseconds) noexcept {
-  const duration d = in_thousandths(nanoseconds / 1'000'000);
-  t.add("%llu.%03llu s", d.whole, d.thousandths);
-}
-
-namespace {
-
-void add_frames(text_buffer& t, const char* first, const trace& where,
-                const address_space& space) noexcept {
-  for (std::size_t i = 0; i < where.count && t.length() < most_text - most_of_a_frame; ++i) {
-    // The return address may already be past the end of the function.
-    const place at = space.place_of(where.frames[i] - 1);
-    const char* const slash = std::strrchr(at.mapping, '/');
-    const char* const file = slash != nullptr ? slash + 1 : at.mapping;
-    const auto offset = static_cast<unsigned long long>(at.offset);
-    t.add("  %10s ", i == 0 ? first : "called by");
-    if (*at.mapping == '\0') {
-      t.add("0x%llx\n", static_cast<unsigned long long>(where.frames[i]));
-    } else if (*at.symbol == '\0') {
-      t.add("%.80s+0x%llx\n", file, offset);
-    } else {
-      t.add("%.160s+0x%llx (%.80s+0x%llx)\n", at.symbol,
-            static_cast<unsigned long long>(at.symbol_offset), file, offset);
-    }
-  }
-}
-
-}  // namespace
-
-void add_thread(text_buffer& t, std::int32_t thread) noexcept {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
-  const platform::file_content name = platform::content_of(path);
-  t.add("thread %d", thread);
-  if (name.size > 1) t.add(" (%.*s)", static_cast<int>(name.size - 1), name.data);
-  platform::give_back(name);
-}
 
 void add_entry(text_buffer& t, const thread_record& reader) noexcept {
   const noted_section section = section_of(reader);

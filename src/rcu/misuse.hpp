@@ -3,7 +3,7 @@
 
 #include <readmost/detail/threads/domain.hpp>
 
-#include "platform/text.hpp"
+#include "platform/findings.hpp"
 
 namespace readmost::detail {
 
@@ -40,9 +40,6 @@ void report_if_long(const thread_record& reader) noexcept;
 // The number of milliseconds that the environment variable says, or `otherwise`; complains if it
 // says anything else.
 std::uint64_t milliseconds_in(const char* variable, std::uint64_t otherwise) noexcept;
-// "thread 4910 (worker-1)"
-void add_thread(text_buffer& t, std::int32_t thread) noexcept;
-void add_seconds(text_buffer& t, std::uint64_t nanoseconds) noexcept;
 // Where the thread entered the section that it is in, if that is noted.
 void add_entry(text_buffer& t, const thread_record& reader) noexcept;
 // Writes it to where reports go, in one piece.

@@ -11,6 +11,7 @@
 // its own nesting ends with that nesting.
 #include <readmost/detail/rcu/read_section.hpp>
 
+#include "platform/tools.hpp"
 #include "rcu/misuse.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
@@ -40,6 +41,7 @@ std::uint64_t count_in(domain& d) noexcept {
 }
 
 void uncount(domain& d, std::uint64_t section) noexcept {
+  tools::happens_before(&d);
   const unsigned phase = (section & section_counted_in_second) != 0 ? 1 : 0;
   // (G8) Pairs with (G9): the section happens before any load that sees the count lowered. A leader
   // that sleeps is not missed, by (O3), which reaches threads without a record as well.
@@ -73,7 +75,7 @@ void enter_section_slow(unsigned domain) noexcept {
   if (!is_online(me)) {
     confirm_section(me);
   }
-  if (section == section_checked) note_entry(me, __builtin_return_address(0));
+  if (section == section_checked && checks_misuse()) note_entry(me, __builtin_return_address(0));
 }
 
 void confirm_section(thread_record& me) noexcept {
@@ -109,6 +111,7 @@ void leave_section_slow(unsigned domain) noexcept {
   }
   const bool outermost = !is_open(section - 1);
   if (outermost && (section & section_checked) != 0) note_exit(me);
+  if (outermost) tools::happens_before(&me.section);
   const bool was_counted_here = counted_at(section) == (section & section_nesting);
   // As (G2).
   me.section.store(was_counted_here ? (section - 1) & ~count_bits : section - 1,
@@ -123,7 +126,9 @@ namespace {
 void mark_if_checked(thread_record& me) noexcept {
   // Read-modify-write: for a thread that reads this, the last owner's sections have happened before
   // as well.
-  if (checks_misuse()) me.section.fetch_or(section_checked, platform::relaxed);
+  if (!checks_misuse() && !tools::are_present()) return;
+  me.section.fetch_or(section_checked, platform::relaxed);
+  tools::happens_after(&me.section);
 }
 
 void abandon_sections(thread_record& me) noexcept {

@@ -91,7 +91,10 @@ bool await_barrier(domain& d, reclamation& r, std::uint32_t barrier) noexcept {
   for (;;) {
     // (Y11) Pairs with (Y10).
     const std::uint32_t done = r.barriers_done.load(at(letter::Y11, platform::acquire));
-    if (static_cast<std::int32_t>(done - barrier) >= 0) return true;
+    if (static_cast<std::int32_t>(done - barrier) >= 0) {
+      tools::happens_after(&r.barriers_done);
+      return true;
+    }
     if (!runs(r)) return false;
     go_offline();
     // Looks again by itself, because the reclaimer may end with the process just now.

@@ -5,11 +5,14 @@
 #include <bit>
 #include <readmost/detail/rcu/retired.hpp>
 
+#include "platform/tools.hpp"
+
 namespace readmost::detail {
 
 // Returns whether the queue was empty. `which`: the letter of the order.
 inline bool push(platform::atomic<retired*>& latest, retired& object, letter which) noexcept {
   retired* before = latest.load(platform::relaxed);
+  tools::happens_before(&latest);
   do {
     object.next = before;
     // (Y1) Pairs with (Y2), (HP13) with (HP14): a thread that takes the object sees it filled in.
@@ -24,6 +27,7 @@ inline platform::variable<retired*>* append_oldest_first(
   if (latest.load(platform::relaxed) == nullptr) return tail;
   // (Y2) Pairs with (Y1).
   retired* object = latest.exchange(nullptr, at(letter::Y2, platform::acquire));
+  tools::happens_after(&latest);
   retired* const last = object;
   retired* first = nullptr;
   while (object != nullptr) {

@@ -73,6 +73,8 @@ Environment (an option takes precedence):
   READMOST_STATS    1 for a table on stderr, or a file, as --stats
   READMOST_STATS_BACKTRACE
                     1, as --backtrace
+  READMOST_LOCK_CHECK
+                    1: the library reports misuse of locks; abort: and ends the program
   READMOST_LIBRARY  the library to preload, instead of ../lib/libreadmost-pthread.so
                     beside this command; the libreadmost-lab.so in its folder has the
                     other locks)";

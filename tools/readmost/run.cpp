@@ -55,6 +55,7 @@ void run(const run_options& options, std::vector<std::string> program) {
   apply(options, env);
   prepend_library(env, library);
   warn_of_preload_obstacle(file);
+  warn_of_refusal_by_sanitizer(file, env);
   // execvpe instead of execve: as a shell does, it hands a script without a #! line to sh.
   execvpe(file.c_str(), argument_pointers(program).data(), env.pointers().data());
   throw cannot_run(file, errno);

@@ -134,7 +134,10 @@ int compare(const compare_options& options, std::vector<std::string> program) {
     results.locks.push_back({lock, has_library ? find_library(env, lock).string() : "", {}, {}});
     preloads = preloads || has_library;
   }
-  if (preloads) warn_of_preload_obstacle(file);
+  if (preloads) {
+    warn_of_preload_obstacle(file);
+    warn_of_refusal_by_sanitizer(file, env);
+  }
   json_file json(options.json);
 
   const finish end = measure(options, file, results);

@@ -94,6 +94,18 @@ void remove_library(environment& env) {
   }
 }
 
+void warn_of_refusal_by_sanitizer(const fs::path& program, const environment& env) {
+  const std::optional<std::string> sanitizer = address_sanitizer_of(program);
+  if (!sanitizer) return;
+  const std::string options = env.get("ASAN_OPTIONS").value_or("");
+  if (options.find("verify_asan_link_order=0") != std::string::npos) return;
+  fmt::print(stderr,
+             "readmost: warning: '{}' needs {}, which ends the program because a library is "
+             "preloaded before it; set ASAN_OPTIONS=verify_asan_link_order=0{}, or link the "
+             "program with -static-libasan\n",
+             program.string(), *sanitizer, options.empty() ? "" : ":" + options);
+}
+
 void warn_of_preload_obstacle(const fs::path& program) {
   if (const std::optional<std::string> obstacle = preload_obstacle(program)) {
     fmt::print(stderr, "readmost: warning: {}: it keeps its own locks\n", *obstacle);

@@ -22,6 +22,10 @@ void prepend_library(environment& env, const std::filesystem::path& library);
 // Removes our libraries from LD_PRELOAD, wherever they were built, and keeps the rest.
 void remove_library(environment& env);
 
+// Prints one line on stderr, with the remedy, if the program's AddressSanitizer will end it because
+// the library is preloaded.
+void warn_of_refusal_by_sanitizer(const std::filesystem::path& program, const environment& env);
+
 // Prints one line on stderr if the library will not reach this program.
 void warn_of_preload_obstacle(const std::filesystem::path& program);
 

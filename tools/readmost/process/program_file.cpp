@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 #include "failure.hpp"
 
@@ -47,11 +48,44 @@ struct elf_file {
   ElfW(Ehdr) header {};
   bool native = false;  // of the same class and machine as this program
   bool has_interpreter = false;
+  std::vector<std::string> needed;  // the shared libraries that it names
 };
 
 template <typename Object>
 bool read_object(std::ifstream& in, Object& object) {
   return static_cast<bool>(in.read(reinterpret_cast<char*>(&object), sizeof object));
+}
+
+template <typename Object>
+bool read_object_at(std::ifstream& in, std::uint64_t offset, Object& object) {
+  in.clear();
+  return in.seekg(static_cast<std::streamoff>(offset)) && read_object(in, object);
+}
+
+// What a file's dynamic section names, as far as the file can be read.
+std::vector<std::string> needed_by(std::ifstream& in, const std::vector<ElfW(Phdr)>& segments) {
+  std::uint64_t names = 0;  // where it is loaded
+  std::vector<std::uint64_t> places;
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    ElfW(Dyn) entry{};
+    for (std::uint64_t at = 0; at + sizeof entry <= segment.p_filesz; at += sizeof entry) {
+      if (!read_object_at(in, segment.p_offset + at, entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_STRTAB) names = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_NEEDED) places.push_back(entry.d_un.d_val);
+    }
+  }
+  std::vector<std::string> needed;
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_LOAD || names - segment.p_vaddr >= segment.p_filesz) continue;
+    for (const std::uint64_t place : places) {
+      in.clear();
+      in.seekg(static_cast<std::streamoff>(segment.p_offset + (names - segment.p_vaddr) + place));
+      std::string name;
+      if (std::getline(in, name, '\0')) needed.push_back(name);
+    }
+  }
+  return needed;
 }
 
 // Nothing when the file is not an ELF file or cannot be read.
@@ -69,11 +103,14 @@ std::optional<elf_file> read_elf(const fs::path& path) {
                self.e_machine == elf.header.e_machine;
   if (!elf.native) return elf;
   in.seekg(static_cast<std::streamoff>(elf.header.e_phoff));
+  std::vector<ElfW(Phdr)> segments;
   for (unsigned index = 0; index < elf.header.e_phnum; ++index) {
     ElfW(Phdr) segment{};
     if (!read_object(in, segment)) break;
     if (segment.p_type == PT_INTERP) elf.has_interpreter = true;
+    segments.push_back(segment);
   }
+  elf.needed = needed_by(in, segments);
   return elf;
 }
 
@@ -155,6 +192,17 @@ std::optional<std::string> preload_obstacle(const fs::path& program) {
   }
   if (!elf->has_interpreter) {
     return fmt::format("'{}' is statically linked, so no loader reads LD_PRELOAD", loaded.string());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> address_sanitizer_of(const fs::path& program) {
+  const std::optional<elf_file> elf = read_elf(program);
+  if (!elf) return std::nullopt;
+  for (const std::string& library : elf->needed) {
+    if (library.starts_with("libasan.so") || library.starts_with("libclang_rt.asan")) {
+      return library;
+    }
   }
   return std::nullopt;
 }

@@ -22,6 +22,10 @@ std::filesystem::path find_program(const std::string& name, const environment& e
 // Why the dynamic loader will not preload a library into this program, if it will not.
 std::optional<std::string> preload_obstacle(const std::filesystem::path& program);
 
+// The shared library of AddressSanitizer that the program names; nothing if it has none, or the
+// sanitizer is linked into the program.
+std::optional<std::string> address_sanitizer_of(const std::filesystem::path& program);
+
 // Whether this is a shared library for programs of our own architecture.
 bool is_loadable_library(const std::filesystem::path& file);
 

@@ -1,0 +1,215 @@
+// A correct program over each of the library's means, or the same with a data race in what those
+// protect: for tools that find races.
+//   observed_program [WHAT [race]]       without WHAT: every lock
+#include <pthread.h>
+#include <readmost.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <readmost/bravo.hpp>
+#include <readmost/hazard_pointer.hpp>
+#include <readmost/rcu.hpp>
+#include <readmost/rcu_pointer.hpp>
+#include <readmost/shared_timed_mutex.hpp>
+#include <shared_mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int readers = 3;
+constexpr int rounds = 300;
+
+// What the locks protect, as plain variables; and what nothing protects.
+long guarded = 0;
+long other = 0;
+long unguarded = 0;
+bool races = false;
+
+void touch_unguarded() {
+  if (races) unguarded = unguarded + 1;
+}
+
+template <class Read, class Write>
+int run(Read read, Write write) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < readers; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < rounds; ++j) read(j);
+    });
+  }
+  threads.emplace_back([&] {
+    for (int j = 0; j < rounds; ++j) {
+      write(j);
+      if (j % 64 == 0) std::this_thread::yield();
+    }
+  });
+  for (std::thread& each : threads) each.join();
+  return 0;
+}
+
+int with_class() {
+  static readmost::shared_timed_mutex lock;
+  return run(
+      [](int round) {
+        if (round % 8 == 7) {  // upgrades, and downgrades again
+          lock.lock_shared();
+          if (lock.upgrade()) {
+            guarded = guarded + 1;
+            lock.downgrade();
+          }
+          lock.unlock_shared();
+          return;
+        }
+        const std::shared_lock hold(lock);
+        const std::shared_lock nested(lock);
+        if (guarded < 0) std::abort();
+        touch_unguarded();
+      },
+      [](int round) {
+        if (round % 16 == 3) {
+          if (!lock.try_lock_for(std::chrono::seconds(100))) std::abort();
+        } else {
+          lock.lock();
+        }
+        guarded = guarded + 1;
+        lock.unlock();
+        touch_unguarded();
+      });
+}
+
+int with_c_api() {
+  static readmost_rwlock_t lock = READMOST_RWLOCK_INITIALIZER;
+  const int result = run(
+      [](int) {
+        readmost_rwlock_rdlock(&lock);
+        if (guarded < 0) std::abort();
+        touch_unguarded();
+        readmost_rwlock_rdunlock(&lock);
+      },
+      [](int) {
+        if (readmost_rwlock_trywrlock(&lock) != 0) readmost_rwlock_wrlock(&lock);
+        guarded = guarded + 1;
+        readmost_rwlock_wrunlock(&lock);
+        touch_unguarded();
+      });
+  readmost_rwlock_destroy(&lock);
+  return result;
+}
+
+int with_pthread() {
+  static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  auto* const second = new pthread_rwlock_t;
+  pthread_rwlock_init(second, nullptr);
+  const int result = run(
+      [second](int round) {
+        pthread_rwlock_rdlock(&lock);
+        if (guarded < 0) std::abort();
+        touch_unguarded();
+        if (round % 4 == 0) {
+          pthread_rwlock_wrlock(second);
+          other = other + 1;
+          pthread_rwlock_unlock(second);
+        }
+        pthread_rwlock_unlock(&lock);
+      },
+      [second](int round) {
+        if (pthread_rwlock_trywrlock(&lock) != 0) pthread_rwlock_wrlock(&lock);
+        guarded = guarded + 1;
+        if (round % 4 == 0) {
+          pthread_rwlock_rdlock(second);
+          if (other < 0) std::abort();
+          pthread_rwlock_unlock(second);
+        }
+        pthread_rwlock_unlock(&lock);
+        touch_unguarded();
+      });
+  pthread_rwlock_destroy(second);
+  delete second;
+  return result;
+}
+
+struct value : readmost::rcu_obj_base<value> {
+  explicit value(long n) : number(n) {}
+  long number;
+};
+
+// The race: an object is deleted that readers may still use.
+int with_rcu() {
+  static readmost::rcu_pointer<value> current(std::make_unique<value>(1));
+  const int result = run(
+      [](int) {
+        const readmost::rcu_reader section;
+        if (current.load()->number <= 0) std::abort();
+      },
+      [](int round) {
+        value* const old = current.exchange(std::make_unique<value>(round + 1));
+        if (races) {
+          old->number = 1;
+        } else if (round % 8 == 0) {
+          readmost::rcu_synchronize();
+          delete old;
+          return;
+        }
+        old->retire();
+      });
+  readmost::rcu_barrier();
+  return result;
+}
+
+struct hazardous : readmost::hazard_pointer_obj_base<hazardous> {
+  explicit hazardous(long n) : number(n) {}
+  long number;
+};
+
+int with_hazard_pointers() {
+  static std::atomic<hazardous*> current{new hazardous(1)};
+  const int result = run(
+      [](int) {
+        readmost::hazard_pointer guard = readmost::make_hazard_pointer();
+        if (guard.protect(current)->number <= 0) std::abort();
+      },
+      [](int round) {
+        hazardous* const old = current.exchange(new hazardous(round + 1));
+        if (races) old->number = 1;
+        old->retire();
+      });
+  readmost::hazard_pointer_clean_up();
+  return result;
+}
+
+int with_bravo() {
+  static readmost::bravo<std::shared_mutex> lock;
+  return run(
+      [](int round) {
+        // Later, a thread may have seen another revoke the bias.
+        if (round == 0) touch_unguarded();
+        const std::shared_lock hold(lock);
+        if (guarded < 0) std::abort();
+      },
+      [](int round) {
+        if (round % 32 != 0) return;
+        const std::scoped_lock hold(lock);
+        guarded = guarded + 1;
+      });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  races = argc > 2 && std::string_view(argv[2]) == "race";
+  if (what.empty()) return with_class() + with_c_api() + with_pthread();
+  if (what == "class") return with_class();
+  if (what == "c") return with_c_api();
+  if (what == "pthread") return with_pthread();
+  if (what == "rcu") return with_rcu();
+  if (what == "hazard") return with_hazard_pointers();
+  if (what == "bravo") return with_bravo();
+  std::fprintf(stderr, "usage: observed_program [class|c|pthread|rcu|hazard|bravo [race]]\n");
+  return 2;
+}
