@@ -67,7 +67,7 @@ class basic_shared_mutex {
         unlock_shared_at_home(core_, me(), [this]() -> const domain& { return mine(); });
     if (how == passive_release::done) [[likely]]
       return;
-    how == passive_release::unavailable ? unlock_shared_actively() : report_release();
+    how == passive_release::report ? report_release() : unlock_shared_actively();
   }
 
   // --- from one to the other (FCP 7.2) -----------------------------------------------------------
