@@ -188,6 +188,9 @@ unsigned current_cpu() noexcept {
 void watch_thread_exit(void (*on_exit)()) noexcept {
   on()->self().on_exit = on_exit;
 }
+std::int32_t thread_id() noexcept {
+  return static_cast<std::int32_t>(on()->self().number) + 1;
+}
 bool start_thread(void (*body)(void*), void* argument) noexcept {
   on()->start_daemon(body, argument);
   return true;
