@@ -375,10 +375,19 @@ void for_each_table(Visit visit) noexcept {
   }
 }
 
-void look_for_holds(std::uintptr_t lock, const char* deed) noexcept {
+bool has_holder(const rwlock& lock) noexcept {
+  const std::uint64_t state = lock.state.load(platform::acquire);
+  return (state & rwlock::writing) != 0 || rwlock::readers(state) != 0;
+}
+
+void look_for_holds(std::uintptr_t lock, const char* deed, const rwlock* begins) noexcept {
   for_each_table([&](held_locks& each) {
     for_each_hold(each, [&](hold& held, std::uintptr_t of) {
       if (of != lock) return true;
+      // Another thread that also uses the lock for the first time may hold it already. It notes its
+      // hold after it has the lock, and takes the note away before it releases the lock.
+      const bool is_of_this_life = begins != nullptr && has_holder(*begins);
+      if (is_of_this_life || held.lock.load(platform::acquire) != lock) return true;
       tell(finding::destroyed_while_held, lock, deed, trace_from_here(), &held,
            each.thread.load(platform::relaxed));
       held.lock.store(0, platform::relaxed);
@@ -442,14 +451,14 @@ bool is_on() noexcept {
 void begin_life(const rwlock& lock) noexcept {
   const session now;
   if (now.table() == nullptr) return;
-  look_for_holds(address(lock), "first use of a new lock where");
+  look_for_holds(address(lock), "first use of a new lock where", &lock);
   forget_in_order(address(lock));
 }
 
 void end_life(const rwlock& lock) noexcept {
   const session now;
   if (now.table() == nullptr) return;
-  look_for_holds(address(lock), "destroying");
+  look_for_holds(address(lock), "destroying", nullptr);
   forget_in_order(address(lock));
 }
 
