@@ -88,7 +88,9 @@ void collect(domain& d, reclamation& r) noexcept {
   r.current = first;
   if (r.current == nullptr) return;
   r.current_grace_period = grace_period_from_now(d);
-  if (r.laziness.load(platform::relaxed) != 0) r.collected_at = platform::now();
+  if (r.laziness.load(platform::relaxed) != 0) {
+    r.collected_at.store(platform::now(), platform::relaxed);
+  }
 }
 
 // Moves current to done, and reclaims. False if the grace period is not over and `wait` is false.

@@ -65,7 +65,7 @@ bool sleep_until_needed(domain& d, reclamation& r) noexcept {
 void gather(domain& d, reclamation& r) noexcept {
   const std::uint64_t laziness = r.laziness.load(platform::relaxed);
   if (laziness == 0) return;
-  const std::uint64_t since = platform::now() - r.collected_at;
+  const std::uint64_t since = platform::now() - r.collected_at.load(platform::relaxed);
   if (since < laziness) {
     sleep_unless_needed(d, r, reclamation::lazy, laziness - since, reclamation::awake);
   }

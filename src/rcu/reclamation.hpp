@@ -80,12 +80,15 @@ struct reclamation {
   platform::variable<retired*> early{};
   platform::atomic<bool> has_early{};
 
+  // When the executor last collected, in nanoseconds; only if it may be lazy. A reclaimer that is
+  // about to be lazy reads it while another thread may execute.
+  platform::atomic<std::uint64_t> collected_at{};
+
   // Accessed by the executor only.
   platform::variable<retired*> current{};
   platform::variable<std::uint64_t> current_grace_period{};
   platform::variable<retired*> done{};
-  platform::variable<std::uint64_t> collected_at{};  // nanoseconds; only if it may be lazy
-  platform::variable<bool> ended_inside{};           // one of its deleters has closed the domain
+  platform::variable<bool> ended_inside{};  // one of its deleters has closed the domain
 };
 
 extern reclamation all_reclamation[max_domains];
