@@ -234,14 +234,13 @@ std::string lock_at(std::uintptr_t address) {
 
 std::string hold_in_words(std::uintptr_t held) {
   if (held == 0) return "free";
-  return lock_at(held & ~(moved_hold | counted_hold)) + ((held & moved_hold) != 0     ? ", moved"
-                                                         : (held & counted_hold) != 0 ? ", counted"
-                                                                                      : "");
+  return lock_at(held & ~moved_hold) + (is_passive_hold(held) ? "" : ", moved");
 }
 
-std::string note_in_words(std::uintptr_t note) {
-  if (note == 0) return "free";
-  return fmt::format("{}, {} more", lock_at(note & ~most_held_again), note & most_held_again);
+std::string move_in_words(std::uintptr_t announced) {
+  if (announced == 0) return "nothing";
+  const bool complete = is_passive_hold(announced);
+  return lock_at(announced & ~moved_hold) + (complete ? ", complete" : ", incomplete");
 }
 
 std::string mode_in_words(std::uint32_t mode) {
@@ -252,7 +251,8 @@ std::string mode_in_words(std::uint32_t mode) {
 }
 
 std::string waiting_in_words(std::uintptr_t waiting) {
-  constexpr const char* names[] = {"writer", "reader", "upgrader", "next writer"};
+  constexpr const char* names[] = {"writer", "reader", "upgrader", "counted upgrader",
+                                   "next writer"};
   return waiting == 0
              ? "nothing"
              : fmt::format("{}, {}", lock_at(waiting & ~std::uintptr_t{7}), names[waiting & 7]);
@@ -287,10 +287,10 @@ std::string grace_periods_in_words(std::uint64_t word) {
 
 std::optional<std::string> value_in_words(const std::string& name, std::uint64_t value) {
   if (name.ends_with(".state")) return state_in_words(value);
-  if (name.find(" noted[") != name.npos) return note_in_words(value);
-  for (const char* slots : {" held[", " nested_held[", " moved["}) {
+  for (const char* slots : {" held[", " nested_held[", " noted["}) {
     if (name.find(slots) != name.npos) return hold_in_words(value);
   }
+  if (name.find(" moved[") != name.npos) return move_in_words(value);
   if (name.ends_with(" mode")) return mode_in_words(static_cast<std::uint32_t>(value));
   if (name.ends_with(" waiting_in")) return waiting_in_words(value);
   if (name.ends_with(" deciding")) return value == 0 ? "nothing" : lock_at(value);

@@ -161,9 +161,10 @@ void expect_all_given_back(const rwlock& lock) {
   expect((state & (rwlock::waiting_writers | rwlock::waiting_readers | rwlock::upgrading)) == 0,
          "the lock counts waiting threads, but no thread waits");
   expect_records_given_back(domains[lock.domain], [](const thread_record& record) {
-    for_each_slot(record, [](const auto& slot) {
+    for_each_slot(record, [](const auto& slot, std::size_t) {
       expect(!is_passive_hold(slot.load(platform::relaxed)),
              "a slot names a lock that no thread holds");
+      return true;
     });
   });
   expect_no_sleepers(domains[lock.domain]);

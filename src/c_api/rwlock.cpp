@@ -154,8 +154,8 @@ int refuse_release(const rwlock& lock) noexcept {
   return 0;
 }
 
-[[gnu::noinline]] int report_release(rwlock& lock) noexcept {
-  after_passive_release(lock, me(lock));
+[[gnu::noinline]] int report_release(rwlock& lock, passive_release how) noexcept {
+  after_passive_release(lock, me(lock), index_of_release(lock, how));
   return 0;
 }
 
@@ -260,7 +260,8 @@ int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
       unlock_shared_passively(l, me(l), [&]() -> const domain& { return domains[l.domain]; });
   if (how == passive_release::done) [[likely]]
     return 0;
-  return how == passive_release::unavailable ? read_unlock_otherwise(l) : report_release(l);
+  if (how == passive_release::stacked) return read_unlock_at_last(l);
+  return how == passive_release::unavailable ? read_unlock_otherwise(l) : report_release(l, how);
 }
 
 // --- Writing -------------------------------------------------------------------------------------

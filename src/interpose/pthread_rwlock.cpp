@@ -109,12 +109,17 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
   return read_lock_at_last(lock, f, attempt);
 }
 
+[[gnu::noinline]] int record_write(layout& l) noexcept {
+  readmost::detail::record_write(l.core);
+  return 0;
+}
+
 template <class Otherwise>
 [[gnu::always_inline]] inline int write_lock(layout& l, Otherwise otherwise) noexcept {
-  if (!lock_exclusive_fast(l.core)) return otherwise();
+  const write_attempt attempt = lock_exclusive_fast(l.core, my_record());
+  if (attempt == write_attempt::unavailable) return otherwise();
   l.owner.store(owner_token(), platform::relaxed);
-  count_fast_write(l.core, my_record());
-  return 0;
+  return attempt == write_attempt::acquired ? 0 : record_write(l);
 }
 
 int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept {
@@ -159,8 +164,17 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return read_unlock_slow(lock);
 }
 
-[[gnu::noinline]] int report_release(pthread_rwlock_t* lock) noexcept {
-  after_passive_release(of(lock).core, my_record());
+// For a thread with nested holds.
+[[gnu::noinline]] int unlock_slow(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  const std::uint64_t state = l.core.state.load(platform::relaxed);
+  const bool writes = (state & rwlock::writing) != 0 && is_mine(l);
+  return writes ? write_unlock(l, state) : read_unlock_slow(lock);
+}
+
+[[gnu::noinline]] int report_release(pthread_rwlock_t* lock, passive_release how) noexcept {
+  const rwlock& core = of(lock).core;
+  after_passive_release(core, my_record(), index_of_release(core, how));
   return 0;
 }
 
@@ -261,7 +275,9 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
       of(lock).core, my_record(), []() -> const domain& { return default_domain; });
   if (how == passive_release::done) [[likely]]
     return 0;
-  return how == passive_release::report ? report_release(lock) : unlock_otherwise(lock);
+  if (how == passive_release::stacked) return unlock_slow(lock);
+  if (how != passive_release::unavailable) return report_release(lock, how);
+  return unlock_otherwise(lock);
 }
 
 READMOST_OLDER_NAMES

@@ -28,13 +28,17 @@ inline constexpr std::int32_t cost_of_lost_race = 100;
 
 inline constexpr std::uint32_t least_cost = 300;
 
+inline void add(rwlock& lock, std::int32_t amount) noexcept {
+  add(lock.balance, amount);
+}
+
 // A reader has found that the state is no longer the one it looked at before its
 // read-modify-write, but `changed`. Many readers that get in each other's way need the bias before
 // one of them has read often; writers' changes do not count.
 inline void credit_lost_race(rwlock& lock, std::uint64_t changed) noexcept {
-  constexpr std::uint64_t by_writers =
-      rwlock::writing | rwlock::claiming | rwlock::wanted | rwlock::writers_parked;
-  if ((changed & by_writers) == 0) add(lock.balance, cost_of_lost_race);
+  constexpr std::uint64_t by_writers = rwlock::writing | rwlock::claiming | rwlock::handoff |
+                                       rwlock::waiting_writers | rwlock::writers_parked;
+  if ((changed & by_writers) == 0) add(lock, cost_of_lost_race);
 }
 
 // May be called only while the lock's bias is being revoked, or right afterwards: the thread's
@@ -46,14 +50,19 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
   const std::uint32_t uncredited = reads - me.credited[home];
   if (uncredited == 0) return;
   me.credited[home] = reads;
-  add(lock.balance, credited(uncredited, saved_by_read(among_others)));
+  add(lock, credited(uncredited, saved_by_read(among_others)));
 }
 
 // The time that the writer waited, and as much again for readers that found the lock closed
 // meanwhile. A revocation that waits for no thread only reads the index and the slots.
 inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
   constexpr std::int32_t of_a_look = 50;
-  return waited == 0 ? of_a_look : cost_of_wait(waited);
+  if (waited == 0) return of_a_look;
+  return cost_of_wait(waited);
+}
+
+inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
+  add(lock, -cost_of_revocation(waited));
 }
 
 // Remembers the cost of a round, as an estimate for writes that need none.
@@ -82,12 +91,20 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   }
   const std::int32_t debited = own_is_debited ? writes - 1 : writes;
   if (lock.balance.load(platform::relaxed) != lowest) {
-    add(lock.balance, -debited * cost_of_revocation(estimate));
+    add(lock, -debited * cost_of_revocation(estimate));
   }
 }
 
 inline std::uint64_t bit_to_give() noexcept {
   return lock_statistics_on() ? rwlock::biased_with_statistics : rwlock::biased;
+}
+
+inline bool is_earned(const rwlock& lock) noexcept {
+  return is_earned(lock.balance);
+}
+
+inline bool is_worth_keeping(const rwlock& lock) noexcept {
+  return is_worth_keeping(lock.balance);
 }
 
 // Whether this lock may be biased at all. Asks the kernel about the lock's memory until it has

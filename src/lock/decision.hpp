@@ -32,7 +32,7 @@ inline bool is_deciding(const thread_record* me, const rwlock& lock) noexcept {
 }
 
 // A claim may yet be backed out, so a writer that only tries waits for the decision; but not long,
-// because the claimant may be off its CPU. Whether there was a decision.
+// because the claimant may be off its CPU. False when it is decided, or at the end of that time.
 [[gnu::noinline]] inline bool awaits_decision(const rwlock& lock, const thread_record* me,
                                               std::uint64_t state) noexcept {
   constexpr std::uint32_t longest = 128;

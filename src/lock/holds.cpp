@@ -40,96 +40,117 @@ void meet(rwlock& lock, thread_record* me, rules how) noexcept {
       platform::relaxed);
 }
 
-namespace {
-
-// Lowers the stack of nested holds, of which the one at `depth` has been released. Holds below it
-// may have been released before.
-void lower_nested(thread_record& me, std::uint32_t depth) noexcept {
-  if (depth + 1 != me.nested.load(platform::relaxed)) return;
-  while (depth != 0 && !is_in_use(me.nested_held[depth - 1].load(platform::relaxed))) --depth;
-  // (D3) As in rwlock.hpp.
-  me.nested.store(depth, at(letter::D3, platform::release));
+void take_back(rwlock& lock, thread_record& me, platform::atomic<std::uintptr_t>& slot,
+               std::size_t index) noexcept {
+  if (slot.load(platform::relaxed) == 0) {
+    // A signal handler has released this hold in place of its own, which is counted.
+    release_counted_hold(lock);
+    return;
+  }
+  // (D2) Release: if a writer's (L) reads this store instead of the preceding (D), that section
+  // still happens before the writer.
+  slot.store(0, at(letter::D2, platform::release));
+  if (index >= home_slots) lower_nested(me, index - home_slots);
+  if (!is_mutant(mutant::unreported_retract)) after_passive_release(lock, me, index);
 }
 
-// Whether the slot is free, also of a hold that has been moved. `i`: see passive_slot().
-bool make_room(thread_record& me, std::size_t i) noexcept {
-  auto& slot = passive_slot(me, i);
-  // (MV4) Pairs with (MV1): the announcement is not older than the tag.
-  const std::uintptr_t held = slot.load(at(letter::MV4, platform::acquire));
-  if ((held & moved_hold) == 0) return held == 0;
-  me.moved[i].store(0, platform::relaxed);
+void retract_published(rwlock& lock, passive_attempt attempt) noexcept {
+  thread_record& me = my_record(lock.domain);
+  if (attempt == passive_attempt::published_nested) {
+    take_back(lock, me, me.nested_held[0], home_slots);
+  } else {
+    const std::size_t home = home_slot(&lock);
+    take_back(lock, me, me.held[home], home);
+  }
+}
+
+void lower_nested(thread_record& me, std::size_t depth) noexcept {
+  if (depth + 1 != me.nested.load(platform::relaxed)) return;
+  while (depth != 0 && !is_in_use(me.nested_held[depth - 1].load(platform::relaxed))) {
+    --depth;
+  }
+  // (D3) As in rwlock.hpp.
+  me.nested.store(static_cast<std::uint32_t>(depth), at(letter::D3, platform::release));
+}
+
+namespace {
+
+// Clears a slot whose hold has been moved, and the announcement of that. False if there is none
+// such or the move is not complete.
+bool clear_moved(thread_record& me, platform::atomic<std::uintptr_t>& slot,
+                 std::size_t index) noexcept {
+  // (MV4) Pairs with (MV1): the announcement is not older than the mark.
+  const std::uintptr_t last = slot.load(at(letter::MV4, platform::acquire));
+  auto& announced = me.moved[index];
+  if ((last & moved_hold) == 0 || announced.load(platform::relaxed) == last) return false;
+  announced.store(0, platform::relaxed);
   slot.store(0, platform::relaxed);
   return true;
 }
 
-// The nested slot that the next hold takes; `nested_slots` if none is free.
-std::uint32_t next_nested(thread_record& me) noexcept {
-  std::uint32_t depth = me.nested.load(platform::relaxed);
-  // One may have been filled, and the stack not yet raised, by the code that this signal handler
-  // has interrupted.
-  while (depth < nested_slots && !make_room(me, home_slots + depth)) ++depth;
-  return depth;
+// Whether a passive hold may be published in the slot.
+bool has_room(thread_record& me, platform::atomic<std::uintptr_t>& slot,
+              std::size_t index) noexcept {
+  return slot.load(platform::relaxed) == 0 || clear_moved(me, slot, index);
 }
 
 // Publishes a passive hold in a free slot: the home slot if possible, else a nested one. False, and
 // the hold taken back, if it came too late; false also if no slot is free.
 bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
-  bool in_time = false;
-  if (!has_nested_holds(me) && make_room(me, home)) {
-    auto& slot = me.held[home];
-    in_time =
-        READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
-                         look_and_publish(lock, me, slot, rwlock::any_bias));
-  } else {
-    const std::uint32_t depth = next_nested(me);
-    if (depth == nested_slots) return false;
-    in_time = publish_nested_and_look(lock, me, depth, rwlock::any_bias);
+  const std::uint32_t depth = me.nested.load(platform::relaxed);
+  auto& slot = me.held[home];
+  if (depth == 0 && has_room(me, slot, home)) {
+    if (READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
+                         look_and_publish(lock, me, slot, rwlock::any_bias))) {
+      return true;
+    }
+    take_back(lock, me, slot, home);
+    return false;
   }
-  if (!in_time) retract_published(lock);
-  return in_time;
+  for (std::uint32_t i = depth; i < nested_slots; ++i) {
+    // One may have been filled, and the stack not yet raised, by the code that this signal handler
+    // has interrupted.
+    if (!has_room(me, me.nested_held[i], home_slots + i)) continue;
+    if (publish_nested_and_look(lock, me, i, rwlock::any_bias)) return true;
+    take_back(lock, me, me.nested_held[i], home_slots + i);
+    return false;
+  }
+  return false;
 }
 
 }  // namespace
 
 void clear_moved_holds(thread_record& me) noexcept {
-  for (std::size_t i = 0; i < passive_slots; ++i) make_room(me, i);
+  for (std::size_t i = 0; i < home_slots; ++i) clear_moved(me, me.held[i], i);
+  for (std::size_t i = 0; i < nested_slots; ++i) {
+    clear_moved(me, me.nested_held[i], home_slots + i);
+  }
 }
 
 bool note_over_passive_hold(thread_record& me, const rwlock& lock) noexcept {
   if (passive_holds_of(me, lock) == 0) return false;
-  const std::uint32_t depth = next_nested(me);
-  if (depth == nested_slots) return false;
-  me.nested_held[depth].store(address(lock) | counted_hold, platform::relaxed);
-  platform::signal_fence();
-  me.nested.store(depth + 1, platform::relaxed);
-  return true;
+  for (std::uint32_t i = me.nested.load(platform::relaxed); i < nested_slots; ++i) {
+    if (!has_room(me, me.nested_held[i], home_slots + i)) continue;
+    me.nested_held[i].store(address(lock) | counted_hold, platform::relaxed);
+    platform::signal_fence();
+    me.nested.store(i + 1, platform::relaxed);
+    return true;
+  }
+  return false;
 }
 
-taken_off take_off_slots(const rwlock& lock, thread_record& me) noexcept {
+bool take_off_over_passive_hold(thread_record& me, const rwlock& lock) noexcept {
   for (std::uint32_t i = me.nested.load(platform::relaxed); i-- > 0;) {
     auto& slot = me.nested_held[i];
-    // (MV4) Pairs with (MV1): a hold that has been moved is counted.
-    const std::uintptr_t held = slot.load(at(letter::MV4, platform::acquire));
-    if ((held & ~counted_hold) != address(lock)) continue;
-    const bool report = release_slot(me, domain_of(me), slot);
+    const std::uintptr_t held = slot.load(platform::relaxed);
+    if (held == address(lock)) return false;
+    if (held != (address(lock) | counted_hold)) continue;
+    slot.store(0, platform::relaxed);
     lower_nested(me, i);
-    if (held != address(lock)) return taken_off::active;
-    if (report) after_passive_release(lock, me);
-    return taken_off::passive;
+    return true;
   }
-  auto& home = me.held[home_slot(&lock)];
-  if (home.load(at(letter::MV4, platform::acquire)) != address(lock)) return taken_off::nothing;
-  if (release_slot(me, domain_of(me), home)) after_passive_release(lock, me);
-  return taken_off::passive;
-}
-
-void retract_published(rwlock& lock) noexcept {
-  // Unless a signal handler has released this hold in place of its own, which is counted, or
-  // another thread has moved it to the count.
-  if (take_off_slots(lock, my_record(lock.domain)) == taken_off::nothing) {
-    release_counted_hold(lock);
-  }
+  return false;
 }
 
 bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
@@ -141,8 +162,9 @@ bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
 
 int slots_with(const thread_record& me, std::uintptr_t content) noexcept {
   int found = 0;
-  for_each_slot(me, [&](const auto& slot) {
+  for_each_slot(me, [&](const auto& slot, std::size_t) {
     if (slot.load(platform::relaxed) == content) ++found;
+    return true;
   });
   return found;
 }
@@ -150,74 +172,101 @@ int slots_with(const thread_record& me, std::uintptr_t content) noexcept {
 int noted_holds_of(const thread_record& me, const rwlock& lock) noexcept {
   int holds = 0;
   for (const std::uintptr_t note : me.noted) {
-    if (is_note_of(note, address(lock))) holds += 1 + static_cast<int>(note & most_held_again);
+    if ((note & ~held_again) == address(lock)) ++holds;
   }
   return holds;
 }
 
 void note_hold(thread_record& me, const rwlock& lock) noexcept {
-  platform::variable<std::uintptr_t>* free = nullptr;
+  auto& first = me.noted[0];
+  if (first == address(lock) && !is_mutant(mutant::handler_takes_off_first_note)) {
+    first = address(lock) | held_again;
+  }
   for (auto& note : me.noted) {
-    if (is_note_of(note, address(lock)) && (note & most_held_again) != most_held_again &&
-        !is_mutant(mutant::handler_takes_off_first_note)) {
-      ++note;
-      return;
-    }
-    if (note == 0 && free == nullptr) free = &note;
+    if (note != 0) continue;
+    note = address(lock);
+    return;
   }
-  if (free == nullptr) {
-    ++me.unnoted;
-  } else {
-    *free = address(lock);
-  }
+  ++me.unnoted;
 }
 
 void take_off_note(thread_record& me, const rwlock& lock) noexcept {
-  for (auto& note : me.noted) {
-    if (!is_note_of(note, address(lock))) continue;
-    note = note == address(lock) ? 0 : note - 1;
-    return;
+  int others = 0;
+  for (std::size_t i = noted_holds; i-- > 1;) {
+    if (me.noted[i] == address(lock) && ++others == 1) me.noted[i] = 0;
   }
-  // A hold that another thread has moved is not noted.
-  if (me.unnoted != 0 && slots_with(me, address(lock) | moved_hold) == 0) --me.unnoted;
+  auto& first = me.noted[0];
+  const bool again = first == (address(lock) | held_again);
+  if (others == 0) {
+    if (first == address(lock) || (again && me.unnoted == 0)) {
+      first = 0;
+      return;
+    }
+    if (me.unnoted != 0) --me.unnoted;
+  }
+  if (again && others <= 1) first = address(lock);
+}
+
+bool release_own_passive_hold(const rwlock& lock, thread_record& me) noexcept {
+  const domain& d = domain_of(me);
+  for (std::uint32_t i = me.nested.load(platform::relaxed); i-- > 0;) {
+    auto& slot = me.nested_held[i];
+    if (slot.load(platform::relaxed) != address(lock)) continue;
+    const bool report = release_slot(me, d, slot);
+    lower_nested(me, i);
+    if (report) after_passive_release(lock, me, home_slots + i);
+    return true;
+  }
+  const std::size_t home = home_slot(&lock);
+  if (me.held[home].load(platform::relaxed) != address(lock)) return false;
+  if (release_slot(me, d, me.held[home])) after_passive_release(lock, me, home);
+  return true;
 }
 
 bool release_counted_hold(rwlock& lock) noexcept {
   const platform::futex_word word = sleep_word(lock);
   domain& d = domains[lock.domain];
   std::uint64_t state = lock.state.load(platform::relaxed);
-  while (rwlock::readers(state) != 0) {
+  for (;;) {
+    const std::uint64_t readers = rwlock::readers(state);
+    if (readers == 0) return false;
     std::uint64_t next = state - rwlock::one_reader;
-    const wake_up wake = wake_up::after_reader(next);
+    const bool last = readers == 1 && (state & rwlock::writers_parked) != 0;
+    if (last) next &= ~rwlock::writers_parked;
+    const bool last_other = readers <= 2 && (state & rwlock::upgrader_parked) != 0;
+    if (last_other) next &= ~rwlock::upgrader_parked;
+    // An upgrader that waits for passive readers may find its own hold released by this thread.
+    constexpr std::uint64_t upgrading_over_slots = rwlock::upgrading | rwlock::draining;
+    const bool last_of_upgrader =
+        readers == 1 && (state & upgrading_over_slots) == upgrading_over_slots;
     // (P) Release pairs with the acquire of the writer that finds the count at zero: (K2), (J3),
-    // (J4).
+    // (J4), (U1).
     if (!lock.state.compare_exchange_weak(state, next, at(letter::P, platform::release),
                                           platform::relaxed)) {
       continue;
     }
-    wake.carry_out(word);
-    // An upgrader that waits for passive readers may find its own hold released by this thread.
-    constexpr std::uint64_t upgrading_over_slots = rwlock::upgrading | rwlock::draining;
-    if (rwlock::readers(next) == 0 && (next & upgrading_over_slots) == upgrading_over_slots) {
-      wake_drain_sleepers(d, &lock);
+    if (last && !is_mutant(mutant::lost_wakeup)) platform::futex_wake(word, 1, parking::writers);
+    // All of them: upgraders that wait for a claim to be decided are not counted.
+    if (last_other && !is_mutant(mutant::lost_upgrader_wakeup)) {
+      platform::futex_wake(word, INT32_MAX, parking::upgrader);
     }
+    if (last_of_upgrader) wake_drain_sleepers(d, &lock);
     return true;
   }
-  return false;
 }
 
 namespace {
 
 // Releases an active hold whose fast path has failed for no other reason than other threads that
-// changed the state first.
+// changed the state, now `state`, first.
 template <bool Noted>
-bool release_after_lost_race(rwlock& lock, thread_record& me) noexcept {
-  for (;;) {
-    const std::uint64_t state = lock.state.load(platform::relaxed);
-    if (!may_unlock_actively<Noted>(lock, me, state)) return false;
+bool release_after_lost_race(rwlock& lock, thread_record& me, std::uint64_t state) noexcept {
+  while (may_unlock_actively<Noted>(lock, me, state)) {
     bias::credit_lost_race(lock, state);
     if (try_unlock_shared_active<Noted>(lock, me, state)) return true;
+    state = lock.state.load(platform::relaxed);
   }
+  return false;
 }
 
 }  // namespace
@@ -225,15 +274,23 @@ bool release_after_lost_race(rwlock& lock, thread_record& me) noexcept {
 bool unlock_shared_slow(rwlock& lock) noexcept {
   if (is_observed()) observe_release(lock, hold_kind::read);
   thread_record& me = my_record(lock.domain);
-  const bool noted = notes_holds(lock.state.load(platform::relaxed));
-  if (noted ? release_after_lost_race<true>(lock, me) : release_after_lost_race<false>(lock, me)) {
+  const bool registered = &me != &unregistered;
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  const bool noted = registered && notes_holds(state);
+  if (registered && (noted ? release_after_lost_race<true>(lock, me, state)
+                           : release_after_lost_race<false>(lock, me, state))) {
     return true;
   }
-  if (take_off_slots(lock, me) == taken_off::passive) return true;
+  if (registered && !take_off_over_passive_hold(me, lock) && release_own_passive_hold(lock, me)) {
+    return true;
+  }
   while (!release_counted_hold(lock)) {
     if (!move_holds_to_count(lock)) return false;
   }
-  if (noted) take_off_note(me, lock);
+  // A hold that another thread has moved is not noted.
+  if (noted && (noted_holds_of(me, lock) != 0 || slots_with(me, address(lock) | moved_hold) == 0)) {
+    take_off_note(me, lock);
+  }
   return true;
 }
 

@@ -10,13 +10,13 @@
 // that is visible. A release after it finds the new version, which no report of the owner satisfies
 // while its slots are in use (they are odd), and so ends in after_passive_release(), where the two
 // agree through `moved`:
-//   the mover    counts the hold, announces that there, and replaces the slot's content by the tag
-//                moved_hold
-//   the owner    has cleared the slot and looks for an announcement
-// One of them notices the other, perhaps both: the mover that the hold is gone, the owner that it
-// is counted. Whoever withdraws the announcement takes the hold off the count. An owner that finds
-// the tag in place of its hold releases a counted one. The tag and its announcement stay until the
-// owner needs the slot, sleeps, or exits.
+//   the mover    counts the hold, announces the move there, replaces the slot's content by the tag
+//                moved_hold, and completes the announcement
+//   the owner    has cleared the slot. It withdraws an announcement that is not complete: then the
+//                mover takes the hold off the count again. It finds a complete one only if its
+//                store came last: then the hold is counted, and it releases it there.
+// An owner that finds the tag does nothing: the hold is counted. The slot and its announcement stay
+// as they are until the announcement is complete and the owner needs the slot, sleeps, or exits.
 #include "lock/decision.hpp"
 #include "lock/holds.hpp"
 #include "lock/waking.hpp"
@@ -28,30 +28,44 @@ constinit gate moving_gate;
 
 namespace {
 
-void take_off_announced(rwlock& lock, platform::atomic<std::uintptr_t>& announced) noexcept {
-  std::uintptr_t found = address(lock);
-  // (MV6) Pairs with (MV5): the hold is counted.
-  if (announced.compare_exchange_strong(found, 0, at(letter::MV6, platform::acquire),
-                                        platform::relaxed)) {
-    release_counted_hold(lock);
+// While in scope the process does not fork, and no other thread moves holds: it could announce
+// another lock in the same place. Unless that takes too long, as in a signal handler that
+// interrupts a fork.
+class moving_alone {
+ public:
+  moving_alone() noexcept : closed_(moving_gate.try_close()) {}
+  ~moving_alone() {
+    if (closed_) moving_gate.open();
   }
-}
+  moving_alone(const moving_alone&) = delete;
+  moving_alone& operator=(const moving_alone&) = delete;
 
-void move_hold(rwlock& lock, thread_record& owner, std::size_t i) noexcept {
-  std::uintptr_t held = address(lock);
-  auto& slot = passive_slot(owner, i);
-  // (MV3) As (L): if the hold is released, that happens before the claim ends.
-  if (slot.load(at(letter::MV3, platform::acquire)) != held) return;
+ private:
+  bool closed_;
+};
+
+void move_hold(rwlock& lock, thread_record& owner, platform::atomic<std::uintptr_t>& slot,
+               std::size_t index) noexcept {
+  auto& announced = owner.moved[index];
+  const std::uintptr_t incomplete = address(lock) | moved_hold;
   lock.state.fetch_add(rwlock::one_reader, platform::relaxed);
-  // (MV5) Pairs with (MV6).
-  owner.moved[i].store(held, at(letter::MV5, platform::release));
+  announced.store(incomplete, platform::relaxed);
   // (MV1) Pairs with (MV2): either the owner finds the announcement, or this thread finds the slot
   // clear. And with (MV4) in holds.cpp.
   platform::full_fence(letter::MV1);
-  if (!slot.compare_exchange_strong(held, held | moved_hold, at(letter::MV3, platform::acquire)) &&
-      !is_mutant(mutant::withdrawn_move_counted)) {
-    take_off_announced(lock, owner.moved[i]);
-  }
+  std::uintptr_t expected = address(lock);
+  // (MV3) As below.
+  const bool replaced =
+      slot.compare_exchange_strong(expected, incomplete, at(letter::MV3, platform::acquire));
+  std::uintptr_t then = incomplete;
+  const bool complete =
+      // (MV5) Pairs with (MV2): the section of an owner that has withdrawn the announcement
+      // happens before the claim ends.
+      announced.compare_exchange_strong(then, replaced ? address(lock) : 0,
+                                        at(letter::MV5, platform::acquire));
+  // The caller holds the lock itself, by the hold that it is about to release: not the last one.
+  if (is_mutant(mutant::withdrawn_move_counted)) return;
+  if (!replaced || !complete) lock.state.fetch_sub(rwlock::one_reader, platform::relaxed);
 }
 
 }  // namespace
@@ -78,16 +92,20 @@ bool move_holds_to_count(rwlock& lock) noexcept {
     }
   }
   domain& d = domains[lock.domain];
-  // Meanwhile the process does not fork, and no other thread moves holds: it could announce another
-  // lock in the same place. Unless that takes too long, as in a signal handler that interrupts a
-  // fork.
-  const bool alone = moving_gate.try_close();
-  if (!is_mutant(mutant::moves_without_fence)) make_releases_report(d);
-  for_each_present(d, [&](thread_record& owner) {
-    for (std::size_t i = 0; i < passive_slots; ++i) move_hold(lock, owner, i);
-    return true;
-  });
-  if (alone) moving_gate.open();
+  {
+    const moving_alone meanwhile;
+    if (!is_mutant(mutant::moves_without_fence)) make_releases_report(d);
+    for_each_present(d, [&](thread_record& owner) {
+      for_each_slot(owner, [&](auto& slot, std::size_t index) {
+        // (MV3) As (L): if the hold is released, that happens before the claim ends.
+        if (slot.load(at(letter::MV3, platform::acquire)) == address(lock)) {
+          move_hold(lock, owner, slot, index);
+        }
+        return true;
+      });
+      return true;
+    });
+  }
   // Release as (M2), though the caller's release of a counted hold (P) follows. A thread that would
   // give the bias sees that the lock gets none.
   open_door(lock, preference::reader, platform::release,
@@ -97,18 +115,21 @@ bool move_holds_to_count(rwlock& lock) noexcept {
   return true;
 }
 
-void after_passive_release(const rwlock& lock, thread_record& me) noexcept {
+void after_passive_release(const rwlock& lock, thread_record& me, std::size_t index) noexcept {
   if (&me == &unregistered) return;
   report_after_release(me, &lock);
   // (MV2) Pairs with (MV1).
   platform::full_fence(letter::MV2);
-  for (std::size_t i = 0; i < passive_slots; ++i) {
-    if (me.moved[i].load(platform::relaxed) == address(lock) &&
-        passive_slot(me, i).load(platform::relaxed) == 0 &&
-        !is_mutant(mutant::release_of_moved_hold_lost)) {
-      take_off_announced(const_cast<rwlock&>(lock), me.moved[i]);
-    }
+  auto& announced = me.moved[index];
+  std::uintptr_t found = announced.load(platform::relaxed);
+  if (found == (address(lock) | moved_hold) &&
+      // (MV2) Pairs with (MV5), too.
+      announced.compare_exchange_strong(found, 0, platform::relaxed)) {
+    return;
   }
+  if (found != address(lock) || is_mutant(mutant::release_of_moved_hold_lost)) return;
+  announced.store(0, platform::relaxed);
+  release_counted_hold(const_cast<rwlock&>(lock));
 }
 
 }  // namespace readmost::detail

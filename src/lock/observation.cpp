@@ -17,7 +17,7 @@ READMOST_EARLY void decide_early() noexcept {
 
 // Holds of observed locks are noted behind the first note (observation.hpp).
 void occupy_first_note(thread_record& me) noexcept {
-  if (is_observed()) me.noted[0] = most_held_again;  // of no lock
+  if (is_observed()) me.noted[0] = held_again;
 }
 
 bool tools_ask() noexcept {

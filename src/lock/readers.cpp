@@ -1,8 +1,12 @@
 // The slow path of a read lock (first use, a lock without bias, occupied slots, waiting), and how a
 // lock gets its bias.
 #include "lock/bias.hpp"
+#include "lock/holds.hpp"
 #include "lock/observation.hpp"
+#include "lock/parking.hpp"
+#include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
+#include "lock/waking.hpp"
 
 namespace readmost::detail {
 
@@ -50,8 +54,9 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
 
 // Biases the lock; the caller holds it.
 [[gnu::noinline]] void give_bias(rwlock& lock, rules how) noexcept {
-  constexpr std::uint64_t in_the_way =
-      rwlock::any_bias | rwlock::writing | rwlock::claiming | rwlock::wanted;
+  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
+                                       rwlock::waiting_writers | rwlock::upgrading |
+                                       rwlock::handoff;
   for (;;) {
     // Before the look at the traits: if another thread forbids the bias after that look, the
     // compare-and-swap fails.
@@ -62,7 +67,7 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
     }
     if ((state & in_the_way) != 0 || !is_unknown_to_slots(lock)) return;
     std::uint64_t next = (state | bias::bit_to_give()) & ~rwlock::draining;
-    const wake_up wake = wake_up::at_open_door(next, how.prefers);
+    const wake_up wake(next, how.prefers);
     if (lock.state.compare_exchange_strong(state, next, platform::release, platform::relaxed)) {
       wake.carry_out(sleep_word(lock));
       return;
@@ -75,29 +80,65 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
 [[gnu::always_inline]] inline void credit(rwlock& lock, rules how, std::int32_t saved) noexcept {
   if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
   bias::debit_writes(lock);
-  bias::add(lock.balance, saved);
-  if (bias::is_earned(lock.balance)) give_bias(lock, how);
+  bias::add(lock, saved);
+  if (bias::is_earned(lock)) give_bias(lock, how);
 }
 
+// Decides when a reader behind waiting writers checks whether writers have passed it over: after a
+// millisecond, then less and less often, but not after its caller's deadline.
+class patience {
+ public:
+  explicit patience(const rwlock& lock) noexcept
+      : first_seen_(lock.writer_exits.load(platform::relaxed)) {}
+
+  const platform::deadline* until(const platform::deadline* callers) noexcept {
+    callers_is_next_ = callers != nullptr && platform::time_left(*callers) < interval_;
+    if (callers_is_next_) return callers;
+    next_ = platform::in(interval_);
+    if (interval_ < longest) interval_ *= 2;
+    return &next_;
+  }
+
+  bool is_callers() const noexcept { return callers_is_next_; }
+
+  bool passed_over(const rwlock& lock) const noexcept {
+    return lock.writer_exits.load(platform::relaxed) != first_seen_;
+  }
+
+ private:
+  static constexpr std::uint64_t shortest = 1'000'000;
+  static constexpr std::uint64_t longest = 64 * shortest;
+  std::uint64_t interval_ = shortest;
+  std::uint16_t first_seen_;
+  bool callers_is_next_ = false;
+  platform::deadline next_{};
+};
+
 // A thread on its way to a read hold, when the fast paths have failed.
-class reader : waiter {
+class reader {
  public:
   reader(rwlock& lock, thread_record* me, rules how) noexcept
-      // Under phase-fair preference a reader waits for one writer at most.
-      : waiter(lock, me, how, waits_as::reader, how.prefers != preference::phase_fair),
+      : lock_(lock),
+        me_(me),
+        how_(how),
         holds_already_(how.recursive && holds_shared(me, lock)),
-        exits_at_first_(lock.writer_exits.load(platform::relaxed)) {}
+        patience_(lock),
+        // Under phase-fair preference a reader waits for one writer at most.
+        spin_(me, lock, how.prefers != preference::phase_fair, how.until),
+        watch_(lock, false) {}
 
   outcome acquire() noexcept {
     for (;;) {
       std::uint64_t state = lock_.state.load(platform::relaxed);
       if ((state & rwlock::any_bias) != 0 && me_ != nullptr) {
-        if (come_online(*me_) && lock_shared_nested(lock_, *me_)) return leave(outcome::acquired);
+        if (come_online(*me_) && lock_shared_nested(lock_, *me_)) {
+          return leave_queue(outcome::acquired);
+        }
         state = lock_.state.load(platform::relaxed);
       }
       if (is_open(state)) {
-        if (rwlock::is_full(state)) return leave(outcome::overflow);
-        if (takes_active_hold(state)) return outcome::acquired;
+        if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
+        if (enter(state)) return outcome::acquired;
         bias::credit_lost_race(lock_, state);
         has_lost_race_ = true;
         if (!spin_.spin(true)) spin_.restart();
@@ -106,15 +147,21 @@ class reader : waiter {
 
       credit_passive_reads(state);
       if (how_.try_only) return outcome::busy;
-      begin_wait();
+      watch_.start();
       if (expired_) {
-        return is_mutant(mutant::counted_for_ever) ? outcome::timed_out : leave(outcome::timed_out);
+        return is_mutant(mutant::counted_for_ever) ? outcome::timed_out
+                                                   : leave_queue(outcome::timed_out);
       }
-      if (waits_awake(state, is_to_be_counted(state))) {
-        // A waiting writer that could be inside may lack the CPU.
-        if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
+      const bool brief = (state & rwlock::claiming) != 0;
+      if (!brief && spin_.has_stayed_away()) {
+        continue;
+      } else if (is_to_be_counted(state)) {
+        join_queue(state);
       } else if (counted_ && starving_ && (state & rwlock::reader_phase) == 0) {
         begin_phase();
+      } else if (!has_slept_ && spin_.spin(brief)) {
+        // A waiting writer that could be inside may lack the CPU.
+        if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
       } else {
         sleep(state);
       }
@@ -128,16 +175,17 @@ class reader : waiter {
                               admits_readers(state, how_.prefers));
   }
 
-  // False if the state is no longer `state`, which becomes what it is.
-  bool takes_active_hold(std::uint64_t& state) noexcept {
+  // Takes an active hold; false if the state is no longer `state`, which becomes what it is.
+  bool enter(std::uint64_t& state) noexcept {
     std::uint64_t next = state + rwlock::one_reader;
-    if (counted_) next = rwlock::without_waiter(next, as_);
+    if (counted_) next = rwlock::without_waiter(next, waits_as::reader);
     const bool noted = me_ != nullptr && notes_holds(state);
     if (noted) note_hold(*me_, lock_);
     const bool over_passive = me_ != nullptr && note_over_passive_hold(*me_, lock_);
     // (J2) Pairs with (M).
-    if (!enter(state, next, at(letter::J2, platform::acquire))) {
-      if (over_passive) take_off_slots(lock_, *me_);
+    if (!stop_waiting(lock_, me_, counted_, waits_as::reader, state, next,
+                      at(letter::J2, platform::acquire))) {
+      if (over_passive) take_off_over_passive_hold(*me_, lock_);
       if (noted) take_off_note(*me_, lock_);
       return false;
     }
@@ -162,7 +210,13 @@ class reader : waiter {
   // writer leaves, under writer preference only if no other writer waits. Under phase-fair
   // preference every waiting reader is.
   bool is_to_be_counted(std::uint64_t state) const noexcept {
-    return (has_slept_ || how_.prefers == preference::phase_fair) && can_be_counted(state);
+    return !counted_ && (has_slept_ || how_.prefers == preference::phase_fair) &&
+           can_be_counted(state, waits_as::reader);
+  }
+
+  void join_queue(std::uint64_t state) noexcept {
+    counted_ =
+        start_waiting(lock_, me_, waits_as::reader, state, with_waiter(state, waits_as::reader));
   }
 
   // A counted reader that starves under writer preference gets its turn before writers that wait,
@@ -172,35 +226,50 @@ class reader : waiter {
               [](std::uint64_t state) { return state | rwlock::reader_phase; });
   }
 
-  outcome leave(outcome result) noexcept {
-    leave_queue();
+  // For exits that do not change the state otherwise.
+  outcome leave_queue(outcome result) noexcept {
+    if (!counted_) return result;
+    note_waited(me_);
+    open_door(lock_, how_.prefers, platform::relaxed,
+              [](std::uint64_t state) { return rwlock::without_waiter(state, waits_as::reader); });
     return result;
   }
 
-  // Under writer preference it looks after a millisecond, then less and less often, whether writers
-  // have passed it over, unless the caller's deadline comes first.
+  // Sleeps until another thread opens the door, unless the state has changed.
   void sleep(std::uint64_t state) noexcept {
-    const bool looks = how_.prefers == preference::writer && !starving_ &&
-                       (how_.until == nullptr || platform::time_left(*how_.until) >= until_look_);
-    const platform::deadline next_look = looks ? platform::in(until_look_) : platform::deadline{};
-    park(state, state | rwlock::readers_parked, [&](std::uint32_t expected) {
-      return parking::sleep_as_reader(sleep_word(lock_), expected, looks ? &next_look : how_.until);
-    });
-    if (!looks || !expired_) return;
-    expired_ = false;
-    starving_ = lock_.writer_exits.load(platform::relaxed) != exits_at_first_;
-    if (until_look_ < longest_until_look) until_look_ *= 2;
+    const std::uint64_t parked = state | rwlock::readers_parked;
+    if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
+      return;
+    }
+    go_offline();
+    if (me_ != nullptr) clear_moved_holds(*me_);
+    const bool looks_up = how_.prefers == preference::writer && !starving_;
+    const bool timed_out =
+        parking::sleep_as_reader(sleep_word(lock_), static_cast<std::uint32_t>(parked),
+                                 looks_up ? patience_.until(how_.until) : how_.until) ==
+        platform::wake_reason::timed_out;
+    if (looks_up) {
+      expired_ = timed_out && patience_.is_callers();
+      starving_ = timed_out && !expired_ && patience_.passed_over(lock_);
+    } else {
+      expired_ = timed_out;
+    }
+    has_slept_ = true;
   }
 
-  // In nanoseconds.
-  static constexpr std::uint64_t longest_until_look = 64'000'000;
-  std::uint64_t until_look_ = 1'000'000;
-
+  rwlock& lock_;
+  thread_record* const me_;
+  const rules how_;
   const bool holds_already_;
-  const std::uint16_t exits_at_first_;
   bool has_lost_race_ = false;
   bool credited_ = false;
+  bool counted_ = false;  // in waiting_readers
+  bool has_slept_ = false;
   bool starving_ = false;  // writers have passed it over for long
+  bool expired_ = false;   // the caller's deadline has passed
+  patience patience_;
+  spinner spin_;
+  wait_watch watch_;
 };
 
 }  // namespace

@@ -1,8 +1,13 @@
 // The slow paths of writers: claims, revocation, backing out, waiting; upgrade and downgrade.
 #include "lock/bias.hpp"
 #include "lock/decision.hpp"
+#include "lock/holds.hpp"
 #include "lock/observation.hpp"
+#include "lock/parking.hpp"
+#include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
+#include "lock/waking.hpp"
+#include "platform/probes.hpp"
 
 namespace readmost::detail {
 
@@ -16,44 +21,58 @@ void count_write(thread_record* me, const rwlock& lock) noexcept {
 }
 
 // A thread on its way to hold a lock alone: a writer, or a reader that upgrades.
-class candidate : waiter {
+class candidate {
  public:
   // The read hold that it upgrades, if any.
   enum class own_hold { none, passive, active };
 
   candidate(rwlock& lock, thread_record* me, rules how, own_hold own) noexcept
-      // A writer that keeps readers out, or is one, is to be there when the last one leaves.
-      : waiter(lock, me, how, own == own_hold::none ? waits_as::writer : waits_as::upgrader,
-               own == own_hold::none && !counts_writers(how.prefers)),
-        own_(own) {}
+      : lock_(lock),
+        me_(me),
+        how_(how),
+        own_(own),
+        as_(own == own_hold::none         ? waits_as::writer
+            : counts_writers(how.prefers) ? waits_as::counted_upgrader
+                                          : waits_as::upgrader),
+        // A writer that keeps readers out, or is one, is to be there when the last one leaves.
+        spin_(me, lock, !counts_writers(how.prefers) && own == own_hold::none, how.until),
+        watch_(lock, true) {}
 
   outcome acquire() noexcept {
     for (;;) {
-      // (K) As in claim().
+      // (K) As in claim(). If another thread has moved the hold that this one upgrades, that is
+      // seen below.
       std::uint64_t state = lock_.state.load(at(letter::K, platform::acquire));
-      // Another thread may move the hold to the count, except during a claim.
-      if (own_ == own_hold::passive && passive_holds_of(*me_, lock_) == 0) own_ = own_hold::active;
-      if (is_own_hold_released(state) && may_have_passive_holds(state) &&
+      look_for_moved_hold();
+      if (is_own_hold_released(state) && (state & (rwlock::any_bias | rwlock::draining)) != 0 &&
           move_holds_to_count(lock_)) {
         continue;
       }
-      if (upgrades() && !counted_ && (state & rwlock::upgrading) != 0 &&
+      if (upgrades() && !waiting_ && (state & rwlock::upgrading) != 0 &&
           !is_mutant(mutant::upgraders_both_wait)) {
         return outcome::busy;
       }
-      if (!is_closed(state) && may_have_passive_holds(state)) {
-        const claim_result result = claim(state);
-        if (result == claim_result::entered) return outcome::acquired;
-        if (result == claim_result::lost_race) continue;
-        if (!how_.try_only && !expired_) {
-          begin_wait();
-          expired_ = !wait_until_drained();
-          continue;
+      if (!is_closed(state) && (state & (rwlock::any_bias | rwlock::draining)) != 0) {
+        switch (claim(state)) {
+          case claim_result::entered:
+            return outcome::acquired;
+          case claim_result::lost_race:
+            continue;
+          case claim_result::backed_out:
+            if (how_.try_only) return outcome::busy;
+            if (expired_) break;
+            watch_.start();
+            expired_ = !wait_until_drained();
+            continue;
         }
       } else if (!is_closed(state) && (nobody_else_inside(0, rwlock::readers(state)) ||
                                        (is_mutant(mutant::handoff_over_readers) && has_slept_))) {
         // (J4) Pairs with (M) and (P).
-        if (enters(state, 0, at(letter::J4, platform::acquire))) return outcome::acquired;
+        if (enter(state, as_writing(state), at(letter::J4, platform::acquire))) {
+          take_off_own_hold();
+          count_write(me_, lock_);
+          return outcome::acquired;
+        }
         continue;
       }
 
@@ -68,8 +87,15 @@ class candidate : waiter {
         give_up();
         return outcome::timed_out;
       }
-      begin_wait();
-      if (!waits_awake(state, is_to_be_counted(state))) sleep(state);
+      watch_.start();
+      const bool brief = (state & rwlock::claiming) != 0;
+      if (!brief && spin_.has_stayed_away()) continue;
+      if (is_to_be_counted(state)) {
+        waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
+        continue;
+      }
+      // After a sleep that did not help it is no use to spin.
+      if (has_slept_ || !spin_.spin(brief)) sleep(state);
     }
   }
 
@@ -78,14 +104,17 @@ class candidate : waiter {
 
   bool upgrades() const noexcept { return own_ != own_hold::none; }
 
-  static bool may_have_passive_holds(std::uint64_t state) noexcept {
-    return (state & (rwlock::any_bias | rwlock::draining)) != 0;
-  }
-
   // Whether another thread has released, by way of the count, the hold that this one upgrades. Then
   // a hold in a slot is left in its place.
   bool is_own_hold_released(std::uint64_t state) const noexcept {
     return own_ == own_hold::active && rwlock::readers(state) == 0;
+  }
+
+  // Another thread may move the hold to the count, except during a claim.
+  void look_for_moved_hold() noexcept {
+    if (own_ != own_hold::passive || passive_holds_of(*me_, lock_) != 0) return;
+    own_ = own_hold::active;
+    if (notes_holds(lock_.state.load(platform::relaxed))) note_hold(*me_, lock_);
   }
 
   // A reader that upgrades is inside already, so nobody is ahead of it.
@@ -105,28 +134,39 @@ class candidate : waiter {
            readers <= (own_ == own_hold::active ? 1U : 0U);
   }
 
-  bool is_to_be_counted(std::uint64_t state) const noexcept {
-    if (how_.try_only || !can_be_counted(state)) return false;
-    // While a claim is undecided another upgrader may turn out to be ahead.
-    return upgrades() ? (state & (rwlock::writing | rwlock::claiming)) == 0
-                      : counts_writers(how_.prefers);
+  bool is_to_be_counted(std::uint64_t state) noexcept {
+    if (waiting_) return false;
+    if (upgrades()) {
+      // While a claim is undecided another one may turn out to be upgrading.
+      return (state & (rwlock::writing | rwlock::claiming)) == 0 && choose_count(state);
+    }
+    return counts_writers(how_.prefers) && choose_count(state);
   }
 
-  // Makes `state` one in which this writer is inside, with these flags: it no longer waits, nor
-  // does its own read hold count. If it was woken, it takes on the wake-up of all sleeping writers.
-  // False if the state has changed, which is then in `state`.
-  bool enters(std::uint64_t& state, std::uint64_t flags, std::memory_order order) noexcept {
-    std::uint64_t next = (state & ~rwlock::claiming) | rwlock::writing | flags;
-    if (counted_) next = rwlock::without_waiter(next, as_);
-    if (own_ == own_hold::active && !is_own_hold_released(state)) next -= rwlock::one_reader;
-    if (has_slept_ && !upgrades()) next = (next | rwlock::writers_parked) & ~rwlock::handoff;
-    if (!enter(state, next, order)) return false;
-    if (own_ == own_hold::passive) take_off_slots(lock_, *me_);
-    if (own_ == own_hold::active && me_ != nullptr && notes_holds(state)) {
+  // Chooses the kind of waiter as which `state` counts the caller; false if its field is full. An
+  // upgrader needs no room.
+  bool choose_count(std::uint64_t state) noexcept {
+    if (upgrades() && !can_be_counted(state, as_)) as_ = waits_as::upgrader;
+    return can_be_counted(state, as_);
+  }
+
+  // The state as this writer enters: it no longer waits, nor does its own read hold count. If it
+  // was woken, it takes on the wake-up of all sleeping writers.
+  std::uint64_t as_writing(std::uint64_t state) const noexcept {
+    if (waiting_) state = rwlock::without_waiter(state, as_);
+    if (own_ == own_hold::active && !is_own_hold_released(state)) state -= rwlock::one_reader;
+    if (has_slept_ && !upgrades()) {
+      state = (state | rwlock::writers_parked) & ~rwlock::handoff;
+    }
+    return (state & ~rwlock::claiming) | rwlock::writing;
+  }
+
+  void take_off_own_hold() noexcept {
+    if (me_ == nullptr) return;
+    if (own_ == own_hold::passive) release_own_passive_hold(lock_, *me_);
+    if (own_ == own_hold::active && notes_holds(lock_.state.load(platform::relaxed))) {
       take_off_note(*me_, lock_);
     }
-    count_write(me_, lock_);
-    return true;
   }
 
   // Claims a lock that is biased or draining: closes it, reaches consensus, checks for readers
@@ -145,10 +185,13 @@ class candidate : waiter {
       return claim_result::lost_race;
     }
     const std::uint64_t round = revoking ? revoke(d) : 0;
-    return READMOST_VARIANT(counts_before_slots, decide(d, round, revoking),
-                            decide_by_old_count(d, round, revoking))
-               ? claim_result::entered
-               : claim_result::backed_out;
+    if (READMOST_VARIANT(counts_before_slots, decide(d, round, revoking),
+                         decide_by_old_count(d, round, revoking))) {
+      take_off_own_hold();
+      count_write(me_, lock_);
+      return claim_result::entered;
+    }
+    return claim_result::backed_out;
   }
 
   // Ends the claim: by entering, or by backing out if a reader is inside.
@@ -157,19 +200,30 @@ class candidate : waiter {
     // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
     std::uint64_t state = lock_.state.load(at(letter::K2, platform::acquire));
     while (nobody_else_inside(passive, rwlock::readers(state))) {
-      if (enters(state, revoking ? rwlock::revoked : 0, at(letter::K2, platform::acquire))) {
-        return true;
-      }
+      const std::uint64_t next = as_writing(state) | (revoking ? rwlock::revoked : 0);
+      if (enter(state, next, at(letter::K2, platform::acquire))) return true;
     }
     back_out(revoking, passive);
     return false;
   }
 
+  // Replaces `state` by `next`, in which this writer is inside; false if the state has changed,
+  // which is then in `state`.
+  bool enter(std::uint64_t& state, std::uint64_t next, std::memory_order order) noexcept {
+    const bool on_record = waiting_ || asks_;
+    if (on_record) note_waited(me_);
+    if (lock_.state.compare_exchange_strong(state, next, order, order)) return true;
+    if (on_record) note_waiting(me_, lock_, as_on_record());
+    return false;
+  }
+
+  waits_as as_on_record() const noexcept { return waiting_ ? as_ : waits_as::next_writer; }
+
   // Reaches consensus that the bias is gone; returns the version that threads had to report, 0 if
   // no report was needed.
   std::uint64_t revoke(domain& d) noexcept {
     const round done = reach_consensus(d, me_);
-    bias::add(lock_.balance, -bias::cost_of_revocation(done.nanoseconds));
+    bias::debit_revocation(lock_, done.nanoseconds);
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
     if (lock_statistics_on()) note_revocation(address(lock_), done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
@@ -188,34 +242,38 @@ class candidate : waiter {
     }
     // One that only tries gives the bias back if the account says so: its attempts cost
     // revocations.
-    const bool gives_back = how_.try_only && revoking && bias::is_worth_keeping(lock_.balance);
-    bool joins = false;
+    const bool gives_back = how_.try_only && revoking && bias::is_worth_keeping(lock_);
+    const bool waits = !how_.try_only && (upgrades() || counts_writers(how_.prefers));
+    bool counted = false;
     const auto undo = [&](std::uint64_t now) {
       now &= ~rwlock::claiming;
-      if (gives_back && (now & rwlock::wanted) == 0) return now | bias::bit_to_give();
+      constexpr std::uint64_t wanted =
+          rwlock::waiting_writers | rwlock::upgrading | rwlock::handoff;
+      if (gives_back && (now & wanted) == 0) return now | bias::bit_to_give();
       if (passive != 0) now |= rwlock::draining;
-      joins = is_to_be_counted(now);
-      return joins ? rwlock::with_waiter(now, as_) : now;
+      counted = waits && !waiting_ && choose_count(now);
+      return counted ? with_waiter(now, as_) : now;
     };
     // (M2) Pairs with (K) of the next claim, which finds the lock draining and needs no consensus.
     open_door(lock_, how_.prefers, at(letter::M2, platform::release), undo);
-    if (!joins) return;
-    counted_ = true;
-    put_on_record();
+    if (!counted) return;
+    waiting_ = true;
+    note_waiting(me_, lock_, as_);
   }
 
   // Makes the caller's passive hold an active one, so that the lock can be drained of passive ones.
   void count_own_hold() noexcept {
     if (notes_holds(lock_.state.load(platform::relaxed))) note_hold(*me_, lock_);
     lock_.state.fetch_add(rwlock::one_reader, platform::relaxed);
-    READMOST_VARIANT(silent_conversion, static_cast<void>(take_off_slots(lock_, *me_)),
-                     clear_own_slot());
+    READMOST_VARIANT(silent_conversion, release_own_hold(), clear_own_slot());
     own_ = own_hold::active;
   }
 
 #if defined(READMOST_FAULTS)
 #include <mutants/writers.hpp>
 #endif
+
+  void release_own_hold() noexcept { release_own_passive_hold(lock_, *me_); }
 
   bool is_drained() const noexcept {
     const std::uint64_t state = lock_.state.load(platform::relaxed);
@@ -232,7 +290,7 @@ class candidate : waiter {
   }
 
   bool spin_until_drained() const noexcept {
-    for (spinner spin; spin.spin(true);) {
+    for (spinner spin(me_, lock_, false); spin.spin(true);) {
       if (is_drained()) return true;
       // A reader that stays inside may have lost its CPU to this thread.
       if (spin.has_been_long()) platform::yield();
@@ -269,27 +327,49 @@ class candidate : waiter {
     if (upgrades()) {
       parked |= rwlock::upgrader_parked;
     } else if (!is_left_to_asker(state)) {
-      parked |= rwlock::writers_parked | rwlock::handoff;
+      parked |= rwlock::writers_parked;
       asks_ = true;
       // Before the state says so: in a fork's child that does no harm.
-      put_on_record();
+      if (!waiting_) note_waiting(me_, lock_, as_on_record());
+      parked |= rwlock::handoff;
     }
-    park(state, parked, [&](std::uint32_t expected) {
-      return platform::futex_wait(sleep_word(lock_), expected,
-                                  upgrades() ? parking::upgrader : parking::writers, how_.until);
-    });
+    if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
+      return;
+    }
+    go_offline();
+    if (me_ != nullptr) clear_moved_holds(*me_);
+    has_slept_ = true;
+    expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
+                                    upgrades() ? parking::upgrader : parking::writers,
+                                    how_.until) == platform::wake_reason::timed_out;
   }
 
   // Readers may have waited behind the caller, and its wake-up may have been meant for another
   // writer.
   void give_up() noexcept {
     if (is_mutant(mutant::silent_waiters)) return;
-    leave_queue();
+    if (waiting_ || asks_) {
+      note_waited(me_);
+      open_door(lock_, how_.prefers, platform::relaxed, [&](std::uint64_t state) {
+        if (asks_) state &= ~rwlock::handoff;
+        return waiting_ ? rwlock::without_waiter(state, as_) : state;
+      });
+    }
     if (has_slept_ && !upgrades()) platform::futex_wake(sleep_word(lock_), 1, parking::writers);
   }
 
+  rwlock& lock_;
+  thread_record* me_;
+  rules how_;
   own_hold own_;
+  waits_as as_;
+  bool waiting_ = false;  // counted in the state
+  bool has_slept_ = false;
+  bool asks_ = false;  // to be next, by `handoff`
+  bool expired_ = false;
   bool looked_twice_ = false;  // only tries, and has waited for another's decision
+  spinner spin_;
+  wait_watch watch_;
 };
 
 // Ends the exclusion of readers. `readers`: one_reader if the caller remains inside as one, or 0.
@@ -298,9 +378,9 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const bool revoked = (state & rwlock::revoked) != 0;
   platform::add_one(lock.writer_exits);
   bias::debit_writes(lock, revoked);
-  const bool bias =
-      (bias::is_earned(lock.balance) || (revoked && bias::is_worth_keeping(lock.balance))) &&
-      bias::is_allowed(lock, how) && (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
+  const bool bias = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
+                    bias::is_allowed(lock, how) &&
+                    (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
   if (lock_statistics_on()) note_write_end(address(lock));
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter
   // sees the writer's changes. This is the last access to the lock's memory, unless the caller
@@ -312,8 +392,26 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
         (how.prefers != preference::writer || (now & rwlock::waiting_writers) == 0)) {
       now |= rwlock::reader_phase;
     }
-    return bias && (now & rwlock::wanted) == 0 ? now | bias::bit_to_give() : now;
+    constexpr std::uint64_t wanted = rwlock::waiting_writers | rwlock::handoff;
+    return bias && (now & wanted) == 0 ? now | bias::bit_to_give() : now;
   });
+}
+
+// Upgrades an active hold that is the only one: one compare-and-swap.
+bool upgrade_at_once(rwlock& lock, thread_record& me) noexcept {
+  // The caller's other holds of the lock, if any, are noted elsewhere.
+  auto& note = me.noted[0];
+  if (note != address(lock) || me.unnoted != 0) return false;
+  std::uint64_t alone = lock.state.load(platform::relaxed);
+  // (U1) Pairs with (P).
+  if ((alone & ~rwlock::unnoted) != (rwlock::ready | rwlock::one_reader) ||
+      !lock.state.compare_exchange_strong(alone, alone - rwlock::one_reader + rwlock::writing,
+                                          at(letter::U1, platform::acquire), platform::relaxed)) {
+    return false;
+  }
+  note = 0;
+  count_write(&me, lock);
+  return true;
 }
 
 }  // namespace
@@ -341,6 +439,7 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
   thread_record* const me = &record == &unregistered ? nullptr : &record;
   auto own = candidate::own_hold::active;  // a hold that is not on record is counted
   if (me != nullptr) {
+    if (upgrade_at_once(lock, *me)) return outcome::acquired;
     const int passive = passive_holds_of(*me, lock);
     if (passive != 0) own = candidate::own_hold::passive;
     if (passive + noted_holds_of(*me, lock) > 1 && !is_mutant(mutant::upgrade_of_two_holds)) {

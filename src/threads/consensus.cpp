@@ -163,12 +163,13 @@ void unlist_if_idle(thread_record& record) noexcept {
     return;
   }
   participation next = participation::offline;
-  for_each_slot(record, [&](const auto& slot) {
+  for_each_slot(record, [&](const auto& slot, std::size_t) {
     // (T2) As (L): the record's sections happen before a writer that does not find it in the index.
     if (is_passive_hold(slot.load(at(letter::T2, platform::acquire))) &&
         !is_mutant(mutant::unlists_holders)) {
       next = participation::dormant;
     }
+    return true;
   });
   // (T5) As (T2), for grace periods (G4).
   if (is_open(record.section.load(at(letter::T5, platform::acquire))) &&
@@ -227,8 +228,9 @@ void report_as(thread_record& me, bool inside) noexcept {
     if (inside) busy = 1;
     // Also with a hold that another thread has moved: the owner may be about to clear its slot, and
     // must then find that it has to report.
-    for_each_slot(me, [&](const auto& slot) {
+    for_each_slot(me, [&](const auto& slot, std::size_t) {
       if (slot.load(platform::relaxed) != 0) busy = 1;
+      return true;
     });
   }
   me.seen.store(version | busy, at(letter::E2, platform::release));
@@ -313,9 +315,10 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
         static_cast<std::int64_t>(seen - round) >= 0) {
       return true;
     }
-    for_each_slot(record, [&](const auto& slot) {
+    for_each_slot(record, [&](const auto& slot, std::size_t) {
       // (L) Acquire pairs with (D): if the slot is clear, the reader's section is over and visible.
       if (slot.load(at(letter::L, platform::acquire)) == wanted) ++holds;
+      return true;
     });
     return true;
   });
@@ -325,11 +328,12 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
 void erase_passive_holds(domain& d, const void* lock) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   for_each_present(d, [&](thread_record& record) {
-    for_each_slot(record, [&](auto& slot) {
+    for_each_slot(record, [&](auto& slot, std::size_t) {
       std::uintptr_t held = slot.load(platform::relaxed);
       if ((held & ~moved_hold) == wanted) {
         slot.compare_exchange_strong(held, 0, platform::relaxed, platform::relaxed);
       }
+      return true;
     });
     for (auto& moved : record.moved) {
       std::uintptr_t expected = wanted;

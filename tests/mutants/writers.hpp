@@ -7,9 +7,8 @@ bool decide_by_old_count(domain& d, std::uint64_t round, bool revoking) noexcept
   const std::int64_t passive = passive_holds(d, &lock_, me_, round);
   state = lock_.state.load(platform::relaxed);
   while (nobody_else_inside(passive, counted)) {
-    if (enters(state, revoking ? rwlock::revoked : 0, at(letter::K2, platform::acquire))) {
-      return true;
-    }
+    const std::uint64_t next = as_writing(state) | (revoking ? rwlock::revoked : 0);
+    if (enter(state, next, at(letter::K2, platform::acquire))) return true;
   }
   back_out(revoking, passive);
   return false;
@@ -17,9 +16,10 @@ bool decide_by_old_count(domain& d, std::uint64_t round, bool revoking) noexcept
 
 // silent_conversion
 void clear_own_slot() noexcept {
-  for_each_slot(*me_, [&](auto& slot) {
+  for_each_slot(*me_, [&](auto& slot, std::size_t) {
     if (slot.load(platform::relaxed) == address(lock_)) {
       slot.store(0, at(letter::D, platform::release));
     }
+    return true;
   });
 }

@@ -18,7 +18,7 @@ inline constexpr int timed_out = static_cast<int>(outcome::timed_out);
 inline bool try_lock_shared_passively(rwlock& lock) {
   if (!is_biased(lock)) return false;
   const passive_attempt attempt = lock_shared_passively(lock, my_record(lock.domain));
-  if (attempt > passive_attempt::unavailable) retract_published(lock);
+  if (attempt > passive_attempt::unavailable) retract_published(lock, attempt);
   return attempt == passive_attempt::acquired;
 }
 
@@ -41,11 +41,19 @@ inline bool unlock_shared(rwlock& lock) {
   thread_record& me = my_record(lock.domain);
   const passive_release how =
       unlock_shared_passively(lock, me, [&]() -> const domain& { return domains[lock.domain]; });
-  if (how == passive_release::unavailable) {
-    return try_unlock_shared_active<true>(lock, me) || unlock_shared_slow(lock);
+  switch (how) {
+    case passive_release::done:
+      return true;
+    case passive_release::report:
+    case passive_release::report_nested:
+      after_passive_release(lock, me, index_of_release(lock, how));
+      return true;
+    case passive_release::unavailable:
+      return try_unlock_shared_active<true>(lock, me) || unlock_shared_slow(lock);
+    case passive_release::stacked:
+      break;
   }
-  if (how == passive_release::report) after_passive_release(lock, me);
-  return true;
+  return unlock_shared_slow(lock);
 }
 
 inline int lock(rwlock& lock, rules how = {}) {
@@ -116,8 +124,10 @@ inline void keep_without_bias(rwlock& lock) {
 // Whether the calling thread's record has a passive hold of the lock.
 inline bool holds_passively(const rwlock& lock) {
   bool found = false;
-  for_each_slot(my_record(lock.domain),
-                [&](const auto& slot) { found = found || slot.load() == address(lock); });
+  for_each_slot(my_record(lock.domain), [&](const auto& slot, std::size_t) {
+    found = found || slot.load() == address(lock);
+    return !found;
+  });
   return found;
 }
 

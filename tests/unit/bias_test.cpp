@@ -147,13 +147,13 @@ TEST(bias, is_not_given_while_a_preferred_writer_waits) {
 
 TEST(bias, account_is_bounded_at_both_ends) {
   rwlock lock;
-  for (int i = 0; i < 100; ++i) bias::add(lock.balance, 5'000);
+  for (int i = 0; i < 100; ++i) bias::add(lock, 5'000);
   EXPECT_EQ(lock.balance.load(), bias::highest);
-  bias::add(lock.balance, -1);
+  bias::add(lock, -1);
   EXPECT_EQ(lock.balance.load(), bias::highest - 1);
-  for (int i = 0; i < 100; ++i) bias::add(lock.balance, -5'000);
+  for (int i = 0; i < 100; ++i) bias::add(lock, -5'000);
   EXPECT_EQ(lock.balance.load(), bias::lowest);
-  bias::add(lock.balance, 1);
+  bias::add(lock, 1);
   EXPECT_EQ(lock.balance.load(), bias::lowest + 1);
 }
 

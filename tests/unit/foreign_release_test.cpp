@@ -220,7 +220,7 @@ TEST(foreign_release, does_not_concern_the_next_lock_at_the_address) {
 // The marks of moved holds that their owner does not release would fill its slots.
 int forget_moved_holds() {
   thread_record& me = *enlist();
-  for_each_slot(me, [](auto& slot) { slot.store(0); });
+  for_each_slot(me, [](auto& slot, std::size_t) { return slot.store(0), true; });
   me.nested.store(0);
   for (auto& moved : me.moved) moved.store(0);
   return 0;

@@ -1,7 +1,6 @@
 // Where a thread's record has its read holds: the home slot of the lock, the nested slots, the
 // notes.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -459,21 +458,6 @@ TEST(held_slots, of_a_lock_that_was_freed_while_held_do_not_block_the_next_one_t
   const test::hasty_rules how({}, 1'000'000'000);
   ASSERT_EQ(test::lock(*lock, how), test::acquired);
   test::unlock(*lock);
-}
-
-// The thread exits when the memory is gone.
-TEST(held_slots, of_a_lock_whose_memory_is_unmapped_do_not_disturb_the_exit) {
-  void* const memory = platform::map_pages(sizeof(rwlock));
-  ASSERT_NE(memory, nullptr);
-  auto* lock = new (memory) rwlock;
-  bias(*lock);
-  bool passive = false;
-  std::thread([&] {
-    test::lock_shared(*lock);
-    passive = test::holds_passively(*lock);
-    munmap(memory, sizeof(rwlock));
-  }).join();
-  EXPECT_TRUE(passive);
 }
 
 // A program may put a lock into memory that it has used without destroying what was there.

@@ -70,13 +70,6 @@ SCENARIO(move_against_own_release,
   scene_with_foreign_release(s).add_reader_inside("owner", hold_passively);
 }
 
-SCENARIO(first_move_against_own_release,
-         "the owner of the first hold that is moved, when it releases that, sees it counted",
-         effort::small) {
-  auto& on = biased_scene(s).add_reader_inside("owner", hold_passively);
-  on.add_holder("holder", hold_passively).thread("releaser", be_known, release_another);
-}
-
 SCENARIO(move_against_own_release_and_writer,
          "a writer comes in only when the owner of a moved hold has left", effort::medium) {
   scene_with_foreign_release(s).add_reader_inside("owner", hold_passively).add_trying_writer();

@@ -67,7 +67,7 @@ class basic_shared_mutex {
         unlock_shared_at_home(core_, me(), [this]() -> const domain& { return mine(); });
     if (how == passive_release::done) [[likely]]
       return;
-    how == passive_release::report ? report_release() : unlock_shared_actively();
+    how == passive_release::unavailable ? unlock_shared_actively() : report_release_at_home();
   }
 
   // --- from one to the other (FCP 7.2) -----------------------------------------------------------
@@ -144,14 +144,18 @@ class basic_shared_mutex {
 
   [[gnu::noinline]] void unlock_shared_nested() noexcept {
     const passive_release how = unlock_shared_in_first_nested(core_, me(), mine());
-    if (how == passive_release::unavailable) return unlock_shared_actively();
-    if (how == passive_release::report) report_release();
+    if (how == passive_release::stacked) return unlock_shared_at_last();
+    if (how == passive_release::report_nested) {
+      after_passive_release(core_, me(), index_of_release(core_, how));
+    }
   }
   [[gnu::noinline]] void unlock_shared_actively() noexcept {
     if (!try_unlock_shared_active<true>(core_, me())) unlock_shared_at_last();
   }
   [[gnu::noinline]] void unlock_shared_at_last() noexcept { unlock_shared_slow(core_); }
-  [[gnu::noinline]] void report_release() noexcept { after_passive_release(core_, me()); }
+  [[gnu::noinline]] void report_release_at_home() noexcept {
+    after_passive_release(core_, me(), home_slot(&core_));
+  }
 };
 
 }  // namespace readmost::detail

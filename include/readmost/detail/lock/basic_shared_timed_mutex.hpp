@@ -40,21 +40,23 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
  public:
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) noexcept {
-    return this->try_lock_fast() || acquires_until(from_now(wait), lock_exclusive_slow);
+    return this->try_lock_fast() || locks_until(from_now(wait));
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
-    return this->try_lock_fast() || acquires_until(end, lock_exclusive_slow);
+    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
+    return this->try_lock_fast() || locks_until(end);
   }
 
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& wait) noexcept {
-    return this->try_lock_shared_fast() || acquires_until(from_now(wait), lock_shared_slow);
+    return this->try_lock_shared_fast() || shares_until(from_now(wait));
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(
       const std::chrono::time_point<Clock, Duration>& end) noexcept {
-    return this->try_lock_shared_fast() || acquires_until(end, lock_shared_slow);
+    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
+    return this->try_lock_shared_fast() || shares_until(end);
   }
 
   // As upgrade(), but gives up at the deadline; the hold is then shared as before.
@@ -65,7 +67,9 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
   template <class Clock, class Duration>
   [[nodiscard]] bool try_upgrade_until(
       const std::chrono::time_point<Clock, Duration>& end) noexcept {
-    return acquires_until(end, readmost::detail::upgrade);
+    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
+    return acquires_until(
+        end, [this](const rules& how) { return readmost::detail::upgrade(this->core_, how); });
   }
 
  protected:
@@ -101,35 +105,44 @@ class basic_shared_timed_mutex : public basic_shared_mutex<Membership> {
     return end <= now ? left::zero() : left(end - now);
   }
 
-  using operation = outcome(rwlock&, rules) noexcept;
-
-  // Out of line, as read_lock.hpp says.
   template <class Clock, class Duration>
-  [[gnu::noinline]] bool acquires_until(const std::chrono::time_point<Clock, Duration>& end,
-                                        operation acquire) noexcept {
-    static_assert(std::chrono::is_clock_v<Clock>, "the time point is not one of a clock");
+  bool locks_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    return acquires_until(
+        end, [this](const rules& how) { return lock_exclusive_slow(this->core_, how); });
+  }
+
+  template <class Clock, class Duration>
+  bool shares_until(const std::chrono::time_point<Clock, Duration>& end) noexcept {
+    return acquires_until(end,
+                          [this](const rules& how) { return lock_shared_slow(this->core_, how); });
+  }
+
+  template <class Clock, class Duration, class Operation>
+  bool acquires_until(const std::chrono::time_point<Clock, Duration>& end,
+                      Operation operation) noexcept {
     if constexpr (std::is_same_v<Clock, steady> || std::is_same_v<Clock, wall>) {
-      return wait_until(end, acquire) == outcome::acquired;
+      return wait_until(end, operation) == outcome::acquired;
     } else {
       for (;;) {
-        const outcome result = wait_until(from_now(time_left(end)), acquire);
+        const outcome result = wait_until(from_now(time_left(end)), operation);
         if (result != outcome::timed_out) return result == outcome::acquired;
         if (time_left(end) <= time_left(end).zero()) return false;
       }
     }
   }
 
-  template <class Clock, class Duration>
+  template <class Clock, class Duration, class Operation>
   outcome wait_until(const std::chrono::time_point<Clock, Duration>& end,
-                     operation acquire) noexcept {
+                     Operation operation) noexcept {
     const platform::deadline until = kernel_deadline(
         std::is_same_v<Clock, steady> ? CLOCK_MONOTONIC : CLOCK_REALTIME, end.time_since_epoch());
-    for (;;) {
-      const outcome result = acquire(this->core_, before(this->core_.own_rules(), until));
-      if (result != outcome::overflow) return result;
+    const rules how = before(this->core_.own_rules(), until);
+    outcome result;
+    while ((result = operation(how)) == outcome::overflow) {
       if (platform::time_left(until) == 0) return outcome::timed_out;
       platform::yield();
     }
+    return result;
   }
 };
 

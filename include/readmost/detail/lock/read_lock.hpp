@@ -16,7 +16,7 @@ template <class RulesOf>
 bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me,
                        RulesOf rules_of) noexcept {
   if (attempt > passive_attempt::unavailable) {
-    retract_published(lock);
+    retract_published(lock, attempt);
   } else if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) {
     return lock_shared_nested(lock, me);
   }

@@ -22,8 +22,8 @@
 // a reader inside may wait for another reader that has yet to arrive (BRAVO's Listing 1 hangs
 // there). Phase-fair is writer preference that counts waiting readers too: a writer that leaves
 // gives them their turn, in which writers stay out until the last of these readers is in. A reader
-// that upgrades sets `upgrading`, which keeps readers away as a waiting writer does; it goes ahead
-// of all writers because its own read hold keeps them out.
+// that upgrades is one more waiting writer, the only one with `upgrading`; it goes ahead of the
+// others because its own read hold keeps them out.
 //
 // Hand-off. A writer that goes to sleep sets `handoff`: once nobody is inside, only writers that
 // have slept may enter, whatever the preference; such a writer clears it when it enters. A reader
@@ -98,8 +98,6 @@ struct rwlock {
   static constexpr std::uint64_t unnoted = 1U << 13;
   static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 26: waiting writers
   static constexpr std::uint64_t waiting_writers = 0x1FFFU * one_writer;
-  // A thread waits to hold the lock alone: it gets no bias.
-  static constexpr std::uint64_t wanted = waiting_writers | upgrading | handoff;
   // Bits 27 to 39: waiting readers that will get a turn.
   static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 27;
   static constexpr std::uint64_t waiting_readers = 0x1FFFU * one_waiting_reader;
@@ -116,20 +114,7 @@ struct rwlock {
     return static_cast<std::int64_t>(state) < 0;
   }
 
-  // The state with one more thread that waits, and without one that was counted in it.
-  static constexpr std::uint64_t with_waiter(std::uint64_t state, waits_as as) noexcept {
-    switch (as) {
-      case waits_as::writer:
-        return state + one_writer;
-      case waits_as::reader:
-        return state + one_waiting_reader;
-      case waits_as::upgrader:
-        return state | upgrading;
-      case waits_as::next_writer:
-        return state | handoff;
-    }
-    return state;
-  }
+  // The state without a waiter that was counted in it.
   static constexpr std::uint64_t without_waiter(std::uint64_t state, waits_as as) noexcept {
     switch (as) {
       case waits_as::writer:
@@ -137,6 +122,9 @@ struct rwlock {
       case waits_as::reader:
         state -= one_waiting_reader;
         return (state & waiting_readers) == 0 ? state & ~reader_phase : state;
+      case waits_as::counted_upgrader:
+        state -= one_writer;
+        [[fallthrough]];
       case waits_as::upgrader:
         return state & ~(upgrading | upgrader_parked);
       case waits_as::next_writer:
@@ -149,21 +137,27 @@ struct rwlock {
   static constexpr std::uint8_t met = 1;             // counted in the statistics
   static constexpr std::uint8_t private_memory = 2;  // the kernel says: no other process reaches it
   static constexpr std::uint8_t never_biased = 4;
-  // The preference, for surfaces that keep it here: two bits.
-  static constexpr unsigned preference_shift = 3;
+  // The preference, for surfaces that keep it here.
+  static constexpr std::uint8_t reader_preference = 8;
+  static constexpr std::uint8_t phase_fair_preference = 16;
   // Before its first bias, slots are cleared of holds of an earlier lock at this address: that has
   // begun; it is done.
   static constexpr std::uint8_t cleaning = 32;
   static constexpr std::uint8_t clean = 64;
 
   static constexpr std::uint8_t trait_of(preference prefers) noexcept {
-    return static_cast<std::uint8_t>(static_cast<unsigned>(prefers) << preference_shift);
+    return prefers == preference::reader       ? reader_preference
+           : prefers == preference::phase_fair ? phase_fair_preference
+                                               : std::uint8_t{0};
   }
 
   // The rules of surfaces that keep the preference in the lock.
   rules own_rules() const noexcept {
-    const unsigned kept = traits.load(platform::relaxed);
-    return {.prefers = static_cast<preference>(kept >> preference_shift & 3)};
+    const std::uint8_t kept = traits.load(platform::relaxed);
+    rules how;
+    if ((kept & reader_preference) != 0) how.prefers = preference::reader;
+    if ((kept & phase_fair_preference) != 0) how.prefers = preference::phase_fair;
+    return how;
   }
 
   platform::atomic<std::uint64_t> state{0};
@@ -210,15 +204,13 @@ void forget_holds_before_reuse(rwlock& lock) noexcept;
 enum class passive_attempt {
   acquired,
   unavailable,  // not biased, or no slot at hand
-  // Too late, at home or nested: retract_published() has to follow. There are two results, so that
-  // compilers do not join the two paths by a jump.
-  published,
-  published_nested,
+  published,    // too late, in the home slot or in the first nested one: retract_published() has to
+  published_nested,  // follow
 };
 
-// Takes back the caller's latest passive hold, which has been published too late. A writer may have
-// taken it for a hold and sleep until it is released.
-[[gnu::noinline]] void retract_published(rwlock& lock) noexcept;
+// Takes back the hold that lock_shared_passively() has published too late. A writer may have taken
+// it for a hold.
+[[gnu::noinline]] void retract_published(rwlock& lock, passive_attempt attempt) noexcept;
 
 // Publishes a passive hold of `lock` in `slot`.
 inline void publish(const rwlock& lock, platform::atomic<std::uintptr_t>& slot) noexcept {
@@ -321,8 +313,10 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
 [[gnu::noinline]] bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept;
 
 // After the release of a passive hold that found a new version: reports, wakes writers that sleep
-// until a passive reader leaves, and completes a move of the hold (src/lock/moving.cpp).
-[[gnu::noinline]] void after_passive_release(const rwlock& lock, thread_record& me) noexcept;
+// until a passive reader leaves, and completes a move of the hold (src/lock/moving.cpp). `index`:
+// see for_each_slot().
+[[gnu::noinline, gnu::cold]] void after_passive_release(const rwlock& lock, thread_record& me,
+                                                        std::size_t index) noexcept;
 
 // Clears a slot of the caller that holds a lock passively. True if a round asks for a report, and
 // after_passive_release() has to follow. Touches no memory of the lock: once the slot is clear,
@@ -340,8 +334,10 @@ inline bool release_slot(thread_record& me, const domain& d,
 
 enum class passive_release {
   done,
-  report,  // done, and after_passive_release() has to follow
+  report,         // done, in the home slot or in the first nested one, and after_passive_release()
+  report_nested,  // has to follow
   unavailable,
+  stacked,  // there are other nested holds: unlock_shared_slow() has to look at them
 };
 
 // Releases the caller's passive hold if it is in its home slot; `unregistered` has none.
@@ -365,12 +361,12 @@ inline passive_release unlock_shared_in_first_nested(const rwlock& lock, thread_
                                                      const domain& d) noexcept {
   auto& first = me.nested_held[0];
   if (me.nested.load(platform::relaxed) != 1 || first.load(platform::relaxed) != address(lock)) {
-    return passive_release::unavailable;
+    return passive_release::stacked;
   }
   const bool report = release_slot(me, d, first);
   // (D3) Pairs with (L2): a writer that does not look at the slots above sees them released.
   me.nested.store(0, at(letter::D3, platform::release));
-  return report ? passive_release::report : passive_release::done;
+  return report ? passive_release::report_nested : passive_release::done;
 }
 
 // Either.
@@ -381,6 +377,10 @@ template <class DomainOfLock>
     return unlock_shared_in_first_nested(lock, me, domain_of_lock());
   }
   return unlock_shared_at_home(lock, me, domain_of_lock);
+}
+
+inline std::size_t index_of_release(const rwlock& lock, passive_release how) noexcept {
+  return how == passive_release::report ? home_slot(&lock) : home_slots;
 }
 
 // --- Active fast paths ---------------------------------------------------------------------------
@@ -404,7 +404,7 @@ enum class active_attempt {
 [[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
 // Read-locks actively, by one compare-and-swap, if nothing is in the way, and the caller has no
-// passive hold of the lock, except one that comes too late (retract_published() deals with that).
+// passive hold of the lock, except one that comes too late (take_back() deals with that).
 // Unavailable also for locks that have not been through a slow path yet, for those that note holds
 // if not `Noted`, or the reverse, and if another hold has the first note. `me`: the caller's record
 // in the lock's domain.
@@ -412,8 +412,8 @@ template <bool Noted>
 [[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
                                                                   thread_record& me) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
-  constexpr std::uint64_t in_the_way =
-      rwlock::any_bias | rwlock::draining | rwlock::writing | rwlock::claiming | rwlock::wanted;
+  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
+                                       rwlock::handoff | rwlock::waiting_writers | rwlock::draining;
   constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
   if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual || rwlock::is_full(state)) {
     return active_attempt::unavailable;
@@ -470,31 +470,34 @@ template <bool Noted>
 
 // --- Fast paths of writers -----------------------------------------------------------------------
 
-// Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
-// count_fast_write() has to follow.
-[[gnu::always_inline]] inline bool lock_exclusive_fast(rwlock& lock) noexcept {
-  std::uint64_t free = lock.state.load(platform::relaxed);
-  // (J3) Pairs with (M) and (P).
-  return (free & ~rwlock::unnoted) == rwlock::ready &&
-         lock.state.compare_exchange_strong(free, free | rwlock::writing,
-                                            at(letter::J3, platform::acquire), platform::relaxed);
-}
+enum class write_attempt {
+  acquired,
+  unrecorded,  // acquired, and record_write() has to follow
+  unavailable,
+};
 
 // Counts the first write of a thread that has no record yet.
 [[gnu::noinline]] void record_write(const rwlock& lock) noexcept;
 
+// Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
 // `me`: the caller's record in the lock's domain.
-[[gnu::always_inline]] inline void count_fast_write(const rwlock& lock,
-                                                    thread_record& me) noexcept {
-  if (platform::add_one(me.writes)) [[unlikely]]
-    record_write(lock);
+[[gnu::always_inline]] inline write_attempt lock_exclusive_fast(rwlock& lock,
+                                                                thread_record& me) noexcept {
+  std::uint64_t free = lock.state.load(platform::relaxed);
+  if ((free & ~rwlock::unnoted) != rwlock::ready ||
+      // (J3) Pairs with (M) and (P).
+      !lock.state.compare_exchange_strong(free, free | rwlock::writing,
+                                          at(letter::J3, platform::acquire), platform::relaxed)) {
+    return write_attempt::unavailable;
+  }
+  return platform::add_one(me.writes) ? write_attempt::unrecorded : write_attempt::acquired;
 }
-
 [[gnu::always_inline]] inline bool try_lock_exclusive_fast(rwlock& lock,
                                                            thread_record& me) noexcept {
-  if (!lock_exclusive_fast(lock)) return false;
-  count_fast_write(lock, me);
-  return true;
+  const write_attempt attempt = lock_exclusive_fast(lock, me);
+  if (attempt == write_attempt::unrecorded) [[unlikely]]
+    record_write(lock);
+  return attempt != write_attempt::unavailable;
 }
 
 // Unlocks if nobody waits and the lock gets no bias.

@@ -19,6 +19,8 @@
     "L, T2")                                                                                     \
   X(D1, "release_passive_hold: light fence, D before the load of the version",                   \
     "O3, which makes it a full one")                                                             \
+  X(D2, "take_back: release store that clears the slot of a reader that came too late",          \
+    "L, when it reads this instead of the D before it")                                          \
   X(D3, "lower_nested: release store of the height of the stack", "L2")                          \
   /* A thread reports, comes online, goes offline. */                                            \
   X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
@@ -37,7 +39,7 @@
     "P, P1")                                                                                     \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
-  X(L, "passive_holds: acquire load of a slot", "D, A")                                          \
+  X(L, "passive_holds: acquire load of a slot", "D, A, D2")                                      \
   X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                          \
   X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
   X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                \
@@ -56,9 +58,9 @@
     "C, K, J1 to J4")                                                                            \
   X(M2, "back_out: release compare-and-swap, a claim taken back",                                \
     "K of the next claim, which relies on this writer's consensus")                              \
-  X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4")          \
+  X(P, "release_counted_hold: release compare-and-swap, one reader less", "K2, J3, J4, U1")      \
   X(P1, "try_unlock_shared_active: release compare-and-swap, one active reader less",            \
-    "K2, J3, J4")                                                                                \
+    "K2, J3, J4, U1")                                                                            \
   /* A writer sleeps until a passive reader leaves. */                                           \
   X(N, "wake_drain_sleepers: release read-modify-write of the epoch", "O5")                      \
   X(O1, "ask_who_releases: release read-modify-write of the version", "E1")                      \
@@ -216,13 +218,15 @@
   X(BR18, "visit_own_slots: acquire load of which records belong to threads", "R7")              \
   X(BR19, "mutex: acquire read-modify-write that takes it", "BR20")                              \
   X(BR20, "mutex: release exchange that frees it", "BR19")                                       \
-  /* Holds move to the count. */                                                                 \
+  /* Upgrades. */                                                                                \
+  X(U1, "upgrade_at_once: acquire compare-and-swap of the only reader", "P, P1")                 \
+  /* A lock gets its bias; holds move to the count. */                                           \
   X(MV1, "move_hold: full fence, the announcement before the look at the slot", "MV2, MV4")      \
-  X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1")        \
-  X(MV3, "move_hold: acquire load and compare-and-swap of a slot", "D, A")                       \
-  X(MV4, "make_room, take_off_slots: acquire load of a slot whose hold has been moved", "MV1")   \
-  X(MV5, "move_hold: release store of the announcement, after the count", "MV6")                 \
-  X(MV6, "take_off_announced: acquire compare-and-swap that withdraws it", "MV5")
+  X(MV2, "after_passive_release: full fence, the slot before the look for a move", "MV1, MV5")   \
+  X(MV3, "move_hold, move_holds_to_count: acquire load and compare-and-swap of a slot",          \
+    "D, A, D2")                                                                                  \
+  X(MV4, "clear_moved: acquire load of a slot whose hold has been moved", "MV1")                 \
+  X(MV5, "move_hold: acquire compare-and-swap of the announcement", "MV2")
 
 namespace readmost::detail {
 

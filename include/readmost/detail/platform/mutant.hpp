@@ -87,6 +87,7 @@
   X(unlists_holders, "a round takes a record out of the index without checking its slots")        \
   X(online_before_index, "a thread comes online, then enters the index")                          \
   X(counts_before_slots, "a writer reads the active count, then scans the slots")                 \
+  X(unreported_retract, "a reader that published too late wakes no writer that saw its hold")     \
   X(epoch_read_late, "a writer scans the slots, then reads the epoch to sleep on")                \
   X(scan_without_consensus, "a scan for hazard pointers runs without consensus")                  \
   X(hazard_after_validation, "a hazard pointer loads the source, then publishes")                 \

@@ -30,28 +30,24 @@ constexpr bool is_in_use(std::uintptr_t slot) noexcept {
   return slot != 0 && (slot & moved_hold) == 0;
 }
 
-// Locks whose active holds a record can note; `unnoted` counts further holds. With the least number
-// of passive holds of a thread that finds no room for more, one home slot and the nested ones, as
-// many as upgrades promise to know.
+// Active holds that a record can note; `unnoted` counts further ones. With the least number of
+// passive holds of a thread that finds no room for more, one home slot and the nested ones, as many
+// as upgrades promise to know.
 inline constexpr std::size_t most_known_holds = 14;
 inline constexpr std::size_t noted_holds = most_known_holds - 1 - nested_slots;
-// The low bits of a note, which is the address of a lock, count the further holds of that lock.
-// While there are any, no release takes the fast path, which ends by clearing the note: a signal
-// handler that interrupts it just before takes its own hold off the count.
-inline constexpr std::uintptr_t most_held_again = 7;
-
-constexpr bool is_note_of(std::uintptr_t note, std::uintptr_t lock) noexcept {
-  return (note & ~most_held_again) == lock;
-}
+// This tag, in the first note, says that another hold of the same lock is noted as well. Then no
+// release takes the fast path, which ends by clearing the first note: a signal handler that
+// interrupts it just before takes off the note of its own hold.
+inline constexpr std::uintptr_t held_again = 1;
 
 // In the low bits of `waiting_in`.
 enum class waits_as : std::uintptr_t {
   writer,
   reader,
   upgrader,
+  counted_upgrader,
   next_writer,  // not counted, but it has asked to be next
 };
-inline constexpr std::uintptr_t waits_as_mask = 7;
 
 // Fibonacci hashing; use the upper bits.
 inline std::uint64_t scattered(std::uintptr_t address) noexcept {

@@ -119,8 +119,8 @@ struct alignas(platform::cache_line) thread_record {
   platform::atomic<std::int32_t> account_period{};
   platform::atomic<std::int32_t> until_account{};
 
-  // By passive slot, for a hold that another thread moves to the count (src/lock/moving.cpp): the
-  // lock.
+  // By passive slot, for a hold that another thread moves (src/lock/moving.cpp): the lock, tagged
+  // until the move is complete.
   platform::atomic<std::uintptr_t> moved[passive_slots]{};
 
   alignas(platform::cache_line) hazard_store hazards{};
@@ -152,19 +152,18 @@ inline thread_record& my_record(unsigned domain = 0) noexcept {
   return *own_records[domain];
 }
 
-// Calls visit(slot) for every passive slot of the record that may be in use.
+// Calls visit(slot, index) for every passive slot of the record that may be in use, until it
+// returns false.
 template <class Record, class Visit>
 void for_each_slot(Record& record, Visit visit) noexcept {
-  for (auto& slot : record.held) visit(slot);
+  for (std::size_t i = 0; i < home_slots; ++i) {
+    if (!visit(record.held[i], i)) return;
+  }
   // (L2) Pairs with (D3): where the stack has become lower, what was held there is released.
   const std::uint32_t nested = record.nested.load(at(letter::L2, platform::acquire));
-  for (std::uint32_t i = 0; i < nested && i < nested_slots; ++i) visit(record.nested_held[i]);
-}
-
-// The passive slots in one order: those at home, then the nested ones.
-inline platform::atomic<std::uintptr_t>& passive_slot(thread_record& record,
-                                                      std::size_t i) noexcept {
-  return i < home_slots ? record.held[i] : record.nested_held[i - home_slots];
+  for (std::uint32_t i = 0; i < nested && i < nested_slots; ++i) {
+    if (!visit(record.nested_held[i], home_slots + i)) return;
+  }
 }
 
 // Adds to a counter that only the calling thread writes.
