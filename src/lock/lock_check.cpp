@@ -380,14 +380,23 @@ bool has_holder(const rwlock& lock) noexcept {
   return (state & rwlock::writing) != 0 || rwlock::readers(state) != 0;
 }
 
+// Whether the hold is not one of an earlier lock at this address: another thread that also uses the
+// lock for the first time may have it already. Such a thread notes its hold after it has the lock,
+// and takes the note away before it releases the lock. What stays through many looks is old.
+bool is_of_this_life(const rwlock& lock, const hold& held) noexcept {
+  constexpr int looks = 64;
+  for (int look = 0; look < looks; ++look) {
+    if (has_holder(lock) || held.lock.load(platform::acquire) != address(lock)) return true;
+    platform::yield();
+  }
+  return false;
+}
+
 void look_for_holds(std::uintptr_t lock, const char* deed, const rwlock* begins) noexcept {
   for_each_table([&](held_locks& each) {
     for_each_hold(each, [&](hold& held, std::uintptr_t of) {
       if (of != lock) return true;
-      // Another thread that also uses the lock for the first time may hold it already. It notes its
-      // hold after it has the lock, and takes the note away before it releases the lock.
-      const bool is_of_this_life = begins != nullptr && has_holder(*begins);
-      if (is_of_this_life || held.lock.load(platform::acquire) != lock) return true;
+      if (begins != nullptr && is_of_this_life(*begins, held)) return true;
       tell(finding::destroyed_while_held, lock, deed, trace_from_here(), &held,
            each.thread.load(platform::relaxed));
       held.lock.store(0, platform::relaxed);
