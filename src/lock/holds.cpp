@@ -26,15 +26,13 @@ void count_lock(domain& d, thread_record* me) noexcept {
 
 void meet(rwlock& lock, thread_record* me, rules how) noexcept {
   if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
-  if ((lock.traits.fetch_or(rwlock::met, platform::relaxed) & rwlock::met) != 0) return;
+  // In one step, because another thread that finds the lock met may give it its bias.
+  const std::uint8_t traits = is_observed() ? rwlock::met | rwlock::never_biased : rwlock::met;
+  if ((lock.traits.fetch_or(traits, platform::relaxed) & rwlock::met) != 0) return;
   count_lock(domains[lock.domain], me);
   if (lock_statistics_on()) note_meeting(address(lock));
-  if (is_observed()) {
-    // Nor `ready`, nor `unnoted`: see observation.hpp.
-    observe_new_lock(lock);
-    lock.traits.fetch_or(rwlock::never_biased, platform::relaxed);
-    return;
-  }
+  // An observed lock is neither `ready` nor `unnoted`: see observation.hpp.
+  if (is_observed()) return observe_new_lock(lock);
   lock.state.fetch_or(
       (lock_statistics_on() ? 0 : rwlock::ready) | (how.noted ? 0 : rwlock::unnoted),
       platform::relaxed);
