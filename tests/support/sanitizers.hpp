@@ -18,3 +18,10 @@
 #else
 #define UNDER_THREAD_SANITIZER 0
 #endif
+
+// ThreadSanitizer ends a child of several threads that starts one.
+#if UNDER_THREAD_SANITIZER
+#define SKIP_WHERE_CHILDREN_START_NO_THREADS() GTEST_SKIP() << "ThreadSanitizer forbids it"
+#else
+#define SKIP_WHERE_CHILDREN_START_NO_THREADS()
+#endif

@@ -1,7 +1,6 @@
 // The reports about misuse of RCU; misuse_program.cpp commits it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "support/shell.hpp"
 
 namespace {
 
@@ -33,25 +34,12 @@ variables with(variables some, const std::string& name, const std::string& value
   return some;
 }
 
-struct outcome {
-  int status;  // -1: ended by a signal
-  std::string text;
-};
+using test::outcome;
 
 outcome run(const std::string& scenario, const variables& environment) {
   std::string command = "exec env -u READMOST_RCU_CHECK";
   for (const auto& [name, value] : environment) command += " '" + name + "=" + value + "'";
-  command += " " MISUSE_EMULATOR " '" MISUSE_PROGRAM "' " + scenario + " 2>&1";
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return {-2, "popen failed"};
-  outcome result{0, ""};
-  char buffer[4096];
-  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
-    result.text.append(buffer, n);
-  }
-  const int status = pclose(pipe);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return result;
+  return test::run_in_shell(command + " " MISUSE_EMULATOR " '" MISUSE_PROGRAM "' " + scenario);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -20,6 +20,8 @@
 #include "support/fork_stress.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/retiring.hpp"
+#include "support/sanitizers.hpp"
 
 namespace {
 
@@ -37,15 +39,9 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using test::helper_thread;
 using test::in_a_child;
+using test::retire_with;
 using test::shared_object;
 using test::wait_until;
-
-// ThreadSanitizer ends a child of several threads that starts one.
-#if defined(READMOST_THREAD_SANITIZER)
-#define SKIP_WHERE_CHILDREN_START_NO_THREADS() GTEST_SKIP() << "ThreadSanitizer forbids it"
-#else
-#define SKIP_WHERE_CHILDREN_START_NO_THREADS()
-#endif
 
 // RCU has already forgotten a thread when its last destructor runs.
 #if defined(READMOST_THREAD_SANITIZER)
@@ -56,16 +52,6 @@ using test::wait_until;
 
 using counter = shared_object<std::atomic<int>>;
 
-template <class Action>
-void retire_with(rcu_domain& dom, Action action) {
-  rcu_retire(
-      new int,
-      [action](int* p) {
-        action();
-        delete p;
-      },
-      dom);
-}
 void retire_counted(counter& count, rcu_domain& dom = rcu_default_domain()) {
   retire_with(dom, [&count] { ++*count.operator->(); });
 }

@@ -22,6 +22,7 @@
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
 #include "support/refused_threads.hpp"
+#include "support/retiring.hpp"
 
 namespace {
 thread_local bool memory_is_exhausted = false;
@@ -57,6 +58,7 @@ using readmost::separate_rcu_domain;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using test::helper_thread;
+using test::retire_with;
 using test::wait_until;
 
 // Counts its instances.
@@ -84,11 +86,6 @@ class and_delete {
  private:
   Action action_;
 };
-
-template <class Action>
-void retire_with(rcu_domain& dom, Action action) {
-  rcu_retire(new int, and_delete<Action>(std::move(action)), dom);
-}
 
 // Each test has a separate domain and runs under both ways of reclaiming.
 class rcu_reclamation : public testing::TestWithParam<reclaiming> {

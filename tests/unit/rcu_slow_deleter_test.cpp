@@ -20,6 +20,8 @@
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
 #include "support/refused_threads.hpp"
+#include "support/retiring.hpp"
+#include "support/sanitizers.hpp"
 
 namespace {
 
@@ -32,24 +34,8 @@ using readmost::rcu_statistics_of;
 using readmost::separate_rcu_domain;
 using std::chrono::milliseconds;
 using test::helper_thread;
+using test::retire_with;
 using test::wait_until;
-
-#if defined(READMOST_THREAD_SANITIZER)
-#define SKIP_WHERE_CHILDREN_START_NO_THREADS() GTEST_SKIP() << "ThreadSanitizer forbids it"
-#else
-#define SKIP_WHERE_CHILDREN_START_NO_THREADS()
-#endif
-
-template <class Action>
-void retire_with(rcu_domain& dom, Action action) {
-  rcu_retire(
-      new int,
-      [action](int* p) {
-        action();
-        delete p;
-      },
-      dom);
-}
 
 // Deleters that stay until they are released.
 class slow_deleters {
