@@ -1,9 +1,9 @@
 #include "lock/lock_check.hpp"
 
 #include <cstdlib>
-#include <cstring>
 
 #include "lock/lock_order.hpp"
+#include "platform/choice.hpp"
 #include "platform/findings.hpp"
 #include "threads/parts.hpp"
 
@@ -17,24 +17,12 @@ enum class setting : std::uint8_t { unread, off, reports, aborts };
 constinit platform::atomic<setting> in_force{setting::unread};
 
 setting read_setting() noexcept {
-  constexpr const char* variable = "READMOST_LOCK_CHECK";
-  char value[256];
-  if (!platform::environment(variable, value, sizeof value)) *value = '\0';
-  setting found = setting::off;
-  const bool is_known = *value == '\0' || std::strcmp(value, "0") == 0 ||
-                        std::strcmp(value, "1") == 0 || std::strcmp(value, "abort") == 0;
-  if (std::strcmp(value, "1") == 0) found = setting::reports;
-  if (std::strcmp(value, "abort") == 0) found = setting::aborts;
+  static constexpr std::string_view names[]{"0", "1", "abort"};
+  static constexpr setting meanings[]{setting::off, setting::reports, setting::aborts};
+  const setting found = meanings[chosen_among(names, "READMOST_LOCK_CHECK", 0)];
   setting expected = setting::unread;
-  if (!in_force.compare_exchange_strong(expected, found, platform::relaxed)) return expected;
-  if (!is_known) {
-    text_buffer complaint;
-    complaint.add("readmost: %s=", variable);
-    complaint.add_shown(value);
-    complaint.add(" is not known; it can be 0, 1 or abort. Using 0.\n");
-    platform::write_text(nullptr, complaint.data(), complaint.length());
-  }
-  return found;
+  const bool is_first = in_force.compare_exchange_strong(expected, found, platform::relaxed);
+  return is_first ? found : expected;
 }
 
 setting current_setting() noexcept {

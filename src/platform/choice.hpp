@@ -19,7 +19,9 @@ inline std::size_t chosen_among(std::span<const std::string_view> names, const c
     if (names[i] == value) return i;
   }
   text_buffer complaint;
-  complaint.add("readmost: %s=%.200s is not known; it can be", variable, value);
+  complaint.add("readmost: %s=", variable);
+  complaint.add_shown(value);
+  complaint.add(" is not known; it can be");
   for (std::size_t i = 0; i < names.size(); ++i) {
     complaint.add("%s %s", i == 0 ? "" : i + 1 < names.size() ? "," : " or", names[i].data());
   }

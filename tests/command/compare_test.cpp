@@ -307,8 +307,8 @@ TEST_F(compare, shows_progress_only_on_a_terminal) {
   ASSERT_GT(count, 0);
   EXPECT_THAT(std::string(shown, static_cast<std::size_t>(count)),
               AllOf(HasSubstr("100% (4 of 4)"),
-                    HasSubstr("50% (2 of 4), prwlock, round 2 of 2, 0 s left")));
-  EXPECT_THAT(end.out, Not(HasSubstr("0%")));
+                    ContainsRegex("50% \\(2 of 4\\), prwlock, round 2 of 2, [0-9]+ s left")));
+  EXPECT_THAT(end.out, AllOf(Not(HasSubstr(" of 4)")), Not(HasSubstr(" left"))));
   close(error_terminal);
   close(terminal);
 }

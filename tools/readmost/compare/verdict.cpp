@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "spread.hpp"
 
@@ -20,10 +21,17 @@ double median_of(const std::vector<double>& values) {
   return all ? all->median : 0;
 }
 
+// The usual length of a run under the lock whose runs are the shortest.
+double seconds_of_run(const comparison& results) {
+  double seconds = std::numeric_limits<double>::infinity();
+  for (const measurements& lock : results.locks) {
+    if (!lock.seconds.empty()) seconds = std::min(seconds, median_of(lock.seconds));
+  }
+  return seconds;
+}
+
 bool is_too_short(const comparison& results) {
-  return std::ranges::any_of(results.locks, [](const measurements& lock) {
-    return !lock.seconds.empty() && median_of(lock.seconds) < shortest_run;
-  });
+  return seconds_of_run(results) < shortest_run;
 }
 
 std::string range(const interval& ratio) {
@@ -113,13 +121,9 @@ std::vector<conclusion> conclusions(const comparison& results) {
 std::vector<std::string> doubts(const comparison& results) {
   std::vector<std::string> sentences;
   if (is_too_short(results)) {
-    double shortest = shortest_run;
-    for (const measurements& lock : results.locks) {
-      if (!lock.seconds.empty()) shortest = std::min(shortest, median_of(lock.seconds));
-    }
     sentences.push_back(fmt::format(
         "a run takes {:.3g} ms, much of which is the program's start; give it more work",
-        1000 * shortest));
+        1000 * seconds_of_run(results)));
   }
   std::vector<double> others;
   for (const measurements& lock : results.locks) {
