@@ -597,11 +597,12 @@ class basic_bravo {
   // here.
   template <class GivesUp>
   bool revoke(GivesUp gives_up) noexcept {
-    const std::uint64_t began = Policy::bias::times_revocations ? platform::now() : 0;
+    const bool timed = bias_.times_next();
+    const std::uint64_t began = timed ? platform::now() : 0;
     std::uint64_t waited = 0;
     word_.exchange(barred, platform::relaxed);
     const bool gone = is_mutant(mutant::bravo_without_scan) || await_departures(gives_up, waited);
-    const std::uint64_t ended = Policy::bias::times_revocations ? platform::now() : 0;
+    const std::uint64_t ended = timed ? platform::now() : 0;
     bias_.revoked(asking(known_reader()), {began, ended, waited});
     // (BR11) As (BR8): a reader may read this store instead of that one.
     if (!gone) word_.store(biased, at(letter::BR11, platform::release));

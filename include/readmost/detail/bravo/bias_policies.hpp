@@ -3,8 +3,8 @@
 // Being biased saves something at every read and costs the next writer a revocation. All accesses
 // are relaxed and may lose an update to a race: these are hints. A policy has these members:
 //
-//   times_revocations   revoked() is told when the revocation began and ended
 //   counts_reads        readers count the reads through a slot
+//   times_next()        whether revoked() is to be told when the next revocation began and ended
 //   is_due(who)         whether a slow reader of an unbiased lock sets the bias
 //   revoked(who, cost)  a writer has revoked the bias
 //   wrote()             a writer found the lock unbiased
@@ -24,7 +24,8 @@ struct asker {
   std::int32_t saved;  // nanoseconds, by a read through a slot
 };
 
-// In nanoseconds: times on the clock, and how long the writer waited for readers.
+// In nanoseconds: times on the clock, 0 if not asked for, and how long the writer waited for
+// readers.
 struct revocation_cost {
   std::uint64_t began;
   std::uint64_t ended;
@@ -37,9 +38,9 @@ struct revocation_cost {
 template <std::uint64_t N = 9, std::uint32_t Every = 1>
 class inhibited_bias {
  public:
-  static constexpr bool times_revocations = true;
   static constexpr bool counts_reads = false;
 
+  static bool times_next() noexcept { return true; }
   bool is_due(asker who) noexcept {
     if (Every > 1 && (who.reader == nullptr || ++who.reader->slow_reads % Every != 0)) return false;
     const std::uint64_t until = until_.load(platform::relaxed);
@@ -60,9 +61,9 @@ class inhibited_bias {
 template <std::uint32_t OneOf = 100>
 class drawn_bias {
  public:
-  static constexpr bool times_revocations = false;
   static constexpr bool counts_reads = false;
 
+  static bool times_next() noexcept { return false; }
   static bool is_due(asker who) noexcept {
     visible_reader* const reader = who.reader;
     if (reader == nullptr) return false;
@@ -81,23 +82,24 @@ class drawn_bias {
 // Biased whenever possible: for tests, and to measure revocations.
 class eager_bias {
  public:
-  static constexpr bool times_revocations = false;
   static constexpr bool counts_reads = false;
 
+  static bool times_next() noexcept { return false; }
   static bool is_due(asker) noexcept { return true; }
   static void revoked(asker, revocation_cost) noexcept {}
   static void wrote() noexcept {}
   static bool is_kept() noexcept { return true; }
 };
 
-// By an account (threads/account.hpp). A write's debit includes a scan of the table at
-// `least_cost`, however long that takes. A writer that leaves a lock with a good balance sets the
-// bias itself, so that no reader has to earn it anew. Only a writer that waits reads a clock.
+// By an account (threads/account.hpp). A writer that leaves a lock with a good balance sets the
+// bias itself, so that no reader has to earn it anew. The time of a revocation grows with the
+// number of cores whose slots the scan has to fetch; reading the clock takes a good part of a short
+// one, so one in `revocations_per_timing` is timed.
 class weighed_bias {
  public:
-  static constexpr bool times_revocations = false;
   static constexpr bool counts_reads = true;
 
+  bool times_next() noexcept { return revocations_++ % revocations_per_timing == 0; }
   bool is_due(asker who) noexcept {
     visible_reader* const reader = who.reader;
     if (reader == nullptr) return false;
@@ -120,10 +122,14 @@ class weighed_bias {
   }
 
   void revoked(asker who, revocation_cost of) noexcept {
-    const std::uint32_t cost =
-        least_cost + static_cast<std::uint32_t>(bias::cost_of_wait(of.waited));
     const std::uint64_t before = cost_.load(platform::relaxed);
-    cost_.store(static_cast<std::uint16_t>(bias::moved_towards(before, cost)), platform::relaxed);
+    std::uint64_t cost = before;
+    const std::uint64_t took = of.ended - of.began;
+    const std::uint64_t lost = took > of.waited + quick ? took - quick : of.waited;
+    if (took != 0 || of.waited != 0) {
+      cost = least_cost + static_cast<std::uint64_t>(bias::cost_of_wait(lost));
+      cost_.store(static_cast<std::uint16_t>(bias::moved_towards(before, cost)), platform::relaxed);
+    }
     const std::uint32_t read = who.reader != nullptr ? take_reads(who) : 0;
     bias::add(balance_,
               static_cast<std::int32_t>(read) * who.saved - static_cast<std::int32_t>(cost));
@@ -142,8 +148,11 @@ class weighed_bias {
   static constexpr std::uint32_t reads_per_account = 7;
   static constexpr std::int32_t alone = 2;
   static constexpr std::int32_t among_others = 5;
-  // The cost of a revocation that finds no reader: the scan.
+  // The cost of a revocation that finds no reader, and whose scan takes no longer than `quick`
+  // nanoseconds, in which most slots are in caches nearby.
   static constexpr std::uint32_t least_cost = 150;
+  static constexpr std::uint32_t quick = 300;
+  static constexpr std::uint8_t revocations_per_timing = 8;
 
   // The number of reads through slots since the thread last accounted for them. Those of a lock
   // that was never biased were reads of an earlier lock at the same address.
@@ -159,6 +168,7 @@ class weighed_bias {
   platform::atomic<std::uint16_t> cost_{300};
   platform::atomic<std::uint16_t> last_reader_{0};
   platform::atomic<std::uint8_t> ever_biased_{0};
+  std::uint8_t revocations_ = 0;  // of writers, of which one is here at a time
 };
 
 }  // namespace readmost::detail
