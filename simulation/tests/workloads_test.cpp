@@ -71,6 +71,16 @@ TEST(simulated_lock, of_readmost_is_not_left_unused_where_many_write) {
   }
 }
 
+// Under reader preference nothing but the turns that they take keeps writers that never pause from
+// having a busy lock nearly for themselves.
+TEST(simulated_lock, of_readmost_is_used_in_turns_by_those_who_stayed_away) {
+  workload_options how = with(4);
+  how.warm_up = 2'000'000;
+  how.time = 4'000'000;
+  const figures found = run("hash-table-bench", "readmost-reader", how);
+  EXPECT_GT(found.reads, found.writes / 4);
+}
+
 // Nor may a thread that the lock waits for stay away.
 TEST(simulated_lock, of_readmost_keeps_nobody_out_for_writers_that_are_not_there) {
   EXPECT_LT(run("mix", "readmost", with(8, 10)).longest_write, 30'000);
@@ -196,6 +206,16 @@ TEST(workload, hash_table_bench_has_two_writers) {
   EXPECT_GT(found.reads, 0);
   EXPECT_GT(found.writes, 0);
   EXPECT_EQ(run("hash-table-bench", "per-cpu", with(2)).reads, 0);
+}
+
+// Where revocations take long, the account knows.
+TEST(bravo, does_not_bias_a_lock_whose_revocations_cost_more_than_they_bring) {
+  const machine_description many_cores = find_machine("e5-2699v3x2");
+  workload_options how = with(2, 10);
+  how.warm_up = 4'000'000;
+  const double by_account = run("rwbench", "bravo-ba", how, many_cores).reads;
+  const double by_time = run("rwbench", "bravo-ba-paper", how, many_cores).reads;
+  EXPECT_GT(by_account, 0.8 * by_time);
 }
 
 TEST(workload, mix_with_a_table_for_each_lock_has_no_collisions) {

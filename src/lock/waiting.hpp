@@ -92,7 +92,7 @@ class spinner {
 
   // Whether this lock is the last one that the thread waited for, until since_last_wait()
   // nanoseconds ago. Negative: the thread is excused from staying away, because it has lately done
-  // so in vain; then `waited_until` is to come.
+  // so; then `waited_until` is to come.
   bool has_waited_before() const noexcept { return me_->waited_for == address_of_lock(); }
   std::int64_t since_last_wait(std::uint64_t now) const noexcept {
     return static_cast<std::int64_t>(now - me_->waited_until);
@@ -114,6 +114,9 @@ class spinner {
   // thread has a CPU, also until several looks in turn find the lock free: it is not that busy, and
   // the thread is excused from staying away for a while. In a crowd it may be free because those
   // who use it do not run.
+  //
+  // A thread that has been away for all that time need not go again for as long: then those that it
+  // keeps out stay away, so that threads of either kind use the lock in turns.
   void stay_away() const noexcept {
     const bool crowded = is_crowded();
     const std::uint64_t interval = crowded ? between_looks_in_a_crowd : between_looks;
@@ -131,11 +134,17 @@ class spinner {
       if (exits == before && !written) return true;
       free_looks = written || rwlock::readers(state) != 0 ? 0 : free_looks + 1;
       if (free_looks < enough_free_looks || crowded) return false;
-      me_->waited_for = address_of_lock();
-      me_->waited_until = now + excused;
+      excuse_until(now + excused);
       return true;
     };
-    spin_for(away, is_over, [](std::uint32_t) { pass(longest_brief); });
+    if (!spin_for(away, is_over, [](std::uint32_t) { pass(longest_brief); })) {
+      excuse_until(platform::now() + away);
+    }
+  }
+
+  void excuse_until(std::uint64_t end) const noexcept {
+    me_->waited_for = address_of_lock();
+    me_->waited_until = end;
   }
 
   static void pass(std::uint32_t units) noexcept {
