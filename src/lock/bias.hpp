@@ -74,8 +74,9 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
 }
 
 // Debits the lock with the writes since the last call, all but the caller's if `own_is_debited`. A
-// write that revoked nothing would have paid the recent cost of revocations. That figure ages, so
-// that a single slow period does not keep a lock without bias for ever.
+// write that revoked nothing would have paid the recent cost of revocations, or no more than a look
+// if there is no other thread. The recent cost ages, so that a single slow period does not keep a
+// lock without bias for ever.
 inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
   const auto known = static_cast<std::uint8_t>(exits);
@@ -83,16 +84,15 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
       static_cast<std::uint8_t>(known - lock.accounted_exits.load(platform::relaxed));
   if (writes == 0) return;
   lock.accounted_exits.store(known, platform::relaxed);
-  auto& cost = domains[lock.domain].round_cost;
-  const std::uint32_t estimate = cost.load(platform::relaxed);
+  domain& d = domains[lock.domain];
+  const std::uint32_t recent = d.round_cost.load(platform::relaxed);
   constexpr std::uint32_t writes_between_ageing = 64;
-  if (exits % writes_between_ageing < writes && estimate > least_cost) {
-    cost.store(estimate - estimate / 16, platform::relaxed);
+  if (exits % writes_between_ageing < writes && recent > least_cost) {
+    d.round_cost.store(recent - recent / 16, platform::relaxed);
   }
   const std::int32_t debited = own_is_debited ? writes - 1 : writes;
-  if (lock.balance.load(platform::relaxed) != lowest) {
-    add(lock, -debited * cost_of_revocation(estimate));
-  }
+  if (debited == 0 || lock.balance.load(platform::relaxed) == lowest) return;
+  add(lock, -debited * cost_of_revocation(has_one_thread(d) ? 0 : recent));
 }
 
 inline std::uint64_t bit_to_give() noexcept {

@@ -1,6 +1,7 @@
 // Walks over the records of domains, and other internals of membership.
 #pragma once
 
+#include <bit>
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/threads/domain.hpp>
 
@@ -57,6 +58,16 @@ void for_each_record(domain& d, Visit visit) noexcept {
     }
     return true;
   });
+}
+
+// Whether one thread alone has a record; a hint.
+inline bool has_one_thread(const domain& d) noexcept {
+  entry_walk walk(d);
+  if (walk.records() == nullptr ||
+      !std::has_single_bit(walk.records()->used.load(platform::relaxed)))
+    return false;
+  walk.next();
+  return walk.records() == nullptr;
 }
 
 // Visits the records in the index one after the other. Only threads in the index can lock passively

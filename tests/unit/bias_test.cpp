@@ -226,6 +226,29 @@ TEST(bias, account_is_debited_by_readers_with_the_writes_since) {
   EXPECT_GT(lock.balance.load(), 0) << "each write is debited once";
 }
 
+// One write in 20. The account of reads is settled by chance, hence the many turns.
+bool earns_bias_beside_writes(rwlock& lock) {
+  for (int i = 0; i < 5'000 && !test::is_biased(lock); ++i) {
+    test::write(lock);
+    for (int k = 0; k < 19; ++k) test::read(lock, 1);
+  }
+  return test::is_biased(lock);
+}
+
+TEST(bias, is_earned_beside_writes_by_a_thread_that_is_alone) {
+  default_domain.round_cost.store(1'000);
+  rwlock among_others;
+  {
+    helper_thread other;
+    other.call([&] { test::read(among_others, 1); });
+    EXPECT_FALSE(earns_bias_beside_writes(among_others)) << "each write would wait for the other";
+  }
+  ASSERT_TRUE(has_one_thread(default_domain));
+  default_domain.round_cost.store(1'000);
+  rwlock alone;
+  EXPECT_TRUE(earns_bias_beside_writes(alone)) << "a write would find nobody to wait for";
+}
+
 TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {
   auto& cost = default_domain.round_cost;
   cost.store(20'000);
