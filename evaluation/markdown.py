@@ -57,14 +57,15 @@ def result(results):
     programs = summary.programs(results)
     verdicts = [report.verdict_of(figure, results).kind for figure in figures.ALL]
     kinds = {kind: verdicts.count(kind) for kind in judging.KINDS}
-    answers = (summary.of_programs(programs), summary.of_lines(summary.lines(results)), summary.of_claims(kinds))
+    compared = summary.of_lines(summary.lines(results))
+    answers = (summary.of_programs(programs), compared, summary.of_claims(kinds))
     lines = ["## Result", "", *(f"- {answer}" for answer in answers if answer), ""]
     if programs:
         lines += [
             "## Programs, with Readmost preloaded",
             "",
-            "How many times as fast each is as over the lock that it has otherwise, at its worst and at its best"
-            " point; the greatest loss first.",
+            "How many times as fast each is as over the lock that it has otherwise, at its worst and at its"
+            " best point; the greatest loss first.",
             "",
             row("Program", "At worst", "At best", "Faster", "Even", "Slower"),
             "|---|---|---|--:|--:|--:|",

@@ -164,7 +164,8 @@ def of_programs(found):
     won, even, lost = _counts(found)
     told = (
         f"{machine.count(len(found), 'program')} at {machine.count(won + even + lost, 'point')}: beside"
-        f" {label(found[0].worst.rival)}'s lock faster at {won}, within {EVEN:.0%} at {even}, slower at {lost}."
+        f" {label(found[0].worst.rival)}'s lock faster at {won}, within {EVEN:.0%} at {even},"
+        f" slower at {lost}."
     )
     slower = [one for one in found if one.worst.outcome == "lost"]
     if not slower:

@@ -28,8 +28,11 @@ def only(benchmarks):
 
 
 # A page of a few figures, which a browser loads sooner.
-FEW = {figure.id: len(figure.panels) for figure in figures.MEASURED if set(figure.benchmarks) <= {"kyoto_cabinet", "alternator"}}
-SMALL = report.html(only(["kyoto_cabinet", "alternator"]))
+TWO = ("kyoto_cabinet", "alternator")
+FEW = {
+    figure.id: len(figure.panels) for figure in figures.MEASURED if set(figure.benchmarks) <= set(TWO)
+}
+SMALL = report.html(only(TWO))
 
 
 class Page(unittest.TestCase):
@@ -265,7 +268,9 @@ class BrokenPage(unittest.TestCase):
         self.noticed(SMALL.replace("attr(data-label)", '""'), "lost its label")
 
     def test_contents_before_the_result(self):
-        result, contents = (re.search(rf"<{tag} id=.*?</{tag}>", SMALL, flags=re.S)[0] for tag in ("section", "nav"))
+        result, contents = (
+            re.search(rf"<{tag} id=.*?</{tag}>", SMALL, flags=re.S)[0] for tag in ("section", "nav")
+        )
         self.noticed(SMALL.replace(contents, "").replace(result, contents + result), "the result is at")
 
     def test_a_link_that_leads_nowhere(self):
