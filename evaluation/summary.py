@@ -4,7 +4,7 @@ what it has without ours."""
 from dataclasses import dataclass
 
 from . import figures, machine
-from .contenders import REPLACED, label
+from .contenders import REPLACED
 from .figures.judging import FAILS, HOLDS, IN_PART, spread_text
 from .figures.programs import PROGRAM_BENCHMARKS, program_of
 from .results import samples_of
@@ -164,14 +164,13 @@ def of_programs(found):
     won, even, lost = _counts(found)
     told = (
         f"{machine.count(len(found), 'program')} at {machine.count(won + even + lost, 'point')}: beside"
-        f" {label(found[0].worst.rival)}'s lock faster at {won}, within {EVEN:.0%} at {even},"
-        f" slower at {lost}."
+        f" glibc's lock faster at {won}, within {EVEN:.0%} at {even}, slower at {lost}."
     )
     slower = [one for one in found if one.worst.outcome == "lost"]
     if not slower:
         return f"{told} No program is slower at any point."
     named = "; ".join(
-        f"{one.name} {spread_text(one.worst.times)}{one.where(one.worst)}" for one in slower[:NAMED]
+        f"{one.name} with {spread_text(one.worst.times)}{one.where(one.worst)}" for one in slower[:NAMED]
     )
     more = f"; and {len(slower) - NAMED} more" if len(slower) > NAMED else ""
     return f"{told} Slower somewhere: {named}{more}."

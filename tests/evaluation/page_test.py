@@ -157,7 +157,7 @@ class GainsAndLosses(unittest.TestCase):
         for times, kind, told in (
             (1.2, "holds", "No program is slower at any point."),
             (0.96, "holds", "No program is slower at any point."),
-            (0.66, "holds in part", "Slower somewhere: Kyoto Cabinet CacheDB, lookups 0.66 "),
+            (0.66, "holds in part", "Slower somewhere: Kyoto Cabinet CacheDB, lookups with 0.66 "),
         ):
             results = with_kyoto_cabinet_at(times)
             verdict = report.verdict_of(claim, results)
