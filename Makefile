@@ -20,8 +20,9 @@ build-tests:
 	$(stage) configure scripts/configure -DBUILD_TESTING=ON -DREADMOST_BENCHMARKS=ON
 	$(stage) build cmake --build --preset release
 
+# TESTS: further options of ctest.
 test: build-tests
-	$(stage) test ctest --preset release
+	$(stage) test ctest --preset release $(TESTS)
 
 # Every scenario of the checker to its end, every letter and mutant, with a report in out/model.
 model: build-tests

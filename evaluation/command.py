@@ -92,9 +92,10 @@ def parser():
         "report",
         "show the results, figure by figure, as one HTML file",
         """\
-        Write the results as one self-contained HTML file: the machine, a summary, every figure of
-        the papers with its claim, the figures measured here, and whether the claim holds; and the
-        papers' figures on simulated machines beside what the papers print.""",
+        Write the results as one self-contained HTML file: the result, with the worst and the best
+        of each program and figure; every figure of the papers that was measured here, with its
+        claim and whether that holds; and the papers' figures on simulated machines beside what the
+        papers print.""",
         """\
         Examples:
           readmost report out.html

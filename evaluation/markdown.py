@@ -19,15 +19,16 @@ def text(results):
         *(f"- Build: {build}" for build in report.builds(results)),
         f"- Measured: {report.dates(results) or 'nothing'}",
         "",
-        "## Summary",
+        *result(results),
+        "## Figures, beside the best rival",
         "",
-        "Each point compares ours with the best rival with the same semantics there; the ratio says"
-        " how many times as good ours is, with the lowest and the highest of the turns. Up to"
-        f" {summary.EVEN:.0%} either way counts as even. The last column compares ours with what it"
-        " replaces: pthread's lock, liburcu's default flavor and its table.",
+        "At each point ours is compared with the best rival with the same semantics there, and in the last"
+        " column with what it replaces: pthread's lock, liburcu's default flavor and its table. A ratio"
+        " says how many times as good ours is, with the lowest and the highest of the turns. Up to"
+        f" {summary.EVEN:.0%} either way is even.",
         "",
         row(
-            "Figure", "Ours", "Won", "Even", "Lost", "At best", "At worst",
+            "Figure", "Ours", "Won", "Even", "Lost", "At worst", "At best",
             "At worst, of what it replaces",
         ),
         "|---|---|--:|--:|--:|---|---|---|",
@@ -37,8 +38,8 @@ def text(results):
         replaced = point(line.worst_of_replaced) if line.replaced else ""
         lines.append(
             row(
-                name(line.figure), f"`{label(line.ours)}`", *counts, point(line.best),
-                point(line.worst), replaced,
+                name(line.figure), f"`{label(line.ours)}`", *counts, point(line.worst),
+                point(line.best), replaced,
             )
         )
     lines += ["", "## Do the papers' claims hold?", ""]
@@ -51,6 +52,32 @@ def text(results):
     return "\n".join(lines) + "\n"
 
 
+def result(results):
+    """The answers in sentences, and the programs, each with its worst and its best."""
+    programs = summary.programs(results)
+    verdicts = [report.verdict_of(figure, results).kind for figure in figures.ALL]
+    kinds = {kind: verdicts.count(kind) for kind in judging.KINDS}
+    compared = summary.of_lines(summary.lines(results))
+    answers = (summary.of_programs(programs), compared, summary.of_claims(kinds))
+    lines = ["## Result", "", *(f"- {answer}" for answer in answers if answer), ""]
+    if programs:
+        lines += [
+            "## Programs, with Readmost preloaded",
+            "",
+            "How many times as fast each is as over the lock that it has otherwise, at its worst and at its"
+            " best point; the greatest loss first.",
+            "",
+            row("Program", "At worst", "At best", "Faster", "Even", "Slower"),
+            "|---|---|---|--:|--:|--:|",
+        ]
+        for one in programs:
+            ends = (f"{judging.spread_text(of.times)}{one.where(of)}" for of in (one.worst, one.best))
+            counts = (str(one.count(outcome)) for outcome in ("won", "even", "lost"))
+            lines.append(row(one.name, *ends, *counts))
+        lines.append("")
+    return lines
+
+
 def row(*cells):
     return f"| {' | '.join(cells)} |"
 
@@ -60,8 +87,7 @@ def name(figure):
 
 
 def point(of):
-    place = of.row.name if of.row.x is None else f"{of.row.x:g}"
-    return cell(f"{judging.spread_text(of.times)} of `{label(of.rival)}` ({of.row.table}, {place})")
+    return cell(f"{judging.spread_text(of.times)} of `{label(of.rival)}` ({of.row.table}, {of.place})")
 
 
 def cell(words):

@@ -59,16 +59,32 @@ def definitions(drawn):
                 f' style="color:var(--{look.colour})"><path d="{SHAPES[look.marker]}" fill="{fill}"'
                 ' stroke="currentColor" stroke-width="1.3"/></marker>'
             )
-    return "\n".join(rules), f'<svg class="markers"><defs>{"".join(markers)}</defs></svg>'
+    return "".join(rules), f'<svg class="markers"><defs>{"".join(markers)}</defs></svg>'
 
 
 def panel_svg(panel, samples):
     """The plot of a panel."""
     body, height = (_bars if panel.kind == "bars" else _lines)(panel, samples)
-    return (
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img"'
-        f' aria-label="{escape(panel.title or panel.table)}">{body}</svg>'
-    )
+    return _plot(body, height)
+
+
+def _plot(body, height=HEIGHT):
+    """Its name is the caption of the figure around it."""
+    return f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" aria-hidden="true">{body}</svg>'
+
+
+def range_svg(least, most):
+    """A line between two ratios, on a logarithmic scale from 1/8 to 16 that has a mark at 1: what is
+    below it is lost, what is above gained."""
+    def at(times):
+        return round(20 * (3 + min(4, max(-3, math.log2(times) if times > 0 else -3))))
+
+    even, first, last = at(1), at(least), max(at(most), at(least) + 3)
+    parts = ((name, max(first, left), min(last, right)) for name, left, right in
+             (("lost", 0, even), ("won", even, 140)))
+    drawn = "".join(f'<path class="{name}" d="M{left} 6H{right}"/>' for name, left, right in parts
+                    if left < right)
+    return f'<svg class="range" viewBox="0 0 140 12" aria-hidden="true">{drawn}<path d="M{even} 0V12"/></svg>'
 
 
 def swatch_svg(contender, kind=None):
@@ -85,15 +101,13 @@ def kinds_svg(panel, lines):
     floor = _place_of_zero(places) if panel.x.log else None
     series = [
         (
-            class_of(contender, kind), contender, f' data-kind="{kind}"',
+            class_of(contender, kind),
+            f' data-series="{escape(canonical(contender))}" data-kind="{kind}"',
             sorted((x or floor or 0, spread) for x, spread in points),
         )
         for contender, kind, points in lines
     ]
-    return (
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-        f' aria-label="{escape(panel.title or panel.table)}">{_chart(panel, places, floor, series)}</svg>'
-    )
+    return _plot(_chart(panel, places, floor, series))
 
 
 class Scale:
@@ -143,12 +157,12 @@ def _lines(panel, samples):
             if (spread := samples.spread(row, contender))
         }
         if points:
-            series.append((class_of(contender), contender, "", sorted(points.items())))
+            series.append((class_of(contender), "", sorted(points.items())))
     return _chart(panel, places, floor, series), HEIGHT
 
 
 def _chart(panel, places, floor, series):
-    """Lines of (class, contender, further attributes, [(x, spread)])."""
+    """Lines of (class, further attributes, [(x, spread)])."""
     values = [v for *_, line in series for _, s in line for v in (s.lowest, s.highest)]
     y = _value_scale(values, panel.y.log, HEIGHT - 2 * FONT - 3 * MARGIN, FONT + MARGIN)
     labels = [(y(tick), short(tick)) for tick in y.ticks()]
@@ -156,18 +170,22 @@ def _chart(panel, places, floor, series):
     shown = [place or floor or 0 for place in places] or [1]
     x = Scale(shown[0], shown[-1], panel.x.log, left + MARGIN, WIDTH - 2 * MARGIN)
     parts = [_y_axis(labels, left, panel.y.title), _x_axis(x, places, floor, y.first, panel.x.title)]
-    for name, contender, more, line in series:
+    for name, more, line in series:
         if any(spread.lowest < spread.highest for _, spread in line):
-            there = "L".join(f"{x(place)} {y(spread.lowest)}" for place, spread in line)
-            back = "L".join(f"{x(place)} {y(spread.highest)}" for place, spread in reversed(line))
-            parts.append(f'<path class="{name} band" d="M{there}L{back}z"/>')
-        path = "L".join(f"{x(place)} {y(spread.median)}" for place, spread in line)
-        parts.append(_series("path", name, contender, f'd="M{path}"{more}'))
+            there = [(x(place), y(spread.lowest)) for place, spread in line]
+            back = [(x(place), y(spread.highest)) for place, spread in reversed(line)]
+            parts.append(f'<path class="{name} band" d="{_through([*there, *back])}z"/>')
+        path = _through([(x(place), y(spread.median)) for place, spread in line])
+        parts.append(f'<path class="{name}"{more} d="{path}"/>')
     return "".join(parts)
 
 
-def _series(element, name, contender, attributes):
-    return f'<{element} class="{name}" data-series="{escape(canonical(contender))}" {attributes}/>'
+def _through(points):
+    """A path's data, by the differences, which are shorter than the places."""
+    (x, y), *rest = points
+    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(points, rest)]
+    told = " ".join(f"{along} {up}" for along, up in steps).replace(" -", "-")
+    return f"M{x} {y}l{told}" if steps else f"M{x} {y}l0 0"
 
 
 def _place_of_zero(places):
@@ -228,7 +246,7 @@ def _bars(panel, samples):
         best = -1 if rows[0].better == "more" else 1
         bars.sort(key=lambda bar: best * (samples.median(bar[0], bar[1]) or 0))
     bars = [(*bar, spread) for bar in bars if (spread := samples.spread(bar[0], bar[1]))]
-    step = 34
+    step = 28  # of which plots.css gives 20 to the bar
     bottom = MARGIN + step * len(bars)
     left = round(max((len(name) for _, _, name, _ in bars), default=1) * LETTER) + MARGIN
     room = round(9 * LETTER)  # for the number beside the longest bar
@@ -237,21 +255,24 @@ def _bars(panel, samples):
     ticks = x.ticks() if x.log else x.ticks()[::2]
     grid = "".join(f"M{x(tick)} {MARGIN}V{bottom}" for tick in ticks)
     names = "".join(f'<text x="{x(t)}" y="{bottom + FONT + 4}">{short(t)}</text>' for t in ticks)
-    parts = [f'<path class="grid" d="{grid}"/><g class="middle">{names}</g>']
+    # The bars begin at 0 of a group of their own, and one path has all spreads: less to write.
+    drawn, labels, spreads = [], [], ""
     for place, (_, contender, name, spread) in enumerate(bars):
-        top, end = MARGIN + step * place + 4, x(spread.median)
-        light = "" if style(contender).thick else " light"
-        parts.append(_series(
-            "rect", f"{class_of(contender)} bar{light}", contender,
-            f'x="{left}" y="{top}" width="{max(end - left, 1)}" height="{step - 8}"',
-        ))
-        if spread.lowest < spread.highest:
-            line = f"M{x(spread.lowest)} {top + step // 2 - 4}H{x(spread.highest)}"
-            parts.append(f'<path class="axis" d="{line}"/>')
-        parts.append(
-            f'<text class="end" x="{left - 8}" y="{top + 20}">{escape(name)}</text>'
-            f'<text x="{x(spread.highest) + 8}" y="{top + 20}">{text(spread.median)}</text>'
+        top, lowest, end, highest = (
+            MARGIN + step * place + 4,
+            *(x(value) - left for value in (spread.lowest, spread.median, spread.highest)),
         )
+        thick = " thick" if style(contender).thick else ""
+        drawn.append(f'<rect class="{class_of(contender)}{thick}" y="{top}" width="{max(end, 1)}"/>')
+        drawn.append(f'<text x="{highest + 8}" y="{top + 17}">{text(spread.median)}</text>')
+        labels.append(f'<text x="-8" y="{top + 17}">{escape(name)}</text>')
+        if lowest < highest:
+            spreads += f"M{lowest} {top + step // 2 - 4}H{highest}"
+    parts = [
+        f'<path class="grid" d="{grid}"/><g class="middle">{names}</g>'
+        f'<g class="bars" transform="translate({left})">{"".join(drawn)}<path class="axis" d="{spreads}"/>'
+        f'<g class="end">{"".join(labels)}</g></g>'
+    ]
     middle = (left + WIDTH - room) // 2
     title = f'<text class="middle" x="{middle}" y="{bottom + 2 * FONT + 8}">{escape(panel.y.title)}</text>'
     return "".join(parts) + title, max(bottom + 2 * FONT + MARGIN + 4, HEIGHT // 2)

@@ -32,7 +32,8 @@ class Shown:
 
 
 def verdict_of(figure, results):
-    by_benchmark = {name: store.samples_of(results, name) for name in figure.benchmarks}
+    read = (*figure.benchmarks, *figure.judged_with)
+    by_benchmark = {name: store.samples_of(results, name) for name in read}
     return judging.judged(figure, judging.Findings(by_benchmark, results["machine"]))
 
 
@@ -137,32 +138,46 @@ def dates(results):
     return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
 
 
+def stylesheet(*names):
+    """The style sheets as one, without indentation and line ends."""
+    text = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+    return markupsafe.Markup(re.sub(r"\s*([{};,])\s*", r"\1", text).replace(";}", "}").strip())
+
+
 def environment():
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined,
         autoescape=True, trim_blocks=True, lstrip_blocks=True,
     )
     made.filters["times"] = judging.times_text
+    made.globals["style"] = stylesheet
+    made.filters["ends"] = judging.ends_text
     made.filters["prose"] = prose
+    made.filters["range"] = plots.range_svg
     made.filters.update(simulated_page.FILTERS)
     return made
 
 
 def html(results, of=figures.ALL):
-    pages = [shown(figure, results) for figure in of]
+    every = [shown(figure, results) for figure in of]
+    pages = [page for page in every if page.plots]
     counts = {kind: sum(page.verdict.kind == kind for page in pages) for kind in judging.KINDS}
-    lines = summary.lines(results, of)
+    programs, lines = summary.programs(results, of), summary.lines(results, of)
+    answers = (summary.of_programs(programs), summary.of_lines(lines), summary.of_claims(counts))
     simulated = simulated_page.part(results)
     drawn = "".join(svg for page in [*pages, *simulated.shown] for _, svg in [*page.plots, *page.legend])
     drawn += "".join(svg for page in simulated.shown for _, svg in page.kinds)
     styles, markers = plots.definitions(drawn)
     return environment().get_template("report.html.j2").render(
         pages=pages,
+        not_measured=[page for page in every if not page.plots and not page.figure.elsewhere],
+        elsewhere=[page for page in every if page.figure.elsewhere],
+        answers=[answer for answer in answers if answer],
         styles=styles,
         markers=markers,
         papers=figures.PAPERS,
-        counts=counts,
         simulated=simulated,
+        programs=programs,
         lines=lines,
         losses=summary.losses(lines),
         machine=machine.sentence(results["machine"]),

@@ -75,6 +75,7 @@ class Figure:
     judge: Callable = None  # findings -> Verdict
     contests: tuple = ()
     elsewhere: str = ""  # why it cannot be measured here
+    judged_with: tuple = ()  # benchmarks of other figures that the judge reads too
 
     @property
     def source(self):

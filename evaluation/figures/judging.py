@@ -94,8 +94,13 @@ class Findings:
 
 def spread_text(spread):
     """'2.31 (2.20 to 2.40)'; the spread only where there is one."""
-    median, lowest, highest = map(times_text, (spread.median, spread.lowest, spread.highest))
-    return median if lowest == highest else f"{median} ({lowest} to {highest})"
+    return " ".join(filter(None, [times_text(spread.median), ends_text(spread)]))
+
+
+def ends_text(spread):
+    """'(2.20 to 2.40)'; nothing where both are the same."""
+    lowest, highest = times_text(spread.lowest), times_text(spread.highest)
+    return "" if lowest == highest else f"({lowest} to {highest})"
 
 
 def times_text(value):

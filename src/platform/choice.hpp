@@ -9,6 +9,13 @@
 
 namespace readmost::detail {
 
+// Whether this program says which values are wrong. A program that hands its environment on to one
+// with the library, as the command does, defines it to return false: the other says it.
+bool tells_of_wrong_settings() noexcept;
+
+// One line on stderr about a wrong value, unless another program tells it.
+void complain(const text_buffer& complaint) noexcept;
+
 // The index of a variable's value among the names; `otherwise` if it is unset or empty, and, after
 // one line on stderr, if it is none of them.
 inline std::size_t chosen_among(std::span<const std::string_view> names, const char* variable,
@@ -26,7 +33,7 @@ inline std::size_t chosen_among(std::span<const std::string_view> names, const c
     complaint.add("%s %s", i == 0 ? "" : i + 1 < names.size() ? "," : " or", names[i].data());
   }
   complaint.add(". Using %s.\n", names[otherwise].data());
-  platform::write_text(nullptr, complaint.data(), complaint.length());
+  complain(complaint);
   return otherwise;
 }
 

@@ -53,7 +53,7 @@ std::uint64_t milliseconds_in(const char* variable, std::uint64_t otherwise) noe
       text_buffer complaint;
       complaint.add("readmost: %s=%s is no number of milliseconds. Using %llu.\n", variable, value,
                     static_cast<unsigned long long>(otherwise));
-      platform::write_text(nullptr, complaint.data(), complaint.length());
+      complain(complaint);
       return otherwise;
     }
     limit = limit * 10 + static_cast<std::uint64_t>(*c - '0');

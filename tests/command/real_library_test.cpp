@@ -30,6 +30,16 @@ TEST_F(real_library, prints_the_statistics_on_stderr) {
   EXPECT_NE(end.err, "");
 }
 
+// The command has read the same variables.
+TEST_F(real_library, tells_of_a_wrong_setting_once) {
+  environment.insert(environment.end(), {"READMOST_RCU_CHECK=maybe", "READMOST_RCU_THREAD=two"});
+  const ending end = readmost({"run", "--", READMOST_RWLOCK_PROGRAM});
+  EXPECT_EQ(end.out, "writes: 10\n");
+  EXPECT_EQ(end.err,
+            "readmost: READMOST_RCU_CHECK=maybe is not known; it can be 0, 1 or abort. Using 0.\n"
+            "readmost: READMOST_RCU_THREAD=two is not known; it can be 0 or 1. Using 1.\n");
+}
+
 TEST_F(real_library, passes_calls_on_when_asked) {
   const ending end =
       readmost({"run", "--lock", "pthread", "--stats=stats.json", "--", READMOST_RWLOCK_PROGRAM});

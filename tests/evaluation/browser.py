@@ -22,12 +22,18 @@ addEventListener("load", () => {
     articles: [...document.querySelectorAll("article.figure")].map(one => ({
       id: one.id, plots: Number(one.dataset.plots), verdict: one.dataset.verdict,
       svgs: [...one.querySelectorAll(".plots svg")].map(svg => ({...size(svg),
-        series: svg.querySelectorAll("[data-series]").length,
+        series: svg.querySelectorAll("[class^=k]").length,
         words: [...svg.querySelectorAll("text")].map(text => size(text).height)})),
     })),
     twice: ids.filter((id, place) => ids.indexOf(id) !== place),
     nowhere: [...document.querySelectorAll("a[href^='#']")].map(one => one.hash.slice(1))
       .filter(id => !document.getElementById(id)),
+    // Cells whose column's head is not shown, without its words before them.
+    unlabelled: [...document.querySelectorAll(".rows td")].filter(cell =>
+      cell.textContent.trim() && getComputedStyle(cell.closest("table").tHead).display === "none"
+      && !/[a-z]/i.test(getComputedStyle(cell, "::before").content.replace("none", "")))
+      .map(cell => cell.textContent.trim()),
+    order: ["result", "contents"].map(id => document.getElementById(id)?.getBoundingClientRect().top),
     fetched: performance.getEntriesByType("resource").map(one => one.name),
   };
   parent.postMessage(JSON.stringify(found), "*");
@@ -90,6 +96,12 @@ def faults(page, width, figures):
     if found["scroll"] > width:
         told.append(f"the page is {found['scroll']} wide in a window of {width}")
     told += [f"fetched: {url}" for url in found["fetched"] if not url.startswith("data:")]
+    told += [f"a ratio has lost its label: {one}" for one in found["unlabelled"]]
+    top, contents = found["order"]
+    if top is None or contents is None or top >= contents:
+        told.append(f"the result is at {top} and the contents are at {contents}")
+    if top is not None and top > 400:
+        told.append(f"the result begins at {top:.0f} only")
     told += [f"the id '{one}' is there twice" for one in found["twice"]]
     told += [f"a link leads nowhere: #{one}" for one in found["nowhere"]]
     articles = {one["id"]: one for one in found["articles"]}

@@ -52,7 +52,7 @@ class EndToEnd(Case):
 
         end = self.readmost("report", "out.html", "--markdown", "out.md")
         self.assertEqual((end.returncode, end.stdout), (0, "out.html\nout.md\n"), end.stderr)
-        self.assertIn('data-series="readmost::rcu"', (self.folder / "out.html").read_text())
+        self.assertIn("</svg>readmost::rcu</li>", (self.folder / "out.html").read_text())
         self.assertIn("| FCP Figure 22:", (self.folder / "out.md").read_text())
 
     def test_tables_are_printed(self):

@@ -1,5 +1,6 @@
 """The part of the report on simulated machines: what the papers print, the verdicts, the page."""
 
+import html
 import re
 import unittest
 
@@ -15,7 +16,7 @@ from evaluation.simulated.figure import CALLED
 MEASURED = synthetic.results(synthetic.at_random(1, 0.3))
 WHOLE = synthetic.with_simulated(MEASURED)
 PAGE = report.html(WHOLE)
-EXPECTED = {figure.id: len(figure.panels) for figure in figures.ALL} | {
+EXPECTED = {figure.id: len(figure.panels) for figure in figures.MEASURED} | {
     figure.name: len(figure.panels) for figure in simulated.ALL if not figure.why
 }
 
@@ -225,24 +226,27 @@ class Page(unittest.TestCase):
                 self.assertRegex(article(PAGE, figure.id), r'<p class="verdict"><span.*?</span> (Order|Figures|The paper)')
 
     def test_has_every_printed_number_in_one_table(self):
-        table = re.search(r'<table class="validation">.*?</table>', PAGE, flags=re.S)[0]
+        table = re.search(r'<table class="rows validation">.*?</table>', PAGE, flags=re.S)[0]
         for value in ("20,730", "3,235,736", "622,341", "89,403", "23,236", "30,000", "7.37"):
-            self.assertIn(f">{value}<", table)
+            self.assertIn(f'data-label="Paper">{value}<', table)
 
-    def test_a_figure_without_data_says_so_in_one_line(self):
+    def test_figures_without_data_are_one_line_with_the_reasons_behind_it(self):
         part = {**WHOLE, "simulated": {"bravo-2": WHOLE["simulated"]["bravo-2"]}}
         page = report.html(part)
         self.assertEqual(page.count('class="figure simulated"'), 1)
-        for figure in simulated.ALL:
-            if figure.id != "bravo-2":
-                (line,) = re.findall(rf'<p class="missing" id="{figure.name}">.*?</p>', page, flags=re.S)
-                self.assertIn(figure.why or f"readmost bench {figure.name}", line.replace("&#39;", "'"))
-        left = {figure.id: len(figure.panels) for figure in figures.ALL} | {"simulated-bravo-2": 1}
+        (lines,) = re.findall(r'<details class="line" id="not-simulated">.*?</details>', page, flags=re.S)
+        of = len(simulated.ALL)
+        self.assertIn(f"<summary>Not simulated: {of - 1} of {of} figures.</summary>", lines)
+        reasons = re.findall(r"<li>(.*?)</li>", html.unescape(lines))
+        for figure, reason in zip((one for one in simulated.ALL if one.id != "bravo-2"), reasons, strict=True):
+            self.assertIn(figure.source, reason)
+            self.assertIn(figure.why or f"readmost bench {figure.name}", reason)
+        left = {figure.id: len(figure.panels) for figure in figures.MEASURED} | {"simulated-bravo-2": 1}
         self.assertEqual(browser.faults(page, 390, left), [])
 
     def test_nothing_simulated_is_one_line(self):
         page = report.html(MEASURED)
-        self.assertEqual(page.count('class="figure simulated"') + page.count('class="missing"'), 0)
+        self.assertEqual(page.count('class="figure simulated"') + page.count("not-simulated"), 0)
         self.assertIn("Nothing was simulated: 'readmost bench simulated'", page)
 
     def test_is_drawn_where_nothing_was_done(self):

@@ -9,9 +9,19 @@
 
 #include "commands.hpp"
 #include "failure.hpp"
+#include "platform/choice.hpp"
 #include "process/environment.hpp"
 #include "process/preload.hpp"
 #include "process/program_file.hpp"
+
+namespace readmost::detail {
+
+// What the command starts has the library too, and tells them in its own name.
+bool tells_of_wrong_settings() noexcept {
+  return false;
+}
+
+}  // namespace readmost::detail
 
 namespace readmost::command {
 namespace {
