@@ -489,6 +489,45 @@ TEST_F(rcu_process_exit, is_survived_by_threads_that_retire_under_their_locks) {
   EXPECT_EQ(*reclaimed.operator->(), 1);
 }
 
+// They never come to an end by themselves, as the static pool of a server may not.
+TEST_F(rcu_process_exit, does_not_wait_for_what_other_threads_go_on_retiring) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  for (const char* thread : {"1", "0"}) {
+    const auto took = end_after([&] {
+      setenv("READMOST_RCU_THREAD", thread, 1);
+      static std::atomic<int> retired{0};
+      std::thread([] {
+        for (;;) {
+          for (int i = 0; i < 100; ++i) retire_with(rcu_default_domain(), [] {});
+          ++retired;
+          std::this_thread::yield();
+        }
+      }).detach();
+      while (retired < 10) std::this_thread::yield();
+      retire_counted(reclaimed);
+    });
+    EXPECT_LT(took, std::chrono::seconds(8)) << "it waited until its patience ended, 10 s";
+  }
+  EXPECT_EQ(*reclaimed.operator->(), 2);
+}
+
+// In the last of which another is retired.
+TEST_F(rcu_process_exit, reclaims_also_what_deleters_retire_in_other_domains) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  end_after([&] {
+    static separate_rcu_domain* const first = new separate_rcu_domain;
+    static separate_rcu_domain* const second = new separate_rcu_domain;
+    retire_with(*second, [&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      retire_with(*first, [&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        retire_with(rcu_default_domain(), [&] { ++*reclaimed.operator->(); });
+      });
+    });
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 1);
+}
+
 TEST_F(rcu_process_exit, may_be_called_by_a_deleter) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   end_after([&] {
