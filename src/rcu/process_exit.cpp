@@ -10,13 +10,12 @@
 // destructor, or while others join it, holds locks that deleters take.
 #include "platform/tools.hpp"
 #include "rcu/backlog.hpp"
+#include "rcu/hazard_reclaimer.hpp"
 #include "rcu/reclamation.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail {
-
-platform::atomic<bool> is_process_ending{false};
 
 namespace {
 
@@ -129,6 +128,7 @@ void finish_all() noexcept {
   while (reclaim_once(left) && left.is_left()) {
   }
   for (domain& d : domains) finish(d, reclamation_of(d));
+  finish_hazard_reclaimer();
   // A deleter that runs may use static objects, whose destructors come next.
   const platform::deadline until = platform::in(longest_deleter);
   for (const domain& d : domains) {

@@ -10,6 +10,7 @@
 namespace readmost::detail {
 
 constinit reclamation all_reclamation[max_domains];
+platform::atomic<bool> is_process_ending{false};
 
 namespace {
 

@@ -235,12 +235,12 @@ inline constexpr std::uint64_t between_looks = 50'000;
 
 // --- process_exit.cpp
 
-extern platform::atomic<bool> is_process_ending;
 // Prepares for the end of the process.
 void watch_process_exit() noexcept;
 
 // --- reclamation.cpp
 
+extern platform::atomic<bool> is_process_ending;
 // Prepares for exits of threads, for forks and for the end of the process.
 void watch_lives() noexcept;
 std::uint32_t take_barrier(reclamation& r) noexcept;
