@@ -69,7 +69,9 @@ void end_finishing() noexcept {
 void run_until_end() noexcept {
   unsigned in_vain = 0;
   for (;;) {
-    const bool is_last = hazard_reclaimer.load(platform::relaxed) == hazard_reclaimer_finishing;
+    // (HP17) Pairs with (HP16): a thread that is woken sees what its waker has retired.
+    const bool is_last =
+        hazard_reclaimer.load(at(letter::HP17, platform::acquire)) == hazard_reclaimer_finishing;
     const std::int64_t before = hazardous_objects();
     hazard_pointer_clean_up();
     if (is_last) return end_finishing();
@@ -116,7 +118,7 @@ void wait_for_smaller_backlog() noexcept {
 }  // namespace
 
 void tell_hazard_reclaimer(bool is_scan_due) noexcept {
-  // (HP16) The object on its list before the look at the thread. Pairs with (HP15).
+  // (HP16) The object on its list before the look at the thread. Pairs with (HP15), (HP17).
   platform::full_fence_after_rmw(letter::HP16);
   const std::uint32_t state = hazard_reclaimer.load(platform::relaxed);
   if (state == no_hazard_reclaimer) [[unlikely]]

@@ -112,6 +112,11 @@ bool reclaim_once(patience& left) noexcept {
   return false;
 }
 
+void reclaim_until_empty(patience& left) noexcept {
+  while (reclaim_once(left) && left.is_left()) {
+  }
+}
+
 void finish(domain& d, reclamation& r) noexcept {
   if (is_executor(d, r)) return;  // exit() in a deleter
   r.reclaimer.store(reclamation::over, platform::relaxed);
@@ -125,10 +130,11 @@ void finish_all() noexcept {
   if (is_finished.exchange(true, platform::relaxed)) return;
   is_process_ending.store(true, platform::relaxed);
   patience left;
-  while (reclaim_once(left) && left.is_left()) {
-  }
-  for (domain& d : domains) finish(d, reclamation_of(d));
+  reclaim_until_empty(left);
+  // The deleters of each may retire under the other.
   finish_hazard_reclaimer();
+  reclaim_until_empty(left);
+  for (domain& d : domains) finish(d, reclamation_of(d));
   // A deleter that runs may use static objects, whose destructors come next.
   const platform::deadline until = platform::in(longest_deleter);
   for (const domain& d : domains) {

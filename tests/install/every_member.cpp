@@ -87,6 +87,7 @@ void all_of_hazard_pointers(const std::atomic<element*>& source) {
   (new element)->retire();
   readmost::hazard_pointer_clean_up();
   readmost::hazard_pointer_limit_backlog({});
+  readmost::hazard_pointer_reclaim_by(readmost::reclaiming::in_place);
   readmost::make_hazard_pointer_batch(std::span(&hazard, 1));
   readmost::clear_hazard_pointer_batch(std::span(&hazard, 1));
   readmost::asymmetric_thread_fence_light(std::memory_order_seq_cst);

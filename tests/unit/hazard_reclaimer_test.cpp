@@ -10,10 +10,12 @@
 #include <functional>
 #include <mutex>
 #include <readmost/hazard_pointer.hpp>
+#include <readmost/rcu.hpp>
 #include <thread>
 
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/retiring.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
@@ -163,6 +165,25 @@ TEST_F(hazard_reclaimer, reclaims_at_exit_what_was_retired_before) {
   ASSERT_EQ(waitpid(id, &status, 0), id);
   EXPECT_EQ(WEXITSTATUS(status), 7);
   EXPECT_EQ(*reclaimed.operator->(), 100);
+}
+
+TEST_F(hazard_reclaimer, reclaims_at_exit_what_deleters_retire_under_rcu) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  test::shared_object<std::atomic<int>> reclaimed;
+  const pid_t id = test::settled_fork();
+  if (id == 0) {
+    alarm(test::child_deadline);
+    retire_with([&] {
+      test::retire_with(readmost::rcu_default_domain(), [&] { ++*reclaimed.operator->(); });
+    });
+    test::retire_with(readmost::rcu_default_domain(),
+                      [&] { retire_with([&] { ++*reclaimed.operator->(); }); });
+    std::exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(id, &status, 0), id);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(*reclaimed.operator->(), 2);
 }
 
 // Deleters wait for a lock that is held for good.

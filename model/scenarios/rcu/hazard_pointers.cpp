@@ -373,7 +373,7 @@ SCENARIO(hazard_reclaimer_ends_over_a_full_list,
   s.spins(0);
   find_out_once();
   s.timeouts(1);
-  hazard_pointer_limit_backlog({.bytes = 1, .nanoseconds = ~std::uint64_t{0}});
+  hazard_pointer_limit_backlog({.bytes = large.bytes, .nanoseconds = ~std::uint64_t{0}});
   hazard_pointer_reclaim_by(reclaiming::in_background);
   s.starts_thread("reclaimer");
   tell_hazard_reclaimer(false);
