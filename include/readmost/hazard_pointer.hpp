@@ -35,13 +35,23 @@
 //   objects: the larger of the limit and 2 H, and 16 for each thread that there has been at a time;
 //   bytes: the limit, what the last scan found protected, and 64 KiB for each such thread.
 // The clock is looked at in the 1st, 2nd, 4th, 8th and 16th of every 16 retirements of a thread. If
-// no thread retires any more, so much stays until hazard_pointer_clean_up() is called: the library
-// has no thread of its own for hazard pointers.
+// no thread retires any more, so much stays until hazard_pointer_clean_up() is called.
 //
 // Deleters run in retire() and hazard_pointer_clean_up(). They may retire, protect, lock and wait.
 // What they retire is reclaimed by the same call, in passes and not by recursion, unless it is
 // protected. A deleter that throws ends the program. Objects that are not reclaimed when the
 // process ends never are.
+//
+// Asynchronous reclamation: after hazard_pointer_reclaim_by(reclaiming::in_background) a thread of
+// the library's own scans in place of those that retire, when they would and once more a second
+// later as long as anything is left, so nothing stays that is not protected, and deleters may take
+// locks that retiring threads hold. A thread that retires waits, 10 ms at most for each 16 objects
+// or 64 KiB and outside of sections, where eight times the limit waits; so a deleter that needs the
+// caller's lock delays it but does not stop it. exit() and the return of main() reclaim what was
+// retired before, and wait a second for that at most; afterwards objects are only queued. The
+// thread ends when nothing has been left for a second, or all has been protected for a minute, and
+// the next retirement starts it again, also in the child of a fork. With reclaiming::on_request
+// deleters run in hazard_pointer_clean_up() alone, and nothing is bounded.
 //
 // Signal handlers may make, use and destroy hazard pointers of their own, but must not retire. In
 // the child of a fork, objects that any thread of the parent protected stay protected. The child
@@ -73,6 +83,8 @@ namespace readmost {
 using detail::hazard_backlog_limit;
 using detail::hazard_pointer_clean_up;
 using detail::hazard_pointer_limit_backlog;
+using detail::hazard_pointer_reclaim_by;
+using detail::reclaiming;
 
 namespace detail {
 

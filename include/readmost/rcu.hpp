@@ -50,8 +50,9 @@
 // backlog_policy::block, which waits for good.
 //
 // The end of the process. exit() and the return of main() reclaim what was retired before, also by
-// deleters, until nothing waits, or no object has been reclaimed for 1 s, or 10 s have passed; they
-// wait another second for a deleter that runs. In the main thread that happens before the first
+// deleters, until nothing of that waits, or no object has been reclaimed for 1 s, or 10 s have
+// passed; they wait another second for a deleter that runs. What other threads go on retiring
+// meanwhile may stay. In the main thread that happens before the first
 // destructor of a static object and the first function given to std::atexit(), and after the
 // thread_local objects of the main thread; if another thread calls exit(), where a function would
 // be called that was given to std::atexit() at the first retirement. Afterwards objects are only

@@ -63,6 +63,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -124,6 +125,17 @@ class rcu_hash_map {
   static constexpr bool inserted_as_key =
       detail::transparent<Hash> && detail::transparent<Equal> &&
       !std::is_same_v<std::remove_cvref_t<K>, Key> && std::is_constructible_v<Key, K>;
+  // Returns the argument if lookups take it, otherwise the Key that is made of it.
+  template <class K>
+  static decltype(auto) as_key(K&& key) {
+    if constexpr (inserted_as_key<K> || std::is_same_v<std::remove_cvref_t<K>, Key>) {
+      return std::forward<K>(key);
+    } else {
+      return Key(std::forward<K>(key));
+    }
+  }
+  template <class K>
+  static constexpr bool makes_key = inserted_as_key<K> || std::is_convertible_v<K, Key>;
 
  public:
   // What upsert() has done.
@@ -137,6 +149,9 @@ class rcu_hash_map {
   using key_equal = Equal;
   using allocator_type = Allocator;
   using const_reference = const value_type&;
+  using reference = const_reference;
+  using const_pointer = typename std::allocator_traits<Allocator>::const_pointer;
+  using pointer = const_pointer;
   static_assert(std::is_same_v<typename std::allocator_traits<Allocator>::value_type, value_type>,
                 "the allocator of an rcu_hash_map is one of its value_type");
 
@@ -239,6 +254,8 @@ class rcu_hash_map {
     return const_iterator(now, hash_table::first_of(*now));
   }
   const_iterator end() const noexcept { return const_iterator(); }
+  const_iterator cbegin() const noexcept { return begin(); }
+  const_iterator cend() const noexcept { return end(); }
 
   // Returns the element, or end(). Precondition: the caller is inside a section.
   template <class K = Key>
@@ -343,6 +360,11 @@ class rcu_hash_map {
   size_type size() const noexcept { return table_.size(); }
   bool empty() const noexcept { return size() == 0; }
   size_type bucket_count() const noexcept { return table_.bucket_count(); }
+  // What no memory could exceed.
+  static constexpr size_type max_size() noexcept {
+    return static_cast<size_type>(std::numeric_limits<difference_type>::max()) / sizeof(node);
+  }
+  static constexpr size_type max_bucket_count() noexcept { return hash_table::most_buckets; }
   // The number of the bucket that the key belongs to at present.
   template <class K = Key>
   size_type bucket(const any_key<K>& key) const {
@@ -406,6 +428,10 @@ class rcu_hash_map {
   size_type insert(std::initializer_list<value_type> elements) {
     return insert(elements.begin(), elements.end());
   }
+  template <class Range>
+  size_type insert_range(Range&& elements) {
+    return insert(std::begin(elements), std::end(elements));
+  }
 
   // Inserts, or calls f(const T&) for the element that is there; returns whether it inserted.
   template <class F>
@@ -415,7 +441,8 @@ class rcu_hash_map {
   }
 
   // Inserts, or puts a new element in the place of the one that is there; returns whether it
-  // inserted.
+  // inserted. The new element has the key that is given: where Equal takes different keys for one,
+  // the map's changes, too.
   template <class M>
   bool insert_or_assign(const Key& key, M&& value) {
     return put(key, std::forward<M>(value));
@@ -428,6 +455,46 @@ class rcu_hash_map {
     requires inserted_as_key<K>
   bool insert_or_assign(K&& key, M&& value) {
     return put(std::forward<K>(key), std::forward<M>(value));
+  }
+
+  // Inserts, or does so if f(const T&) is true of the element; returns which.
+  template <class K, class M, class F>
+    requires makes_key<K>
+  upserted insert_or_assign_if(K&& key, M&& value, F&& f) {
+    auto&& own = as_key(std::forward<K>(key));
+    const size_type hash = hash_of(own);
+    const auto make = [&] {
+      return make_element(hash, std::forward<decltype(own)>(own), std::forward<M>(value)).release();
+    };
+    return table_.insert_or_replace(hash, matcher(hash, own), make, [&](const node& old) -> node* {
+      return f(old.value.second) ? make() : nullptr;
+    });
+  }
+
+  // Puts a new element in the place of the one that is there; returns whether there was one.
+  // Leaves its arguments alone if there is none. T need not be copied, other than by update().
+  template <class K, class M>
+    requires makes_key<K>
+  bool assign(K&& key, M&& value) {
+    return assign_if(std::forward<K>(key), std::forward<M>(value), [](const T&) { return true; });
+  }
+  // The same if f(const T&) is true of the element; returns whether it was replaced.
+  template <class K, class M, class F>
+    requires makes_key<K>
+  bool assign_if(K&& key, M&& value, F&& f) {
+    auto&& own = as_key(std::forward<K>(key));
+    const size_type hash = hash_of(own);
+    return table_.replace(hash, matcher(hash, own), [&](const node& old) -> node* {
+      if (!f(old.value.second)) return nullptr;
+      return make_element(hash, std::forward<decltype(own)>(own), std::forward<M>(value)).release();
+    });
+  }
+  // The same if the mapped value is equal to `expected`: compare and exchange.
+  template <class K, class M>
+    requires makes_key<K>
+  bool assign_if_equal(K&& key, const T& expected, M&& value) {
+    return assign_if(std::forward<K>(key), std::forward<M>(value),
+                     [&](const T& found) { return found == expected; });
   }
 
   // Calls f(T&) for a copy of the key's mapped value and puts the copy in its place; f may return
@@ -464,6 +531,12 @@ class rcu_hash_map {
     const size_type hash = hash_of(key);
     return table_.erase(hash, matcher(hash, key),
                         [&](const node& found) { return f(found.value.second); });
+  }
+
+  // The same if the mapped value is equal to `expected`.
+  template <class K = Key>
+  bool erase_if_equal(const any_key<K>& key, const T& expected) {
+    return erase_if<K>(key, [&](const T& found) { return found == expected; });
   }
 
   // Erases the elements for which f(const value_type&) is true; returns how many. Calls f once for
@@ -604,5 +677,13 @@ class rcu_hash_map {
   [[no_unique_address]] Equal equal_;
   Allocator allocator_;
 };
+
+template <std::input_iterator Iterator>
+rcu_hash_map(Iterator, Iterator, std::size_t = 0, rcu_domain& = rcu_default_domain())
+    -> rcu_hash_map<std::remove_const_t<typename std::iter_value_t<Iterator>::first_type>,
+                    typename std::iter_value_t<Iterator>::second_type>;
+template <class Key, class T>
+rcu_hash_map(std::initializer_list<std::pair<Key, T>>, std::size_t = 0,
+             rcu_domain& = rcu_default_domain()) -> rcu_hash_map<std::remove_const_t<Key>, T>;
 
 }  // namespace readmost

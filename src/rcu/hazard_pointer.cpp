@@ -24,6 +24,7 @@
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/rcu/hazard_slot.hpp>
 
+#include "rcu/hazard_reclaimer.hpp"
 #include "rcu/retired_queue.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
@@ -258,12 +259,13 @@ platform::atomic<std::uint64_t> last_scan{0};
 platform::atomic<std::int64_t> protected_bytes{0};
 
 // Twice as many objects as can be protected, so that a scan reclaims at least half of them.
-bool is_above_limit() noexcept {
+bool is_above_limit(std::int64_t shift = 0) noexcept {
   const std::int64_t slots = slots_taken.load(platform::relaxed);
   const std::int64_t objects = std::max(most_objects.load(platform::relaxed), 2 * slots);
-  if (waiting_objects.load(platform::relaxed) >= objects) return true;
+  if (waiting_objects.load(platform::relaxed) >> shift >= objects) return true;
   const std::int64_t kept = protected_bytes.load(platform::relaxed);
-  return waiting_bytes.load(platform::relaxed) - kept >= most_bytes.load(platform::relaxed);
+  const std::int64_t bytes = waiting_bytes.load(platform::relaxed) - kept;
+  return bytes >> shift >= most_bytes.load(platform::relaxed);
 }
 
 bool is_long_since_last() noexcept {
@@ -279,6 +281,9 @@ bool is_scan_due(thread_record* me) noexcept {
   return (count_if_much(me->hazards) && is_above_limit()) ||
          (std::has_single_bit(uncounted) && is_long_since_last());
 }
+
+// Who scans.
+platform::atomic<reclaiming> reclaims{reclaiming::in_place};
 
 // --- Forks ---------------------------------------------------------------------------------------
 
@@ -358,6 +363,7 @@ void go_on_in_child() noexcept {
     store.moving.open_in_child();
   });
   unrecorded.store(nullptr, platform::relaxed);
+  forget_hazard_reclaimer();
   recount_in_child();
   put_back_what_was_taken();
 }
@@ -444,6 +450,15 @@ class protected_objects {
   std::size_t mask_ = 0;
 };
 
+// Marks the record, so that other threads' scans find its list.
+void mark(thread_record& me) noexcept {
+  const std::uint64_t mine = std::uint64_t{1} << number_of(me);
+  auto& hazardous = chunk_of(me).hazardous;
+  if ((hazardous.load(platform::relaxed) & mine) == 0) {
+    hazardous.fetch_or(mine, platform::relaxed);
+  }
+}
+
 // Whether the thread is in a scan. Deleters then retire without another scan, and note it.
 READMOST_THREAD_LOCAL bool scanning = false;
 READMOST_THREAD_LOCAL bool deleters_retired = false;
@@ -496,6 +511,8 @@ std::int64_t examine(thread_record* me, bool of_everybody) noexcept {
 void scan(thread_record* me) noexcept {
   if (scanning) return;
   scanning = true;
+  // It may keep what other threads have retired.
+  if (me != nullptr && !is_mutant(mutant::scan_keeps_unmarked)) mark(*me);
   last_scan.store(platform::now(), platform::relaxed);
   bool first = true;
   do {
@@ -507,15 +524,6 @@ void scan(thread_record* me) noexcept {
   } while (deleters_retired && !is_mutant(mutant::one_pass));
   if (me != nullptr) count_all(me->hazards);
   scanning = false;
-}
-
-// Marks the record, so that other threads' scans find its list.
-void mark(thread_record& me) noexcept {
-  const std::uint64_t mine = std::uint64_t{1} << number_of(me);
-  auto& hazardous = chunk_of(me).hazardous;
-  if ((hazardous.load(platform::relaxed) & mine) == 0) {
-    hazardous.fetch_or(mine, platform::relaxed);
-  }
 }
 
 }  // namespace
@@ -557,9 +565,47 @@ void retire_hazardous(retired& object, const retired_kind& kind) noexcept {
   keep(me, object);
   if (scanning) {
     deleters_retired = true;
-  } else if (is_scan_due(me)) {
-    scan(me);
+    return;
   }
+  const bool due = is_scan_due(me);
+  switch (reclaims.load(platform::relaxed)) {
+    case reclaiming::in_place:
+      if (due) scan(me);
+      break;
+    case reclaiming::in_background:
+      tell_hazard_reclaimer(due);
+      break;
+    case reclaiming::on_request:
+      break;
+  }
+}
+
+bool is_hazardous_left() noexcept {
+  if (unrecorded.load(platform::relaxed) != nullptr) return true;
+  return !for_each_chunk(default_domain, [](chunk& c) {
+    std::uint64_t left = c.hazardous.load(platform::relaxed);
+    for (; left != 0; left &= left - 1) {
+      const hazard_store& store = c.records[__builtin_ctzll(left)].hazards;
+      if (store.latest.load(platform::relaxed) != nullptr) return false;
+    }
+    return true;
+  });
+}
+
+bool is_hazardous_far_above_limit() noexcept {
+  return is_above_limit(3);
+}
+
+std::int64_t hazardous_objects() noexcept {
+  return waiting_objects.load(platform::relaxed);
+}
+
+std::uint64_t longest_pause_between_scans() noexcept {
+  return static_cast<std::uint64_t>(longest_pause.load(platform::relaxed));
+}
+
+void hazard_pointer_reclaim_by(reclaiming who) noexcept {
+  reclaims.store(who, platform::relaxed);
 }
 
 void hazard_pointer_clean_up() noexcept {

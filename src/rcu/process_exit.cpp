@@ -8,7 +8,9 @@
 //
 // From then on nothing runs deleters but a thread that calls barrier(): a thread that retires in a
 // destructor, or while others join it, holds locks that deleters take.
+#include "platform/tools.hpp"
 #include "rcu/backlog.hpp"
+#include "rcu/hazard_reclaimer.hpp"
 #include "rcu/reclamation.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
@@ -53,41 +55,70 @@ bool may_wait_for(const domain& d) noexcept {
   return !is_in_deleter(d) && !is_in_section(number_of(d));
 }
 
-void begin_to_finish(domain& d, reclamation& r) noexcept {
-  if (!may_wait_for(d) || has_no_thread(r)) return;
-  if (!runs(r) && is_anything_queued(d, r)) start_reclaimer(d);
-  end_when_empty(r, reclamation::finishing);
+bool is_done(const reclamation& r, std::uint32_t barrier) noexcept {
+  // (Y11) Pairs with (Y10).
+  const std::uint32_t done = r.barriers_done.load(at(letter::Y11, platform::acquire));
+  if (static_cast<std::int32_t>(done - barrier) < 0) return false;
+  tools::happens_after(&r.barriers_done);
+  return true;
 }
 
-void reclaim_in_place_until_empty(domain& d, reclamation& r, patience& left) noexcept {
-  do {
+void await_reclaimer(reclamation& r, std::uint32_t barrier, patience& left) noexcept {
+  for (;;) {
+    // Before the look: what comes later wakes this thread.
+    const std::uint32_t done = r.barriers_done.load(platform::relaxed);
+    if (is_done(r, barrier) || !runs(r) || !left.is_left()) return;
+    go_offline();
+    platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, &left.stall());
+  }
+}
+
+void reclaim_here(domain& d, reclamation& r, std::uint32_t barrier, patience& left) noexcept {
+  while (!is_done(r, barrier) && left.is_left()) {
     if (try_execute(d, r)) {
-      const bool any = reclaim_all(d, r, false);
-      if (stop_executing(d, r) || !any) return;
+      reclaim_all(d, r, false);
+      if (stop_executing(d, r) || is_done(r, barrier)) return;
     }
     go_offline();
     platform::sleep_for(between_looks);
-  } while (left.is_left());
-}
-
-void await_reclaimer(reclamation& r, patience& left) noexcept {
-  while (runs(r) && left.is_left()) {
-    const std::uint32_t state = r.reclaimer.load(platform::relaxed);
-    if (state != reclamation::closing && state != reclamation::finishing) return;
-    go_offline();
-    platform::futex_wait(platform::futex_of(r.reclaimer), state, ~0U, &left.stall());
   }
 }
 
-void finish(domain& d, reclamation& r, patience& left) noexcept {
-  if (is_executor(d, r)) return;  // exit() in a deleter
-  if (may_wait_for(d)) {
+// Reclaims what is retired by now; returns whether deleters have retired more. What other threads
+// go on retiring need not end, and may stay.
+bool reclaim_once(patience& left) noexcept {
+  std::uint32_t barriers[max_domains];
+  for (domain& d : domains) {
+    reclamation& r = reclamation_of(d);
+    if (!may_wait_for(d)) continue;
+    if (!has_no_thread(r) && !runs(r) && is_anything_queued(d, r)) start_reclaimer(d);
+    // Before the barrier, which comes after what has been retired until then.
+    r.deleters_retired.store(false, platform::relaxed);
+    barriers[number_of(d)] = take_barrier(r);
+  }
+  for (domain& d : domains) {
+    reclamation& r = reclamation_of(d);
+    if (!may_wait_for(d)) continue;
     if (has_no_thread(r)) {
-      reclaim_in_place_until_empty(d, r, left);
+      reclaim_here(d, r, barriers[number_of(d)], left);
     } else {
-      await_reclaimer(r, left);
+      await_reclaimer(r, barriers[number_of(d)], left);
     }
   }
+  // When all have been waited for: the deleters of one domain may retire in another.
+  for (const domain& d : domains) {
+    if (may_wait_for(d) && reclamation_of(d).deleters_retired.load(platform::relaxed)) return true;
+  }
+  return false;
+}
+
+void reclaim_until_empty(patience& left) noexcept {
+  while (reclaim_once(left) && left.is_left()) {
+  }
+}
+
+void finish(domain& d, reclamation& r) noexcept {
+  if (is_executor(d, r)) return;  // exit() in a deleter
   r.reclaimer.store(reclamation::over, platform::relaxed);
   for (const auto* word : {&r.reclaimer, &r.reclaimed_some, &r.barriers_done, &r.replaced}) {
     platform::futex_wake(platform::futex_of(*word), INT32_MAX, ~0U);
@@ -97,9 +128,13 @@ void finish(domain& d, reclamation& r, patience& left) noexcept {
 void finish_all() noexcept {
   static platform::atomic<bool> is_finished{false};
   if (is_finished.exchange(true, platform::relaxed)) return;
-  for (domain& d : domains) begin_to_finish(d, reclamation_of(d));
+  is_process_ending.store(true, platform::relaxed);
   patience left;
-  for (domain& d : domains) finish(d, reclamation_of(d), left);
+  reclaim_until_empty(left);
+  // The deleters of each may retire under the other.
+  finish_hazard_reclaimer();
+  reclaim_until_empty(left);
+  for (domain& d : domains) finish(d, reclamation_of(d));
   // A deleter that runs may use static objects, whose destructors come next.
   const platform::deadline until = platform::in(longest_deleter);
   for (const domain& d : domains) {

@@ -71,10 +71,9 @@ void gather(domain& d, reclamation& r) noexcept {
   }
 }
 
-// For the reclaimer, which has nothing left to do; `state` is what it read last.
-void end_from(reclamation& r, std::uint32_t state) noexcept {
-  change(r.reclaimer, state,
-         state == reclamation::finishing ? reclamation::over : reclamation::not_started);
+// For the reclaimer of a domain that is closed, when it has nothing left to do.
+void end(reclamation& r) noexcept {
+  change(r.reclaimer, reclamation::closing, reclamation::not_started);
   platform::futex_wake(platform::futex_of(r.reclaimer), INT32_MAX, ~0U);
 }
 
@@ -99,7 +98,7 @@ constexpr std::uint64_t between_starts = 10'000'000;
 
 // Returns when there is no reclaimer, and no relief.
 void await_end(reclamation& r) noexcept {
-  if (end_when_empty(r, reclamation::closing)) {
+  if (end_when_empty(r)) {
     for (;;) {
       const std::uint32_t state = r.reclaimer.load(platform::relaxed);
       if (state == reclamation::not_started || state == reclamation::over) break;
@@ -148,8 +147,8 @@ void serve_until_end(domain& d, reclamation& r) noexcept {
       } else if (sleep_until_needed(d, r)) {
         return;
       }
-    } else if (!any && (state == reclamation::closing || state == reclamation::finishing)) {
-      if (is_alone) return end_from(r, state);
+    } else if (!any && state == reclamation::closing) {
+      if (is_alone) return end(r);
       await_late_deleters(r);
     }
     if (is_process_over(r)) return;
@@ -198,12 +197,12 @@ void start_reclaimer(domain& d) noexcept {
   change(r.reclaimer, reclamation::starting, reclamation::not_started);
 }
 
-bool end_when_empty(reclamation& r, std::uint32_t how) noexcept {
+bool end_when_empty(reclamation& r) noexcept {
   for (;;) {
     const std::uint32_t state = r.reclaimer.load(platform::relaxed);
     if (!runs(r)) return false;
-    if (state == reclamation::closing || state == reclamation::finishing) return true;
-    if (!change(r.reclaimer, state, how)) continue;
+    if (state == reclamation::closing) return true;
+    if (!change(r.reclaimer, state, reclamation::closing)) continue;
     if (state == reclamation::asleep || state == reclamation::lazy) {
       platform::futex_wake(platform::futex_of(r.reclaimer), 1, ~0U);
     }
@@ -228,8 +227,8 @@ bool end_reclamation(domain& d, reclamation& r) noexcept {
 void give_back_closed(domain& d, reclamation& r) noexcept {
   if (!is_reclaimer(d)) {
     await_end(r);
-  } else if (end_when_empty(r, reclamation::closing)) {
-    end_from(r, r.reclaimer.load(platform::relaxed));
+  } else if (end_when_empty(r)) {
+    end(r);
     end_relief(r);
   }
   limit_backlog(d, backlog_limit{});

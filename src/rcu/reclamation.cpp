@@ -10,6 +10,7 @@
 namespace readmost::detail {
 
 constinit reclamation all_reclamation[max_domains];
+platform::atomic<bool> is_process_ending{false};
 
 namespace {
 
@@ -40,6 +41,9 @@ void schedule_as(domain& d, retired& object, const retired_kind* kind, bool may_
   const std::size_t bytes = bytes_of(kind);
   thread_record* const me = enlist(number_of(d));
   queue(r, me, object);
+  if (is_process_ending.load(platform::relaxed) && is_in_any_deleter()) {
+    r.deleters_retired.store(true, platform::relaxed);
+  }
   const bool due = count(r, me, bytes);
   // (Y13) Queued before the look at the reclaimer. Pairs with (Y12).
   platform::full_fence_after_rmw(letter::Y13);

@@ -23,11 +23,10 @@ struct reclamation {
     not_started,  // at first, after a pause, and while no thread can be started
     starting,
     awake,
-    lazy,       // asleep until more objects have gathered, or somebody cannot wait
-    asleep,     // until something is queued
-    closing,    // has to reclaim everything, then ends: the domain is closed
-    finishing,  // the same at the end of the process
-    over,       // the process is ending: nothing is reclaimed but by barriers
+    lazy,     // asleep until more objects have gathered, or somebody cannot wait
+    asleep,   // until something is queued
+    closing,  // has to reclaim everything, then ends: the domain is closed
+    over,     // the process is ending: nothing is reclaimed but by barriers
   };
   // Of the relief, which takes the reclaimer's place if a deleter takes long.
   enum relief_state : std::uint32_t { no_relief, relief_starting, relief_watching, relief_leaving };
@@ -75,6 +74,10 @@ struct reclamation {
   platform::atomic<std::uint32_t> replaced{};
   // The deleters of everything that was retired before this barrier have at least been begun.
   platform::variable<std::uint32_t> barriers_begun{};
+
+  // At the end of the process: a deleter, of this domain or another, has retired here since this
+  // was last set to false.
+  platform::atomic<bool> deleters_retired{};
 
   // Taken from the queues by a thread that forked, for the next collection.
   platform::variable<retired*> early{};
@@ -222,9 +225,8 @@ void start_reclaimer(domain& d) noexcept;
 bool end_reclamation(domain& d, reclamation& r) noexcept;
 // Gives a domain back after its reclamation has ended.
 void give_back_closed(domain& d, reclamation& r) noexcept;
-// Has the reclaimer reclaim everything and end; `how`: closing or finishing. False if there is
-// none.
-bool end_when_empty(reclamation& r, std::uint32_t how) noexcept;
+// Has the reclaimer reclaim everything and end. False if there is none.
+bool end_when_empty(reclamation& r) noexcept;
 // Reclaims in the calling thread, outside of sections and deleters, unless another thread does.
 // Returns whether a deleter has closed the domain.
 bool reclaim_in_place(domain& d, reclamation& r, bool wait) noexcept;
@@ -238,6 +240,7 @@ void watch_process_exit() noexcept;
 
 // --- reclamation.cpp
 
+extern platform::atomic<bool> is_process_ending;
 // Prepares for exits of threads, for forks and for the end of the process.
 void watch_lives() noexcept;
 std::uint32_t take_barrier(reclamation& r) noexcept;

@@ -87,6 +87,7 @@ void all_of_hazard_pointers(const std::atomic<element*>& source) {
   (new element)->retire();
   readmost::hazard_pointer_clean_up();
   readmost::hazard_pointer_limit_backlog({});
+  readmost::hazard_pointer_reclaim_by(readmost::reclaiming::in_place);
   readmost::make_hazard_pointer_batch(std::span(&hazard, 1));
   readmost::clear_hazard_pointer_batch(std::span(&hazard, 1));
   readmost::asymmetric_thread_fence_light(std::memory_order_seq_cst);
@@ -100,6 +101,11 @@ void all_of_maps(readmost::rcu_hash_map<int, int>& map) {
   map.upsert(1, [](int& value) { ++value; }, 1);
   map.update(1, [](int& value) { ++value; });
   map.insert_or_visit({1, 1}, [](const int&) {});
+  map.assign(1, 2);
+  map.assign_if(1, 2, [](int value) { return value == 1; });
+  map.assign_if_equal(1, 1, 2);
+  map.insert_or_assign_if(1, 2, [](int value) { return value == 1; });
+  map.erase_if_equal(1, 1);
   map.erase_if(1, [](int value) { return value == 3; });
   map.erase_if([](const auto& each) { return each.second == 3; });
   if (const auto found = map.find_guarded(1)) static_cast<void>(map.get(found->second));

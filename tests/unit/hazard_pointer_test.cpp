@@ -734,6 +734,20 @@ TEST_F(hazard_pointers, reclaim_what_other_threads_have_retired) {
   EXPECT_EQ(counted::alive.load(), 0);
 }
 
+// The thread keeps the object on its own list, which others have to find.
+TEST_F(hazard_pointers, reclaim_what_a_thread_kept_that_has_never_retired) {
+  marked object;
+  hazard_pointer hazard = make_hazard_pointer();
+  hazard.reset_protection(&object);
+  object.retire();
+  helper_thread helper;
+  helper.call([] { hazard_pointer_clean_up(); });
+  EXPECT_EQ(object.reclaimed, 0);
+  hazard.reset_protection();
+  hazard_pointer_clean_up();
+  EXPECT_EQ(object.reclaimed, 1);
+}
+
 // Retires, protects and scans after the library has seen the thread's exit.
 TEST_F(hazard_pointers, serve_a_thread_past_its_exit) {
 #if defined(READMOST_THREAD_SANITIZER)

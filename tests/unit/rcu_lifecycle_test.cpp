@@ -489,6 +489,48 @@ TEST_F(rcu_process_exit, is_survived_by_threads_that_retire_under_their_locks) {
   EXPECT_EQ(*reclaimed.operator->(), 1);
 }
 
+// As the threads of a static pool may: there is always something left.
+TEST_F(rcu_process_exit, does_not_wait_for_what_other_threads_go_on_retiring) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  using namespace std::chrono_literals;
+  const auto took = end_after([&] {
+    static std::atomic<int> waiting{0};
+    static std::atomic<bool> begun{false};
+    std::thread([] {
+      for (;;) {
+        while (waiting == 4) std::this_thread::yield();
+        ++waiting;
+        retire_with(rcu_default_domain(), [] {
+          std::this_thread::sleep_for(1ms);
+          --waiting;
+        });
+        begun = true;
+      }
+    }).detach();
+    while (!begun) std::this_thread::yield();
+    retire_counted(reclaimed);
+  });
+  EXPECT_LT(took, 8s) << "it waited until its patience ended, 10 s";
+  EXPECT_EQ(*reclaimed.operator->(), 1);
+}
+
+// Each deleter retires the next in another domain.
+TEST_F(rcu_process_exit, reclaims_also_what_deleters_retire_in_other_domains) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  end_after([&] {
+    static separate_rcu_domain* const first = new separate_rcu_domain;
+    static separate_rcu_domain* const second = new separate_rcu_domain;
+    retire_with(*second, [&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      retire_with(*first, [&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        retire_with(rcu_default_domain(), [&] { ++*reclaimed.operator->(); });
+      });
+    });
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 1);
+}
+
 TEST_F(rcu_process_exit, may_be_called_by_a_deleter) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   end_after([&] {

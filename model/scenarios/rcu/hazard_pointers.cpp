@@ -3,6 +3,7 @@
 #include <array>
 #include <readmost/hazard_pointer.hpp>
 
+#include "rcu/hazard_reclaimer.hpp"
 #include "scenarios/lock_under_test.hpp"
 #include "threads/registry.hpp"
 
@@ -347,6 +348,44 @@ SCENARIO(appended_hazard_slots, "threads that find no free slot append slots tha
         take_all_slots(slots);
       },
       [&] { unlink_and_reclaim(from.current, from.first); });
+}
+
+// --- With a thread of the library's own
+
+namespace {
+
+struct large_object : retired {
+  signal* reclaimed = nullptr;
+};
+// So large that a scan is due for one.
+const retired_kind large{[](retired* object) noexcept {
+                           auto* const self = static_cast<large_object*>(object);
+                           self->reclaimed->give();
+                         },
+                         std::size_t{1} << 20U};
+
+}  // namespace
+
+SCENARIO(hazard_reclaimer_ends_over_a_full_list,
+         "an object that is retired while the idle hazard reclaimer ends is reclaimed, or one is "
+         "started for it",
+         effort::medium) {
+  s.spins(0);
+  find_out_once();
+  s.timeouts(1);
+  hazard_pointer_limit_backlog({.bytes = large.bytes, .nanoseconds = ~std::uint64_t{0}});
+  hazard_pointer_reclaim_by(reclaiming::in_background);
+  s.starts_thread("reclaimer");
+  tell_hazard_reclaimer(false);
+  auto& object = s.make<large_object>("object");
+  auto& reclaimed = s.make<signal>("reclaimed");
+  object.reclaimed = &reclaimed;
+  s.thread("writer", be_known, [&] {
+    retire_hazardous(object, large);
+    const bool was_refused = start_hazard_reclaimer_again.load(platform::relaxed) != 0;
+    if (!was_refused) reclaimed.await();
+    finish_hazard_reclaimer();
+  });
 }
 
 }  // namespace readmost::model

@@ -154,6 +154,10 @@
   X(HP12, "add_block: release compare-and-swap, one block of slots more", "HP11")                \
   X(HP13, "push: release compare-and-swap, an object on the list of retired ones", "HP14")       \
   X(HP14, "take_list: acquire exchange, the list of retired ones taken", "HP13")                 \
+  X(HP15, "end_if_nothing_is_left: full fence, the end before the look at the lists", "HP16")    \
+  X(HP16, "tell_hazard_reclaimer: full fence, the object on its list before the look",           \
+    "HP15, HP17")                                                                                \
+  X(HP17, "run_until_end: acquire load of the state, before a scan", "HP16")                     \
   /* Pointers and containers that readers of RCU share. */                                       \
   X(RP1, "rcu_dereference: acquire load of the pointer", "RP2 to RP4")                           \
   X(RP2, "rcu_assign_pointer: release store of the pointer", "RP1")                              \

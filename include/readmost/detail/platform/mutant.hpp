@@ -95,6 +95,9 @@
   X(hazard_without_fence,                                                                         \
     "a thread that cannot come online publishes a hazard pointer without a fence")                \
   X(consensus_before_lists, "a scan reaches consensus, then takes the retired objects")           \
+  X(hazard_reclaimer_ends_blindly, "the hazard reclaimer ends without a last look at the lists")  \
+  X(scan_keeps_unmarked,                                                                          \
+    "a thread that scans without having retired does not mark the list of what it keeps")         \
   X(splices_at_once, "a list splice does not wait for the readers of the other list")             \
   X(pops_without_section, "a stack's pop protects neither the top nor itself from reuse")         \
   X(changes_newer_table_alone, "writers forget the older table of a hash map that is resized")    \

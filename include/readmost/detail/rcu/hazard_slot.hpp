@@ -41,6 +41,10 @@ void retire_hazardous(retired& object, const retired_kind& kind) noexcept;
 // Extension: sets the limits. Any thread may call it at any time.
 void hazard_pointer_limit_backlog(hazard_backlog_limit limit) noexcept;
 
+// Extension: who runs deleters, from now on; at first reclaiming::in_place. Any thread may call it
+// at any time.
+void hazard_pointer_reclaim_by(reclaiming who) noexcept;
+
 // Extension: reclaims the objects that any thread has retired before and no hazard pointer
 // protects, except those that other threads are reclaiming; also what its deleters retire. Does
 // nothing inside a deleter. Runs a round of consensus, which takes one
