@@ -243,6 +243,7 @@ class reader {
     }
     go_offline();
     if (me_ != nullptr) clear_moved_holds(*me_);
+    watch_.note_sleep(me_, sleeps_as::reader, how_);
     const bool looks_up = how_.prefers == preference::writer && !starving_;
     const bool timed_out =
         parking::sleep_as_reader(sleep_word(lock_), static_cast<std::uint32_t>(parked),
