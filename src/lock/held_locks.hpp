@@ -2,8 +2,8 @@
 // holders` reads from outside.
 #pragma once
 
-#include "lock/observation.hpp"
 #include "lock/lock_order.hpp"
+#include "lock/observation.hpp"
 #include "platform/findings.hpp"
 
 namespace readmost::detail::lock_check {

@@ -10,7 +10,6 @@ constinit std::size_t offset_of_core = 0;
 }  // namespace readmost::detail
 
 extern "C" {
-extern readmost::detail::inspection readmost_inspection;
 // A linker that drops unused sections keeps it.
 #if __has_attribute(retain)
 [[gnu::retain]]

@@ -8,6 +8,7 @@
 
 #include "lock/held_locks.hpp"
 #include "lock/observation.hpp"
+#include "statistics/lock_names.hpp"
 #include "statistics/lock_table.hpp"
 
 namespace readmost::detail {
@@ -15,7 +16,8 @@ namespace readmost::detail {
 struct inspection {
   static constexpr const char* symbol = "readmost_inspection";
 
-  // gdb's script reads the members in this order, and the figures by it (tools/gdb/readmost-gdb.py).
+  // gdb's script reads the members in this order, and the figures by it
+  // (tools/gdb/readmost-gdb.py).
   char magic[16] = {'r', 'e', 'a', 'd', 'm', 'o', 's', 't', ' ', 'l', 'o', 'c', 'k', 's', ' ', '1'};
   const inspection* self{};  // tells the object from a copy of it
   char version[16]{};
@@ -60,6 +62,9 @@ struct inspection {
       sizeof(lock_table),
   };
 
+  // Whether pthread_rwlock_t is Readmost's own lock: of no other one there are records.
+  platform::atomic<lock_choice> lock{lock_choice::prwlock};
+
   constexpr inspection(const inspection* at, const char* of_version) noexcept
       : self(at),
         domains(at != nullptr ? detail::domains : nullptr),
@@ -79,3 +84,5 @@ struct inspection {
 };
 
 }  // namespace readmost::detail
+
+extern "C" readmost::detail::inspection readmost_inspection;

@@ -1,5 +1,4 @@
-// How long a lock operation spins before it sleeps, and how its wait is reported to statistics and
-// shown to those who look from outside.
+// How long a lock operation spins before it sleeps, and how its wait is reported to statistics.
 #pragma once
 
 #include <bit>
@@ -156,8 +155,7 @@ class spinner {
   std::uint32_t pause_ = 0;
 };
 
-// Tells statistics and probes about the wait of one operation, and notes its sleep in the thread's
-// record.
+// Tells statistics and probes about the wait of one operation.
 class wait_watch {
  public:
   wait_watch(const rwlock& lock, bool writer) noexcept : lock_(lock), writer_(writer) {}
@@ -179,27 +177,8 @@ class wait_watch {
     if (lock_statistics_on()) since_ = platform::now();
   }
 
-  // Before the thread sleeps, after start(). `me` may be null.
-  void note_sleep(thread_record* me, sleeps_as as, rules how) noexcept {
-#if defined(READMOST_SIMULATED)
-    static_cast<void>(me), static_cast<void>(as), static_cast<void>(how);
-#else
-    if (me == nullptr || sleeper_ != nullptr) return;
-    sleeper_ = me;
-    interrupted_ = me->sleeps_for;
-    interrupted_since_ = me->sleeps_since;
-    me->sleeps_since = platform::now();
-    me->sleeps_for = address(lock_) | static_cast<std::uintptr_t>(as) |
-                     (how.until != nullptr ? sleeps_until_deadline : 0);
-#endif
-  }
-
  private:
   void stop() const noexcept {
-    if (sleeper_ != nullptr) {
-      sleeper_->sleeps_since = interrupted_since_;
-      sleeper_->sleeps_for = interrupted_;
-    }
     const std::uint64_t waited = since_ != 0 ? platform::now() - since_ : 0;
     if (since_ != 0) note_wait(address(lock_), writer_, waited);
     READMOST_PROBE(wait_end, &lock_, static_cast<int>(writer_), waited);
@@ -209,10 +188,6 @@ class wait_watch {
   std::uint64_t since_ = 0;
   bool writer_;
   bool waiting_ = false;
-  thread_record* sleeper_ = nullptr;  // whose record has the note
-  // The note of the operation that this one, in a signal handler, has interrupted.
-  std::uintptr_t interrupted_ = 0;
-  std::uint64_t interrupted_since_ = 0;
 };
 
 }  // namespace readmost::detail

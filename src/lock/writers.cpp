@@ -4,6 +4,7 @@
 #include "lock/holds.hpp"
 #include "lock/observation.hpp"
 #include "lock/parking.hpp"
+#include "lock/sleep_note.hpp"
 #include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
 #include "lock/waking.hpp"
@@ -312,7 +313,7 @@ class candidate {
   }
 
   void note_sleep() noexcept {
-    watch_.note_sleep(me_, upgrades() ? sleeps_as::upgrader : sleeps_as::writer, how_);
+    sleep_.take(me_, lock_, upgrades() ? sleeps_as::upgrader : sleeps_as::writer, how_);
   }
 
   // Whether nobody is inside, and only the writer is missing that was woken for all that sleep. It
@@ -376,6 +377,7 @@ class candidate {
   bool looked_twice_ = false;  // only tries, and has waited for another's decision
   spinner spin_;
   wait_watch watch_;
+  sleep_note sleep_;
 };
 
 // Ends the exclusion of readers. `readers`: one_reader if the caller remains inside as one, or 0.

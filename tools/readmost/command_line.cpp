@@ -203,15 +203,14 @@ void add_top(CLI::App& app, top_options& options) {
 
 void add_holders(CLI::App& app, holders_options& options) {
   CLI::App* command = add_command(app, "holders", help::holders, help::holders_footer);
-  CLI::Option* process =
-      add_option(command, "-p,--pid", options.pid, "PID", "a running process",
-                 number_between(1, 4'194'304, true));
+  CLI::Option* process = add_option(command, "-p,--pid", options.pid, "PID", "a running process",
+                                    number_between(1, 4'194'304, true));
   CLI::Option* core = add_option(command, "--core", options.core, "FILE",
-                                 "a core file, as of gcore(1) or the kernel",
-                                 some_text("a file"))
+                                 "a core file, as of gcore(1) or the kernel", some_text("a file"))
                           ->excludes(process);
   add_option(command, "program", options.program, "PROGRAM",
-             "with --core: the program, if it lies elsewhere\nthan it did then", some_text("a file"))
+             "with --core: the program, if it lies elsewhere\nthan it did then",
+             some_text("a file"))
       ->needs(core);
   add_option(command, "--json", options.json, "FILE",
              "write JSON to FILE too; -: to stdout, instead", some_text("a file, or -"));

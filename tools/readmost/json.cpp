@@ -298,10 +298,7 @@ static json as_document(const account& all, const shown_lock& lock) {
   for (const known_hold& each : lock.holders) {
     json holder = {{"thread", thread_as_json(all, each.thread)}, {"how", name_of(each.how)}};
     add_since(holder, all, each.since);
-    holder["taken_in"] = each.taken_in.empty() ? json(nullptr) : json::array();
-    for (const std::uintptr_t frame : each.taken_in) {
-      holder["taken_in"].push_back(all.places.at(frame));
-    }
+    holder["taken_in"] = each.taken_in.empty() ? json(nullptr) : json(each.taken_in);
     holder["stack"] = stack_as_json(all, each.thread);
     document["holders"].push_back(std::move(holder));
   }
@@ -322,6 +319,7 @@ std::string as_json(const account& all) {
                    {"pid", all.process},
                    {"core", all.is_core},
                    {"threads", all.found.threads},
+                   {"left_to", text_or_null(all.found.server)},
                    {"checked", all.found.is_checked},
                    {"all_held_are_known", all.found.all_held_are_known},
                    {"deadlocks", json::array()},

@@ -11,7 +11,7 @@
 namespace readmost::command {
 
 struct account {
-  std::string title;    // of the process or the core file
+  std::string title;  // of the process or the core file
   std::string program;
   std::optional<pid_t> process;
   std::optional<std::uint64_t> now;  // CLOCK_MONOTONIC in nanoseconds; none of a core file
@@ -19,8 +19,7 @@ struct account {
   snapshot found;
   // Where the threads in it are, innermost frame first; only those that are known.
   std::map<pid_t, std::vector<std::string>> stacks;
-  // Spelled addresses: locks, and where holds were taken.
-  std::map<std::uintptr_t, std::string> places;
+  std::map<std::uintptr_t, std::string> places;  // of the locks
 };
 
 // In 80 columns.

@@ -31,8 +31,8 @@ constexpr Elf64_Half this_machine = EM_AARCH64;
 class mapped_file {
  public:
   explicit mapped_file(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat facts {};
+    const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat facts{};
     if (descriptor < 0 || fstat(descriptor, &facts) != 0) {
       const int error = errno;
       if (descriptor >= 0) close(descriptor);
@@ -104,9 +104,7 @@ class core : public holders_target {
     space_ = std::make_unique<detail::address_space>("/proc/self", maps_.data(), maps_.size());
   }
 
-  std::string title() const override {
-    return fmt::format("core file {} ({})", path_, program());
-  }
+  std::string title() const override { return fmt::format("core file {} ({})", path_, program()); }
   std::string program() const override {
     return program_file_.empty() ? program_name_ : program_file_;
   }
@@ -171,7 +169,8 @@ class core : public holders_target {
   void read_segments() {
     Elf64_Ehdr header{};
     if (!file_.copy(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-      throw failure("'{}' is not a core file; name one, as gcore(1) or the kernel writes it", path_);
+      throw failure("'{}' is not a core file; name one, as gcore(1) or the kernel writes it",
+                    path_);
     }
     if (header.e_ident[EI_CLASS] != ELFCLASS64) {
       throw failure("'{}' is of a 32-bit program, which the library does not serve", path_);
@@ -180,7 +179,8 @@ class core : public holders_target {
       throw failure("'{}' is a program or a library, not a core file; name the core first", path_);
     }
     if (header.e_machine != this_machine) {
-      throw failure("'{}' is of another kind of machine; use the 'readmost' of that machine", path_);
+      throw failure("'{}' is of another kind of machine; use the 'readmost' of that machine",
+                    path_);
     }
     std::uint64_t count = header.e_phnum;
     if (count == PN_XNUM) {
@@ -197,7 +197,6 @@ class core : public holders_target {
       if (part.p_type == PT_LOAD) {
         segments_.push_back({part.p_vaddr, part.p_vaddr + part.p_memsz, part.p_offset,
                              part.p_filesz, part.p_flags});
-        // Only what is shown last matters: the rest is told where something is missing.
         is_cut_ = is_cut_ || part.p_offset + part.p_filesz > file_.size();
       }
     }

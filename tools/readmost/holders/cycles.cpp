@@ -21,7 +21,8 @@ void add_edges(const shown_lock& lock, const known_wait& waiter, edges& to) {
   // One that gives up in the end is in no deadlock.
   if (waiter.has_deadline || waiter.since == 0) return;
   const auto add = [&](pid_t thread, bool holds, held_how how) {
-    to.insert({waiter.thread, {{waiter.thread, lock.address, waiter.what, waiter.since, holds, how}, thread}});
+    to.insert({waiter.thread,
+               {{waiter.thread, lock.address, waiter.what, waiter.since, holds, how}, thread}});
   };
   bool is_held = false;
   for (const known_hold& each : lock.holders) {

@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "holders/account.hpp"
+#include "holders/stacks.hpp"
 
 namespace readmost::command {
 namespace {
@@ -40,11 +41,15 @@ account look_at(holders_target& target) {
     if (!all.places.contains(address)) all.places[address] = target.place_of(address);
   };
   std::set<pid_t> threads;
-  for (const shown_lock& lock : all.found.locks) {
+  for (shown_lock& lock : all.found.locks) {
     add_place(lock.address);
-    for (const known_hold& each : lock.holders) {
+    for (known_hold& each : lock.holders) {
       threads.insert(each.thread);
-      std::ranges::for_each(each.taken_in, add_place);
+      // The call, which is before the return address.
+      for (const std::uintptr_t frame : each.frames) {
+        each.taken_in.push_back(target.place_of(frame - 1));
+      }
+      each.taken_in = without_library(std::move(each.taken_in));
     }
     for (const known_wait& each : lock.waiters) threads.insert(each.thread);
   }
@@ -70,9 +75,9 @@ void print(const std::string& text) {
 }  // namespace
 
 int holders(const holders_options& options) {
-  const std::unique_ptr<holders_target> target =
-      options.core.empty() ? running_target(options.pid)
-                           : core_target(options.core, options.program);
+  const std::unique_ptr<holders_target> target = options.core.empty()
+                                                     ? running_target(options.pid)
+                                                     : core_target(options.core, options.program);
   const account all = look_at(*target);
   if (options.json.empty()) {
     print(as_page(all));

@@ -82,7 +82,8 @@ void add_stack(std::string& page, const account& all, const std::string& first, 
 std::string since_text(const account& all, std::uint64_t since) {
   if (since == 0) return "";
   if (!all.now) {
-    return fmt::format(", since {:.6f} s after the system's start", static_cast<double>(since) / 1e9);
+    return fmt::format(", since {:.6f} s after the system's start",
+                       static_cast<double>(since) / 1e9);
   }
   return fmt::format(", for {}", detail::as_duration(*all.now > since ? *all.now - since : 0).text);
 }
@@ -102,9 +103,7 @@ void add_holder(std::string& page, const account& all, const known_hold& each) {
                               shown(thread_text(all, each.thread)), since_text(all, each.since)),
                   4)
               .insert(0, "  ");
-  std::vector<std::string> taken;
-  for (const std::uintptr_t frame : each.taken_in) taken.push_back(all.places.at(frame));
-  add_frames(page, "taken in", taken);
+  add_frames(page, "taken in", each.taken_in);
   const shown_lock* const wanted = wanted_by(all, each.thread);
   if (wanted != nullptr) {
     page += fmt::format("    waits for lock {:#x}\n", wanted->address);
@@ -116,9 +115,9 @@ void add_holder(std::string& page, const account& all, const known_hold& each) {
 void add_waiter(std::string& page, const account& all, const known_wait& each) {
   page += wrapped(fmt::format("  waited for by {}, {}{}{}", shown(thread_text(all, each.thread)),
                               wants(each.what), since_text(all, each.since),
-                              each.since == 0         ? ", not asleep yet"
-                              : each.has_deadline     ? ", until a deadline"
-                                                      : ""),
+                              each.since == 0     ? ", not asleep yet"
+                              : each.has_deadline ? ", until a deadline"
+                                                  : ""),
                   4)
               .insert(0, "  ");
   add_stack(page, all, "waits in", each.thread);
@@ -143,10 +142,9 @@ void add_lock(std::string& page, const account& all, const shown_lock& lock) {
     page += fmt::format("  held exclusively, not known by whom {}\n", remedy);
   }
   if (lock.unknown_readers != 0) {
-    page += fmt::format("  held actively by {}, not known who {}\n",
-                        counted(lock.unknown_readers,
-                                lock.holders.empty() ? "reader" : "more reader"),
-                        remedy);
+    page += fmt::format(
+        "  held actively by {}, not known who {}\n",
+        counted(lock.unknown_readers, lock.holders.empty() ? "reader" : "more reader"), remedy);
   }
   for (const known_wait& each : lock.waiters) add_waiter(page, all, each);
   if (lock.unknown_waiters != 0) {
@@ -201,23 +199,33 @@ std::string as_sentence(const account& all, const wait_cycle& cycle) {
 
 std::string as_page(const account& all) {
   const snapshot& found = all.found;
-  std::string page = wrapped(
-      fmt::format("readmost {}: {}: {} held or waited for, {} with locks", READMOST_VERSION,
-                  shown(all.title), counted(found.locks.size(), "lock"),
-                  counted(found.threads, "thread")),
-      2);
+  std::string page =
+      wrapped(fmt::format("readmost {}: {}: {} held or waited for, {} with locks", READMOST_VERSION,
+                          shown(all.title), counted(found.locks.size(), "lock"),
+                          counted(found.threads, "thread")),
+              2);
   for (const wait_cycle& each : found.deadlocks) {
     page += '\n' + wrapped(shown(as_sentence(all, each)), 2);
   }
-  bool unknown_holders = false;
+  std::size_t waits_for_unknown = 0;
   for (const shown_lock& each : found.locks) {
     page += '\n';
     add_lock(page, all, each);
-    unknown_holders = unknown_holders || each.unknown_writer || each.unknown_readers != 0;
+    const bool is_unknown = each.unknown_writer || each.unknown_readers != 0;
+    if (is_unknown && !each.waiters.empty()) ++waits_for_unknown;
   }
   std::string notes;
-  if (found.deadlocks.empty() && unknown_holders) {
-    notes += wrapped("No deadlock among the holders that are known.", 0);
+  if (waits_for_unknown > 1) {
+    notes += wrapped(
+        fmt::format(
+            "Threads wait for {} locks whose holders are not known: perhaps for each other. "
+            "READMOST_LOCK_CHECK=1 tells.",
+            waits_for_unknown),
+        0);
+  }
+  if (!found.server.empty()) {
+    notes += wrapped(
+        fmt::format("pthread_rwlock_t is left to {}, of which nothing is known.", found.server), 0);
   }
   if (!found.all_held_are_known) {
     notes += wrapped(

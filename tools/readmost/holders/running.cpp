@@ -27,8 +27,8 @@ class running : public holders_target {
       : pid_(pid), proc_(fmt::format("/proc/{}", pid)), space_(proc_.c_str()) {
     std::ifstream status(proc_ + "/status");
     if (!status) {
-      throw failure("no process {}; name one that runs, as in 'readmost holders -p $(pidof server)'",
-                    pid);
+      throw failure(
+          "no process {}; name one that runs, as in 'readmost holders -p $(pidof server)'", pid);
     }
     for (std::string line; std::getline(status, line);) {
       pid_t group = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <set>
 
@@ -45,7 +46,7 @@ void find_in(const holders_target& target, std::uintptr_t start, std::uintptr_t 
   }
 }
 
-std::vector<inspection> libraries_in(const holders_target& target) {
+std::deque<inspection> libraries_in(const holders_target& target) {
   const auto mappings = target.mappings();
   std::set<std::string> modules;
   for (const auto& each : mappings) {
@@ -68,7 +69,7 @@ std::vector<inspection> libraries_in(const holders_target& target) {
     throw failure("{} runs without Readmost's locks; start it with 'readmost run -- {}'",
                   target.title(), target.program());
   }
-  std::vector<inspection> libraries;
+  std::deque<inspection> libraries;
   for (const std::uintptr_t at : found) {
     inspection& one = libraries.emplace_back(nullptr, "");
     target.read(at, one);
@@ -233,8 +234,8 @@ class reading {
         if (lock == 0) continue;
         const held_how how = how_of(held.kind.load(platform::relaxed));
         const std::size_t frames = std::min(held.where.count, most_frames);
-        add_checked(lock_at(lock), {thread, how, held.since,
-                                    {held.where.frames, held.where.frames + frames}});
+        add_checked(lock_at(lock),
+                    {thread, how, held.since, {held.where.frames, held.where.frames + frames}});
       }
       next = table->next.load(platform::relaxed);
     }
@@ -303,9 +304,7 @@ class reading {
   }
 
   void settle_writer(std::uintptr_t address, std::uint64_t state, shown_lock& lock) {
-    const auto is_writer = [](const known_hold& each) {
-      return each.how == held_how::exclusively;
-    };
+    const auto is_writer = [](const known_hold& each) { return each.how == held_how::exclusively; };
     if ((state & rwlock::writing) == 0) {
       std::erase_if(lock.holders, is_writer);
       return;
@@ -326,10 +325,8 @@ class reading {
   }
 
   static void settle_readers(std::uint64_t state, shown_lock& lock) {
-    const auto known = static_cast<std::uint64_t>(
-        std::ranges::count_if(lock.holders, [](const known_hold& each) {
-          return each.how == held_how::actively;
-        }));
+    const auto known = static_cast<std::uint64_t>(std::ranges::count_if(
+        lock.holders, [](const known_hold& each) { return each.how == held_how::actively; }));
     const std::uint64_t counted = rwlock::readers(state);
     if (counted == 0) {
       // Noted, but not yet inside.
@@ -342,10 +339,9 @@ class reading {
 
   static void settle_waiters(std::uint64_t state, shown_lock& lock) {
     const auto known = [&](bool reads) {
-      return static_cast<std::uint64_t>(
-          std::ranges::count_if(lock.waiters, [=](const known_wait& each) {
-            return (each.what == waits_to::read) == reads;
-          }));
+      return static_cast<std::uint64_t>(std::ranges::count_if(
+          lock.waiters,
+          [=](const known_wait& each) { return (each.what == waits_to::read) == reads; }));
     };
     const std::uint64_t writers = (state & rwlock::waiting_writers) / rwlock::one_writer;
     const std::uint64_t readers = (state & rwlock::waiting_readers) / rwlock::one_waiting_reader;
@@ -381,6 +377,8 @@ snapshot take_snapshot(const holders_target& target) {
     for (shown_lock& lock : one.locks()) found.locks.push_back(std::move(lock));
     threads.insert(one.threads().begin(), one.threads().end());
     found.is_checked = found.is_checked || one.is_checked();
+    const lock_choice served = library.lock.load(platform::relaxed);
+    if (served != lock_choice::prwlock) found.server = server_of(served);
     // A copy that nobody uses hides nothing.
     all_are_known = all_are_known && (one.is_checked() || one.has_table() || one.threads().empty());
   }

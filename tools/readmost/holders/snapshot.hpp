@@ -17,8 +17,9 @@ enum class waits_to { read, write, upgrade };
 struct known_hold {
   pid_t thread;
   held_how how;
-  std::uint64_t since = 0;  // nanoseconds; 0: not known
-  std::vector<std::uintptr_t> taken_in;
+  std::uint64_t since = 0;              // nanoseconds; 0: not known
+  std::vector<std::uintptr_t> frames;   // return addresses, of the library's functions too
+  std::vector<std::string> taken_in{};  // the same in words, of the program's
 };
 
 struct known_wait {
@@ -64,6 +65,8 @@ struct snapshot {
   // Whether every lock is known that is held: by READMOST_LOCK_CHECK, or by statistics.
   bool all_held_are_known = false;
   bool is_checked = false;  // READMOST_LOCK_CHECK
+  // Who serves pthread_rwlock_t instead of Readmost's own lock; empty: nobody.
+  std::string server;
 };
 
 // Throws failure if the library is not in the process, or is not of this build.

@@ -1,5 +1,21 @@
 #include "holders/stacks.hpp"
 
+#include <algorithm>
+#include <string_view>
+
+namespace readmost::command {
+
+std::vector<std::string> without_library(std::vector<std::string> frames) {
+  const auto last = std::find_if(frames.rbegin(), frames.rend(), [](std::string_view one) {
+    return one.starts_with("readmost::") || one.starts_with("readmost_rwlock_") ||
+           one.starts_with("libreadmost") || one.find("(libreadmost") != one.npos;
+  });
+  frames.erase(frames.begin(), last.base());
+  return frames;
+}
+
+}  // namespace readmost::command
+
 #if defined(READMOST_HAS_LIBDW)
 
 #include <cxxabi.h>
@@ -9,23 +25,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 
 namespace readmost::command {
 namespace {
 
 constexpr std::size_t most_frames = 24;
 constexpr std::size_t shown_frames = 8;
-
-struct frame {
-  std::string text;
-  bool is_library = false;
-};
 
 std::string demangled(const char* name) {
   int status = 0;
@@ -57,14 +66,9 @@ class dwfl_stacks : public stack_reader {
     found_.clear();
     if (!is_attached_ || !is_known(thread)) return {};
     dwfl_getthread_frames(dwfl_, thread, note_frame, this);
-    // The library's functions are not the program's, nor what they call.
-    const auto last = std::find_if(found_.rbegin(), found_.rend(),
-                                   [](const frame& one) { return one.is_library; });
-    std::vector<std::string> texts;
-    for (auto each = last.base(); each != found_.end() && texts.size() < shown_frames; ++each) {
-      texts.push_back(each->text);
-    }
-    return texts;
+    std::vector<std::string> frames = without_library(found_);
+    frames.resize(std::min(frames.size(), shown_frames));
+    return frames;
   }
 
  protected:
@@ -86,11 +90,11 @@ class dwfl_stacks : public stack_reader {
     return DWARF_CB_OK;
   }
 
-  frame frame_at(Dwarf_Addr pc, bool is_exact) const {
+  std::string frame_at(Dwarf_Addr pc, bool is_exact) const {
     // A return address may be behind the end of a function that ends with a call.
     const Dwarf_Addr at = is_exact ? pc : pc - 1;
     Dwfl_Module* const module = dwfl_addrmodule(dwfl_, at);
-    if (module == nullptr) return {fmt::format("{:#x}", pc)};
+    if (module == nullptr) return fmt::format("{:#x}", pc);
     Dwarf_Addr start = 0;
     const char* const path =
         dwfl_module_info(module, nullptr, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
@@ -100,16 +104,11 @@ class dwfl_stacks : public stack_reader {
     GElf_Sym symbol;
     const char* const name =
         dwfl_module_addrinfo(module, at, &offset, &symbol, nullptr, nullptr, nullptr);
-    const bool is_preloaded =
-        file.starts_with("libreadmost-pthread.so") || file.starts_with("libreadmost-lab.so");
-    if (name == nullptr) return {fmt::format("{}+{:#x}", file, pc - start), is_preloaded};
-    const std::string function = demangled(name);
-    return {fmt::format("{}+{:#x} ({})", function, offset + (pc - at), file),
-            is_preloaded || function.starts_with("readmost::") ||
-                function.starts_with("readmost_rwlock_")};
+    if (name == nullptr) return fmt::format("{}+{:#x}", file, at - start);
+    return fmt::format("{}+{:#x} ({})", demangled(name), offset, file);
   }
 
-  std::vector<frame> found_;
+  std::vector<std::string> found_;
 };
 
 // --- A running process ---------------------------------------------------------------------------

@@ -12,6 +12,10 @@ namespace readmost::command {
 
 bool stacks_are_known() noexcept;
 
+// Without the innermost frames, up to the last one of Readmost's library: those are not the
+// program's. A frame is "function+0x12 (file)" or "file+0x12".
+std::vector<std::string> without_library(std::vector<std::string> frames);
+
 class stack_reader {
  public:
   // Of a process whose threads are asleep: their stacks stay as they are. Reads memory by
