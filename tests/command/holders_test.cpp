@@ -315,17 +315,34 @@ TEST_F(holders, are_told_by_gdb_of_a_core_file) {
 }
 
 TEST_F(holders, are_told_by_gdb_of_a_running_program) {
-  const ending end =
-      gdb({"-ex", "break holding::stay", "-ex", "run", "-ex", "print holding::left", "-ex",
-           "print readmost::detail::the_process_domain", "-ex", "readmost holders", "-ex", "kill",
-           "--args", READMOST_HOLDING_CLASSES, "long-read"});
+  const words questions{"-ex",   "break holding::stay", "-ex", "run",
+                        "-ex",   "print holding::left", "-ex", "up",
+                        "-ex",   "print domain",        "-ex", "print holding::right",
+                        "-ex",   "readmost holders",    "-ex", "kill",
+                        "--args"};
+  words of_classes = questions;
+  of_classes.insert(of_classes.end(), {READMOST_HOLDING_CLASSES, "inside"});
+  const ending classes = gdb(of_classes);
+  EXPECT_THAT(classes.out,
+              AllOf(ContainsRegex("\\$1 = biased; held passively by thread [0-9]+ \\(inside\\)"),
+                    ContainsRegex(
+                        "\\$2 = .*domain 0; 1 grace periods? (is|are) over; inside a read section: "
+                        "thread [0-9]+ \\(inside\\)"),
+                    HasSubstr("$3 = free"),
+                    ContainsRegex("0x[0-9a-f]+ holding::left [^,]*, lock of a class, biased\n"
+                                  "  held passively by thread [0-9]+ \\(inside\\)")))
+      << classes.err;
+
+  words preloaded = questions;
+  preloaded.insert(preloaded.begin(),
+                   {"-ex", std::string("set environment LD_PRELOAD ") + READMOST_REAL_LIBRARY});
+  preloaded.insert(preloaded.end(), {READMOST_HOLDING_PROGRAM, "inside"});
+  const ending pthread = gdb(preloaded);
   EXPECT_THAT(
-      end.out,
-      AllOf(ContainsRegex("\\$1 = biased; held passively by thread [0-9]+ \\(long-reader\\)"),
-            ContainsRegex("\\$2 = domain 0; [0-9]+ grace periods are over; nobody is inside"),
-            ContainsRegex("0x[0-9a-f]+ holding::left [^,]*, lock of a class, biased\n"
-                          "  held passively by thread [0-9]+ \\(long-reader\\)")))
-      << end.err;
+      pthread.out,
+      AllOf(ContainsRegex("\\$1 = biased; held passively by thread [0-9]+ \\(inside\\)"),
+            ContainsRegex("holding::left [^,]*, pthread_rwlock_t, biased\n  held passively")))
+      << pthread.err;
 }
 
 TEST_F(holders, refuse_what_they_cannot_look_at) {

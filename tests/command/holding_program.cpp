@@ -13,6 +13,7 @@
 #include <thread>
 
 #if defined(READMOST_CLASSES)
+#include <readmost/rcu.hpp>
 #include <readmost/shared_mutex.hpp>
 #endif
 
@@ -111,6 +112,22 @@ void deadlock_of_readers() {
   std::thread other([&] { run("right-first", right, left); });
   one.join();
   other.join();
+}
+
+// Nobody waits; with classes also inside a read section of RCU.
+void inside() {
+  take_name("inside");
+  earn_bias(left);
+  read(left);
+#if defined(READMOST_CLASSES)
+  readmost::rcu_domain& domain = readmost::rcu_default_domain();
+  readmost::rcu_synchronize(domain);
+  domain.lock();
+  stay();
+  domain.unlock();
+#else
+  stay();
+#endif
 }
 
 void long_read() {
@@ -251,6 +268,7 @@ int main(int argc, char** argv) {
 #endif
   if (how == "deadlock") holding::deadlock();
   if (how == "deadlock-of-readers") holding::deadlock_of_readers();
+  if (how == "inside") holding::inside();
   if (how == "long-read") holding::long_read();
   if (how == "active-reads") holding::active_reads();
   if (how == "forked") holding::forked();

@@ -287,7 +287,7 @@ class DomainPrinter:
             domain = library.domains + self.number * library.domain_size
             over = word(domain + library.domain_grace_periods) // ONE_GRACE_PERIOD
             waits_for = integer(domain + library.domain_waits_for)
-            words = [f"domain {self.number}", f"{over} grace periods are over"]
+            words = [f"domain {self.number}", f"{over} grace period{' is' if over == 1 else 's are'} over"]
             words.append("inside a read section: " + ", ".join(map(thread_text, inside)) if inside
                          else "nobody is inside a read section")
             if waits_for:
@@ -304,6 +304,8 @@ DOMAINS = re.compile(r"^readmost::(rcu_domain|separate_rcu_domain|detail::proces
 
 
 def printer_for(value):
+    if value.type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        value = value.referenced_value()
     names = [value.type.name, gdb.types.get_basic_type(value.type).name]
     for name in names:
         if name is None:

@@ -7,8 +7,9 @@ constexpr const char* readmost =
     R"(Readmost provides reader-writer locks whose readers execute no atomic read-modify-write and no
 fence. This command puts them under an unmodified program, by preloading a library that replaces
 pthread_rwlock_*. `run` runs a program that way; `compare` measures what the program gains; `top`
-shows the locks of a running program, and `holders` who holds them; `doctor` examines this machine; `attach` puts the library
-under a systemd service; `bench` measures the figures of the papers, and `report` shows the results.
+shows the locks of a running program, `holders` who holds them; `doctor` examines this machine;
+`attach` puts the library under a systemd service; `bench` measures the figures of the papers, and
+`report` shows the results.
 )";
 
 constexpr const char* readmost_footer =
