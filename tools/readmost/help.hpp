@@ -179,14 +179,13 @@ For each lock of Readmost that is held or waited for: the threads that hold it (
 or exclusively) and those that wait, how long, and where they are. Serves pthread_rwlock_t under
 `run`, the C++ classes and the C API. The process is neither stopped nor changed.
 
-A lock counts its active readers, and a lock of a class has no room for its writer: such holders are
-shown as not known, except under READMOST_LOCK_CHECK=1, which also tells since when each lock is held
-and where it was taken.
+A lock counts its active readers, and a lock of a class has no room for its writer: who they are is
+not always known. Under READMOST_LOCK_CHECK=1 it is, and also since when each lock is held and where
+it was taken.
 )";
 
 constexpr const char* holders_footer =
-    R"(
-Examples:
+    R"(Examples:
   readmost holders -p $(pidof server)
   readmost holders --core core.1234
   readmost holders --core core.1234 ./server     a program that lies elsewhere now
