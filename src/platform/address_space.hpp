@@ -22,8 +22,8 @@ class address_space {
  public:
   // `proc` is the process's folder: "/proc/self" or "/proc/PID".
   explicit address_space(const char* proc, symbol_names names = symbol_names::demangled) noexcept;
-  // The same of a text in the form of /proc/PID/maps, which is not copied. `proc` is the folder of a
-  // process that finds the files of modules.
+  // The same of a text in the form of /proc/PID/maps, which is not copied. `proc` is the folder of
+  // a process that finds the files of modules.
   address_space(const char* proc, const char* maps, std::size_t size) noexcept
       : proc_(proc), names_(symbol_names::demangled), maps_{maps, size}, owns_maps_(false) {}
   ~address_space();
