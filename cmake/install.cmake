@@ -39,7 +39,7 @@ set(gdb_script ${PROJECT_SOURCE_DIR}/tools/gdb/readmost-gdb.py)
 install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/readmost)
 foreach(library IN ITEMS libreadmost.so.${PROJECT_VERSION} libreadmost-pthread.so)
   install(FILES ${gdb_script} RENAME ${library}-gdb.py
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
 endforeach()
 # Where an installation has it.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost)
