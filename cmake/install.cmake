@@ -33,6 +33,18 @@ install(CODE "
   configure_file(${CMAKE_CURRENT_LIST_DIR}/readmost.pc.in ${CMAKE_BINARY_DIR}/readmost.pc @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/readmost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# gdb loads a script with a library if it lies below its own folder, at the library's path. Elsewhere
+# users name it.
+set(gdb_script ${PROJECT_SOURCE_DIR}/tools/gdb/readmost-gdb.py)
+install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/readmost)
+foreach(library IN ITEMS libreadmost.so.${PROJECT_VERSION} libreadmost-pthread.so)
+  install(FILES ${gdb_script} RENAME ${library}-gdb.py
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+endforeach()
+# Where an installation has it.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost)
+file(CREATE_LINK ${gdb_script} ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost/readmost-gdb.py SYMBOLIC)
+
 foreach(section IN ITEMS 1 3)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})

@@ -3,6 +3,7 @@
 
 #include "interpose/layout.hpp"
 #include "interpose/settings.hpp"
+#include "lock/lock_inspection.hpp"
 
 extern "C" {
 __attribute__((visibility("default"), used)) constinit readmost::detail::introspection
@@ -16,6 +17,7 @@ namespace {
 
 __attribute__((constructor)) void note_lock() noexcept {
   readmost_introspection.lock.store(current_settings().lock, platform::relaxed);
+  readmost_inspection.lock.store(current_settings().lock, platform::relaxed);
 }
 
 }  // namespace

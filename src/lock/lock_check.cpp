@@ -2,12 +2,14 @@
 
 #include <cstdlib>
 
-#include "lock/lock_order.hpp"
+#include "lock/held_locks.hpp"
 #include "platform/choice.hpp"
 #include "platform/findings.hpp"
 #include "threads/parts.hpp"
 
 namespace readmost::detail::lock_check {
+
+constinit platform::atomic<held_locks*> first_table{nullptr};
 
 namespace {
 
@@ -32,36 +34,6 @@ setting current_setting() noexcept {
 
 // --- Holds of a thread ---------------------------------------------------------------------------
 
-// The owner writes all of it while `lock` is 0, and another thread may set that to 0.
-struct hold {
-  platform::atomic<std::uintptr_t> lock{};
-  platform::atomic<hold_kind> kind{};
-  trace where;
-};
-
-struct known_edge {
-  std::uintptr_t from;
-  std::uintptr_t to;
-  hold_kind held;
-  wait_kind wanted;
-  std::uint64_t version;
-};
-
-struct held_locks {
-  static constexpr std::uint32_t most = 64;
-  static constexpr std::size_t most_edges = 64;
-
-  platform::atomic<held_locks*> next{};
-  platform::atomic<std::uint32_t> owned{};
-  platform::atomic<std::int32_t> thread{};
-  platform::atomic<std::uint32_t> used{};  // of the holds; those above are free
-  std::uint32_t unknown{};                 // holds that are not noted
-  known_edge edges[most_edges]{};          // that the thread has added to the order, by address
-  hold holds[most]{};
-  order_cycle cycle{};  // found last
-};
-
-constinit platform::atomic<held_locks*> first_table{nullptr};
 // Holds that a fork's child has inherited from threads that it does not have.
 constinit platform::atomic<std::uint64_t> inherited{0};
 constinit platform::atomic<bool> told_of_full_table{false};
@@ -170,6 +142,7 @@ void add(held_locks& to, std::uintptr_t lock, hold_kind kind) noexcept {
   }
   hold& free = to.holds[place];
   free.kind.store(kind, platform::relaxed);
+  free.since = platform::now();
   free.where = trace_from_here();
   free.lock.store(lock, platform::release);
   if (place == used) to.used.store(used + 1, platform::release);

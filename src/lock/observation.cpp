@@ -6,7 +6,6 @@
 namespace readmost::detail {
 
 constinit platform::atomic<observers> observers_{observers::undecided};
-constinit std::size_t offset_of_core = 0;
 constinit bool locks_are_known_to_tool = false;
 
 namespace {

@@ -1,5 +1,6 @@
 // The holds, claims and waits of a thread that exits, or that does not exist in a fork's child.
 #include "lock/holds.hpp"
+#include "lock/sleep_note.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
@@ -37,6 +38,7 @@ void forget_holds(thread_record& record) noexcept {
   }
   for (auto& note : record.noted) note = 0;
   record.unnoted = 0;
+  forget_sleep(record);
 }
 
 // In a fork's child: whether the lock is in memory that the child has not inherited

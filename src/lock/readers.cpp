@@ -4,6 +4,7 @@
 #include "lock/holds.hpp"
 #include "lock/observation.hpp"
 #include "lock/parking.hpp"
+#include "lock/sleep_note.hpp"
 #include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
 #include "lock/waking.hpp"
@@ -237,6 +238,7 @@ class reader {
     }
     go_offline();
     if (me_ != nullptr) clear_moved_holds(*me_);
+    sleep_.take(me_, lock_, sleeps_as::reader, how_);
     const bool looks_up = how_.prefers == preference::writer && !starving_;
     const bool timed_out =
         parking::sleep_as_reader(sleep_word(lock_), static_cast<std::uint32_t>(parked),
@@ -264,6 +266,7 @@ class reader {
   patience patience_;
   spinner spin_;
   wait_watch watch_;
+  sleep_note sleep_;
 };
 
 }  // namespace

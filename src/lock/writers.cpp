@@ -4,6 +4,7 @@
 #include "lock/holds.hpp"
 #include "lock/observation.hpp"
 #include "lock/parking.hpp"
+#include "lock/sleep_note.hpp"
 #include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
 #include "lock/waking.hpp"
@@ -282,7 +283,7 @@ class candidate {
   }
 
   // Waits until the passive readers that a claim has found are gone; false at the deadline.
-  bool wait_until_drained() const noexcept {
+  bool wait_until_drained() noexcept {
     const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
     const bool drained = spin_until_drained() || sleep_until_drained();
     if (start != 0) note_drain(address(lock_), platform::now() - start);
@@ -298,7 +299,8 @@ class candidate {
     return false;
   }
 
-  bool sleep_until_drained() const noexcept {
+  bool sleep_until_drained() noexcept {
+    note_sleep();
     const drain_sleep sleep(domains[lock_.domain], &lock_);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
@@ -308,6 +310,10 @@ class candidate {
         return is_drained();
       }
     }
+  }
+
+  void note_sleep() noexcept {
+    sleep_.take(me_, lock_, upgrades() ? sleeps_as::upgrader : sleeps_as::writer, how_);
   }
 
   // Whether nobody is inside, and only the writer is missing that was woken for all that sleep. It
@@ -338,6 +344,7 @@ class candidate {
     }
     go_offline();
     if (me_ != nullptr) clear_moved_holds(*me_);
+    note_sleep();
     has_slept_ = true;
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
                                     upgrades() ? parking::upgrader : parking::writers,
@@ -370,6 +377,7 @@ class candidate {
   bool looked_twice_ = false;  // only tries, and has waited for another's decision
   spinner spin_;
   wait_watch watch_;
+  sleep_note sleep_;
 };
 
 // Ends the exclusion of readers. `readers`: one_reader if the caller remains inside as one, or 0.

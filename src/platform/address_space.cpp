@@ -216,7 +216,7 @@ address_space::address_space(const char* proc, symbol_names names) noexcept
 }
 
 address_space::~address_space() {
-  platform::give_back(maps_);
+  if (owns_maps_) platform::give_back(maps_);
 }
 
 place address_space::place_of(std::uintptr_t address) const noexcept {

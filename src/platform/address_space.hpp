@@ -22,6 +22,10 @@ class address_space {
  public:
   // `proc` is the process's folder: "/proc/self" or "/proc/PID".
   explicit address_space(const char* proc, symbol_names names = symbol_names::demangled) noexcept;
+  // The same of a text in the form of /proc/PID/maps, which is not copied. `proc` is the folder of
+  // a process that finds the files of modules.
+  address_space(const char* proc, const char* maps, std::size_t size) noexcept
+      : proc_(proc), names_(symbol_names::demangled), maps_{maps, size}, owns_maps_(false) {}
   ~address_space();
   address_space(const address_space&) = delete;
   address_space& operator=(const address_space&) = delete;
@@ -35,6 +39,7 @@ class address_space {
   const char* proc_;
   symbol_names names_;
   platform::file_content maps_;
+  bool owns_maps_ = true;
 };
 
 // "routes+0x38 (server)", "libcrypto.so.3+0x4b2f60", "[heap]+0x12a0"; null-terminated, cut.

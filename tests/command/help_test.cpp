@@ -18,6 +18,8 @@ TEST_F(help, teaches_the_use_and_fits_a_terminal) {
         "Examples:", "130", "READMOST_LIBRARY"}},
       {{"top", "--help"},
        {"Usage: readmost top [OPTIONS]\n", "-p,--pid PID", "--json", "Examples:", "125"}},
+      {{"holders", "--help"},
+       {"Usage: readmost holders [OPTIONS]\n", "-p,--pid PID", "--core FILE", "125"}},
       {{"doctor", "--help"},
        {"Usage: readmost doctor [OPTIONS]\n", "--quick", "Exit status", "READMOST_LIBRARY"}},
   };

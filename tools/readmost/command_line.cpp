@@ -201,6 +201,21 @@ void add_top(CLI::App& app, top_options& options) {
                     "print one JSON object per line instead of\neach block");
 }
 
+void add_holders(CLI::App& app, holders_options& options) {
+  CLI::App* command = add_command(app, "holders", help::holders, help::holders_footer);
+  CLI::Option* process = add_option(command, "-p,--pid", options.pid, "PID", "a running process",
+                                    number_between(1, 4'194'304, true));
+  CLI::Option* core = add_option(command, "--core", options.core, "FILE",
+                                 "a core file, as of gcore(1) or the kernel", some_text("a file"))
+                          ->excludes(process);
+  add_option(command, "program", options.program, "PROGRAM",
+             "with --core: the program, if it lies elsewhere\nthan it did then",
+             some_text("a file"))
+      ->needs(core);
+  add_option(command, "--json", options.json, "FILE",
+             "write JSON to FILE too; -: to stdout, instead", some_text("a file, or -"));
+}
+
 void add_doctor(CLI::App& app, doctor_options& options) {
   CLI::App* command = add_command(app, "doctor", help::doctor, help::doctor_footer);
   command->add_flag("--quick", options.quick, "measure for a fraction of the time");
@@ -295,6 +310,7 @@ void add_commands(CLI::App& app, command_line& line) {
   add_run(app, line.run);
   add_compare(app, line.compare);
   add_top(app, line.top);
+  add_holders(app, line.holders);
   add_doctor(app, line.doctor);
   add_attach(app, line.attach);
   app.add_subcommand("bench", "Measure the figures of the papers on this machine.\n");
@@ -429,6 +445,11 @@ bool parse(int argc, char** argv, command_line& line) {
   }
   if (line.command == "attach" && line.attach.unit.empty()) {
     throw failure("no service is named; name one, as in 'readmost attach nginx'");
+  }
+  if (line.command == "holders" && line.holders.pid == 0 && line.holders.core.empty()) {
+    throw failure(
+        "no process is named; name one, as in 'readmost holders -p $(pidof server)', or a core "
+        "file with --core");
   }
   auto& locks = line.compare.locks;
   for (auto all = locks.begin(); (all = std::find(all, locks.end(), "all")) != locks.end();) {

@@ -12,6 +12,7 @@ struct command_line {
   run_options run;
   compare_options compare;
   top_options top;
+  holders_options holders;
   doctor_options doctor;
   attach_options attach;
   std::vector<std::string> program;  // of `run` and `compare`, with its arguments

@@ -30,6 +30,13 @@ struct top_options {
   bool json = false;
 };
 
+struct holders_options {
+  int pid = 0;
+  std::string core;     // a file; empty: the process `pid`
+  std::string program;  // of the core file; may be empty
+  std::string json;     // empty: none; "-": on stdout, instead of the page
+};
+
 struct doctor_options {
   bool quick = false;
   bool json = false;
@@ -52,6 +59,7 @@ struct attach_options {
 
 int compare(const compare_options& options, std::vector<std::string> program);
 int top(const top_options& options);
+int holders(const holders_options& options);
 int attach(const attach_options& options);
 int doctor(const doctor_options& options);
 

@@ -15,6 +15,8 @@ inline constexpr int own_failure = 125;
 inline constexpr int not_executable = 126;
 inline constexpr int not_found = 127;
 inline constexpr int signal_base = 128;
+// Of `holders`.
+inline constexpr int deadlocked = 1;
 // Of `doctor`, which returns 1 for an obstacle.
 inline constexpr int cannot_examine = 2;
 }  // namespace exit_status

@@ -7,8 +7,9 @@ constexpr const char* readmost =
     R"(Readmost provides reader-writer locks whose readers execute no atomic read-modify-write and no
 fence. This command puts them under an unmodified program, by preloading a library that replaces
 pthread_rwlock_*. `run` runs a program that way; `compare` measures what the program gains; `top`
-shows the locks of a running program; `doctor` examines this machine; `attach` puts the library
-under a systemd service; `bench` measures the figures of the papers, and `report` shows the results.
+shows the locks of a running program, `holders` who holds them; `doctor` examines this machine;
+`attach` puts the library under a systemd service; `bench` measures the figures of the papers, and
+`report` shows the results.
 )";
 
 constexpr const char* readmost_footer =
@@ -18,6 +19,7 @@ constexpr const char* readmost_footer =
   readmost compare -- ./bench
   readmost compare --metric '([0-9.]+) ops/s' -- ./bench --threads 2
   readmost top -p $(pidof server)
+  readmost holders -p $(pidof server)
   readmost doctor
   readmost bench all && readmost report out.html
 
@@ -169,6 +171,30 @@ Exit status:
 Environment:
   READMOST_LIBRARY  the library to examine, instead of ../lib/libreadmost-pthread.so
                     beside this command)";
+
+constexpr const char* holders =
+    R"(Show who holds and who waits for the locks of a program, and name deadlocks.
+
+For each lock of Readmost that is held or waited for: the threads that hold it (passively, actively
+or exclusively) and those that wait, how long, and where they are. Serves pthread_rwlock_t under
+`run`, the C++ classes and the C API. The process is neither stopped nor changed.
+
+A lock counts its active readers, and a lock of a class has no room for its writer: who they are is
+not always known. Under READMOST_LOCK_CHECK=1 it is, and also since when each lock is held and where
+it was taken.
+)";
+
+constexpr const char* holders_footer =
+    R"(Examples:
+  readmost holders -p $(pidof server)
+  readmost holders --core core.1234
+  readmost holders --core core.1234 ./server     a program that lies elsewhere now
+  readmost holders -p 1234 --json - | jq -r '.deadlocks[].text'
+
+Exit status:
+  0    no deadlock is known
+  1    threads wait for each other in a circle
+  125  readmost failed: wrong option, no such process, no permission, no core file)";
 
 constexpr const char* attach =
     R"(Put Readmost's locks under a systemd service, or take them away.

@@ -10,6 +10,7 @@
 #include "compare/comparison.hpp"
 #include "compare/verdict.hpp"
 #include "doctor/examination.hpp"
+#include "holders/account.hpp"
 #include "machine/calibration.hpp"
 #include "top/rates.hpp"
 
@@ -260,6 +261,82 @@ std::string as_machine_file(const calibration& result, const std::string& name) 
     place = as_figure(figure);
   }
   return text_of(document, 1);
+}
+
+// --- holders
+// --------------------------------------------------------------------------------------
+
+static json thread_as_json(const account& all, pid_t thread) {
+  const auto name = all.found.names.find(thread);
+  return {{"id", thread},
+          {"name", name != all.found.names.end() ? json(name->second) : json(nullptr)}};
+}
+
+static json stack_as_json(const account& all, pid_t thread) {
+  const auto found = all.stacks.find(thread);
+  return found != all.stacks.end() ? json(found->second) : json(nullptr);
+}
+
+// How long ago, and the moment itself, both null if that is not known.
+static void add_since(json& document, const account& all, std::uint64_t since) {
+  document["since"] = since != 0 ? json(since) : json(nullptr);
+  document["nanoseconds"] =
+      since != 0 && all.now ? json(*all.now > since ? *all.now - since : 0) : json(nullptr);
+}
+
+static json as_document(const account& all, const shown_lock& lock) {
+  json document = {{"address", fmt::format("{:#x}", lock.address)},
+                   {"place", all.places.at(lock.address)},
+                   {"kind", lock.is_pthread ? "pthread_rwlock_t" : "class"},
+                   {"mapped", lock.is_there},
+                   {"biased", lock.is_biased},
+                   {"holders", json::array()},
+                   {"unknown_readers", lock.unknown_readers},
+                   {"unknown_writer", lock.unknown_writer},
+                   {"waiters", json::array()},
+                   {"unknown_waiters", lock.unknown_waiters}};
+  for (const known_hold& each : lock.holders) {
+    json holder = {{"thread", thread_as_json(all, each.thread)}, {"how", name_of(each.how)}};
+    add_since(holder, all, each.since);
+    holder["taken_in"] = each.taken_in.empty() ? json(nullptr) : json(each.taken_in);
+    holder["stack"] = stack_as_json(all, each.thread);
+    document["holders"].push_back(std::move(holder));
+  }
+  for (const known_wait& each : lock.waiters) {
+    json waiter = {{"thread", thread_as_json(all, each.thread)},
+                   {"wants", name_of(each.what)},
+                   {"has_deadline", each.since != 0 && each.has_deadline}};
+    add_since(waiter, all, each.since);
+    waiter["stack"] = stack_as_json(all, each.thread);
+    document["waiters"].push_back(std::move(waiter));
+  }
+  return document;
+}
+
+std::string as_json(const account& all) {
+  json document = {{"readmost", READMOST_VERSION},
+                   {"program", all.program},
+                   {"pid", all.process},
+                   {"core", all.is_core},
+                   {"threads", all.found.threads},
+                   {"left_to", text_or_null(all.found.server)},
+                   {"checked", all.found.is_checked},
+                   {"all_held_are_known", all.found.all_held_are_known},
+                   {"deadlocks", json::array()},
+                   {"locks", json::array()}};
+  for (const wait_cycle& each : all.found.deadlocks) {
+    json cycle = {{"text", as_sentence(all, each)}, {"waits", json::array()}};
+    for (const wait_cycle::link& link : each.links) {
+      cycle["waits"].push_back({{"thread", thread_as_json(all, link.thread)},
+                                {"wants", name_of(link.what)},
+                                {"lock", fmt::format("{:#x}", link.lock)}});
+    }
+    document["deadlocks"].push_back(std::move(cycle));
+  }
+  for (const shown_lock& each : all.found.locks) {
+    document["locks"].push_back(as_document(all, each));
+  }
+  return text_of(document);
 }
 
 }  // namespace readmost::command

@@ -14,6 +14,7 @@ int execute(const command_line& line) {
   if (line.command == "run") run(line.run, line.program);
   if (line.command == "compare") return compare(line.compare, line.program);
   if (line.command == "top") return top(line.top);
+  if (line.command == "holders") return holders(line.holders);
   if (line.command == "doctor") return doctor(line.doctor);
   if (line.command == "attach") return attach(line.attach);
   if (line.command == "simulate" || line.command == "advise") {

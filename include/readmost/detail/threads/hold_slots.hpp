@@ -49,6 +49,10 @@ enum class waits_as : std::uintptr_t {
   next_writer,  // not counted, but it has asked to be next
 };
 
+// In the low bits of `sleeps_for`, for those who look at a thread from outside.
+enum class sleeps_as : std::uintptr_t { reader = 1, writer = 2, upgrader = 3 };
+inline constexpr std::uintptr_t sleeps_until_deadline = 4;
+
 // Fibonacci hashing; use the upper bits.
 inline std::uint64_t scattered(std::uintptr_t address) noexcept {
   return std::uint64_t{address} * 0x9E37'79B9'7F4A'7C15U;

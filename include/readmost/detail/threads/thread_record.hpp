@@ -127,6 +127,11 @@ struct alignas(platform::cache_line) thread_record {
 
   // When and where the section was entered; only if misuse is checked (src/rcu/misuse.cpp).
   platform::atomic<section_notes*> notes{};
+
+  // The lock for which the thread sleeps, tagged (`sleeps_as`), and since when, in nanoseconds. The
+  // library never reads them; `readmost holders` and gdb do.
+  platform::variable<std::uintptr_t> sleeps_for{};
+  platform::variable<std::uint64_t> sleeps_since{};
 };
 
 // The number of active reads of the record's threads.

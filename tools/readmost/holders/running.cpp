@@ -1,0 +1,147 @@
+// A running process.
+#include <elf.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "failure.hpp"
+#include "holders/stacks.hpp"
+#include "holders/target.hpp"
+#include "platform/address_space.hpp"
+
+namespace readmost::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+class running : public holders_target {
+ public:
+  explicit running(pid_t pid)
+      : pid_(pid), proc_(fmt::format("/proc/{}", pid)), space_(proc_.c_str()) {
+    std::ifstream status(proc_ + "/status");
+    if (!status) {
+      throw failure(
+          "no process {}; name one that runs, as in 'readmost holders -p $(pidof server)'", pid);
+    }
+    for (std::string line; std::getline(status, line);) {
+      pid_t group = 0;
+      if (std::sscanf(line.c_str(), "Tgid: %d", &group) == 1 && group != pid) {
+        throw failure("{} is a thread of process {}; name the process", pid, group);
+      }
+    }
+    std::getline(std::ifstream(proc_ + "/cmdline"), program_, '\0');
+    if (program_.empty()) std::getline(std::ifstream(proc_ + "/comm"), program_);
+    std::ifstream maps(proc_ + "/maps");
+    if (!maps || maps.peek() == std::ifstream::traits_type::eof()) {
+      const int error = maps ? ESRCH : errno;
+      if (error == EACCES || error == EPERM) not_allowed(error);
+      throw failure(
+          "process {} has no memory: it has just ended, or is a kernel thread; name another", pid);
+    }
+    for (std::string line; std::getline(maps, line);) {
+      std::istringstream words(line);
+      unsigned long start = 0, end = 0;
+      char dash = 0;
+      std::string permissions, skipped, file;
+      words >> std::hex >> start >> dash >> end >> permissions >> skipped >> skipped >> skipped;
+      std::getline(words >> std::ws, file);
+      if (permissions.size() < 4) continue;
+      mappings_.push_back({start, end, permissions[1] == 'w', permissions[2] == 'x',
+                           file.starts_with('/') ? file : std::string()});
+    }
+    unsigned char identification[EI_NIDENT] = {};
+    for (const mapping& each : mappings_) {
+      if (each.file.empty() || !read(each.start, identification)) continue;
+      if (std::memcmp(identification, ELFMAG, SELFMAG) == 0 &&
+          identification[EI_CLASS] == ELFCLASS32) {
+        throw failure("process {} ({}) is a 32-bit program, which the library does not serve", pid,
+                      program_);
+      }
+      break;
+    }
+  }
+
+  std::string title() const override { return fmt::format("process {} ({})", pid_, program_); }
+  std::string program() const override { return program_; }
+  std::optional<pid_t> process() const override { return pid_; }
+  std::vector<mapping> mappings() const override { return mappings_; }
+
+  std::vector<thread> threads() const override {
+    std::vector<thread> all;
+    std::error_code vanished;
+    for (const auto& entry : fs::directory_iterator(proc_ + "/task", vanished)) {
+      thread one{std::atoi(entry.path().filename().c_str()), 0, {}};
+      one.own_id = one.id;
+      std::ifstream status(entry.path() / "status");
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("Name:\t")) one.name = line.substr(6);
+        // The ids in all nested namespaces, the process's own last.
+        if (line.starts_with("NSpid:")) {
+          one.own_id = std::atoi(line.c_str() + line.find_last_of("\t ") + 1);
+        }
+      }
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  std::optional<std::uint64_t> now() const override {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(time.tv_nsec);
+  }
+
+  bool read(std::uintptr_t from, void* to, std::size_t size) const override {
+    const iovec ours{to, size};
+    const iovec theirs{reinterpret_cast<void*>(from), size};
+    const ssize_t got = process_vm_readv(pid_, &ours, 1, &theirs, 1, 0);
+    if (got < 0 && (errno == EPERM || errno == ENOSYS)) not_allowed(errno);
+    if (got < 0 && errno == ESRCH) throw failure("process {} ({}) has ended", pid_, program_);
+    return got == static_cast<ssize_t>(size);
+  }
+  using holders_target::read;
+
+  bool is_kept(std::uintptr_t) const override { return true; }
+
+  std::string place_of(std::uintptr_t address) const override {
+    char text[1024];
+    detail::describe(space_.place_of(address), text, sizeof text);
+    return text;
+  }
+
+  std::vector<std::string> stack_of(pid_t thread) override {
+    if (stacks_ == nullptr) stacks_ = stack_reader::of_process(pid_);
+    return stacks_->frames_of(thread);
+  }
+
+ private:
+  [[noreturn]] void not_allowed(int error) const {
+    throw failure(
+        "may not look into process {}{}: {}; run this as its user, or with sudo where "
+        "/proc/sys/kernel/yama/ptrace_scope is not 0",
+        pid_, program_.empty() ? "" : " (" + program_ + ")", std::strerror(error));
+  }
+
+  pid_t pid_;
+  std::string proc_;
+  std::string program_;
+  detail::address_space space_;
+  std::vector<mapping> mappings_;
+  std::unique_ptr<stack_reader> stacks_;
+};
+
+}  // namespace
+
+std::unique_ptr<holders_target> running_target(pid_t pid) {
+  return std::make_unique<running>(pid);
+}
+
+}  // namespace readmost::command
