@@ -225,7 +225,7 @@ class candidate {
     const round done = reach_consensus(d, me_);
     bias::debit_revocation(lock_, done.nanoseconds);
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
-    if (lock_statistics_on()) note_revocation(address(lock_), done.nanoseconds, done.kind);
+    if (lock_delays_noted()) watch_.note_revocation(done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
     if (me_ != nullptr) {
       count_own(me_->revocations);
@@ -282,7 +282,7 @@ class candidate {
   }
 
   // Waits until the passive readers that a claim has found are gone; false at the deadline.
-  bool wait_until_drained() const noexcept {
+  bool wait_until_drained() noexcept {
     const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
     const bool drained = spin_until_drained() || sleep_until_drained();
     if (start != 0) note_drain(address(lock_), platform::now() - start);
@@ -298,7 +298,8 @@ class candidate {
     return false;
   }
 
-  bool sleep_until_drained() const noexcept {
+  bool sleep_until_drained() noexcept {
+    watch_.before_sleep();
     const drain_sleep sleep(domains[lock_.domain], &lock_);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
@@ -323,6 +324,7 @@ class candidate {
   // Sleeps until another thread opens the door, unless the state has changed. A writer asks to be
   // next.
   void sleep(std::uint64_t state) noexcept {
+    watch_.before_sleep();
     std::uint64_t parked = state;
     if (upgrades()) {
       parked |= rwlock::upgrader_parked;
