@@ -178,11 +178,13 @@ void profile_delay(profile_table& profile, std::uintptr_t lock, delay_kind kind,
   }
   untold += nanoseconds;
   ++untold_events;
-  if (untold < limit) return;
+  if (untold <= limit) return;
   add(profile, kind, profiled_stack(profile, lock, kind), untold, untold_events);
   untold = untold_events = 0;
-  // Varies, so that delays which take turns are all met.
-  limit = interval / 2 + scattered(platform::now()) % interval;
+  // A thread that loses little is known all the same. Later the limit varies, so that delays which
+  // take turns are all met.
+  const std::uint64_t longer = 2 * limit + 500;
+  limit = longer < interval ? longer : interval / 2 + scattered(platform::now()) % interval;
 }
 
 }  // namespace readmost::detail

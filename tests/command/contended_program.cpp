@@ -73,7 +73,7 @@ void let_wait(void (*function)(), useconds_t microseconds) {
 }
 
 void read_often() {
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 2'000; ++i) {
     pthread_rwlock_rdlock(&sessions);
     pthread_rwlock_unlock(&sessions);
   }
@@ -84,12 +84,16 @@ void lose_time() {
   let_wait(write_at_once, 0);
   for (int i = 0; i < 2; ++i) let_wait(look_up, 10'000);
   // Reads earn the bias, which the next write takes away.
-  for (int i = 0; i < 10; ++i) {
-    std::thread reader(read_often);
+  std::atomic<bool> ends{false};
+  std::thread reader([&] {
+    while (!ends) read_often();
+  });
+  for (int i = 0; i < 300; ++i) {
     read_often();
     end_session();
-    reader.join();
   }
+  ends = true;
+  reader.join();
 }
 
 }  // namespace contended

@@ -50,14 +50,15 @@ class profile : public real_command {
                                              const std::string& deed) {
     std::map<std::string, long> time;
     for (const stack& each : stacks) {
-      if (each.frames.back() == deed) time[each.frames.at(each.frames.size() - 2)] += each.nanoseconds;
+      if (each.frames.back() == deed)
+        time[each.frames.at(each.frames.size() - 2)] += each.nanoseconds;
     }
     return time;
   }
 
   static std::string most(const std::map<std::string, long>& time) {
-    const auto found = std::ranges::max_element(
-        time, {}, &std::map<std::string, long>::value_type::second);
+    const auto found =
+        std::ranges::max_element(time, {}, &std::map<std::string, long>::value_type::second);
     return found != time.end() ? found->first : "";
   }
 
@@ -74,7 +75,8 @@ class profile : public real_command {
     environment = variables;
     environment.push_back(std::string("LD_PRELOAD=") + READMOST_REAL_LIBRARY);
     executable = "/bin/sh";
-    const std::string command = std::string("exec ") + READMOST_CONTENDED_PROGRAM + " serve > ready";
+    const std::string command =
+        std::string("exec ") + READMOST_CONTENDED_PROGRAM + " serve > ready";
     program = start({"-c", command});
     environment.clear();
     executable = READMOST_COMMAND;
@@ -219,7 +221,8 @@ TEST_F(profile, is_a_pprof_file) {
 }
 
 TEST_F(profile, is_written_however_the_program_ends) {
-  for (const auto& [how, code] : std::map<std::string, int>{{"_exit", 3}, {"exec", 0}, {"fork", 0}}) {
+  for (const auto& [how, code] :
+       std::map<std::string, int>{{"_exit", 3}, {"exec", 0}, {"fork", 0}}) {
     const ending end = run(how + ".folded", how);
     EXPECT_TRUE(end.exited);
     EXPECT_EQ(end.code, code) << how;
@@ -241,9 +244,10 @@ TEST_F(profile, tells_programs_apart_that_one_process_executes) {
 }
 
 TEST_F(profile, passes_signals_on_to_the_program) {
-  const fs::path waits = script("waits", "trap 'echo told > told; exit 7' TERM\n"
-                                         "echo ready > ready\n"
-                                         "while :; do sleep 0.05; done\n");
+  const fs::path waits = script("waits",
+                                "trap 'echo told > told; exit 7' TERM\n"
+                                "echo ready > ready\n"
+                                "while :; do sleep 0.05; done\n");
   const pid_t child = start({"run", "--profile", "p.folded", "--", waits});
   EXPECT_EQ(read_when_written(path("ready")), "ready\n");
   kill(child, SIGTERM);
@@ -301,15 +305,15 @@ TEST_F(profile, is_not_kept_where_the_library_cannot_write) {
 
 TEST_F(profile, of_a_running_program_is_taken_by_top) {
   serve({"READMOST_PROFILE=1"});
-  const ending end = readmost({"top", "-p", std::to_string(program), "--profile", "live.folded",
-                               "--seconds", "1.5"});
+  const ending end = readmost(
+      {"top", "-p", std::to_string(program), "--profile", "live.folded", "--seconds", "1.5"});
   EXPECT_EQ(end.code, 0);
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(most(callers(collapsed("live.folded"), "waits to write")), slow_writer);
-  EXPECT_EQ(readmost({"top", "-p", std::to_string(program), "--profile", "live.svg", "--seconds",
-                      "0.6"})
-                .code,
-            0);
+  EXPECT_EQ(
+      readmost({"top", "-p", std::to_string(program), "--profile", "live.svg", "--seconds", "0.6"})
+          .code,
+      0);
   EXPECT_GT(judged_by("flame_graph_frames.py", "live.svg").size(), 3u);
 }
 
@@ -345,8 +349,9 @@ TEST_F(open_metrics, of_a_run_are_valid_and_agree_with_the_program) {
   EXPECT_EQ(value_of(samples, "readmost_reads_total", json::object()),
             value_of(samples, "readmost_process_reads_total", json::object()));
   EXPECT_EQ(value_of(samples, "readmost_process_info", {{"lock", "prwlock"}}), 1);
-  const auto waits = std::ranges::find(samples, "readmost_revocation_seconds",
-                                       [](const json& s) { return s["family"].get<std::string>(); });
+  const auto waits = std::ranges::find(samples, "readmost_revocation_seconds", [](const json& s) {
+    return s["family"].get<std::string>();
+  });
   ASSERT_NE(waits, samples.end());
   EXPECT_EQ((*waits)["unit"], "seconds");
   EXPECT_THAT(read(path("locks.prom")), ::testing::EndsWith("\n# EOF\n"));
@@ -389,8 +394,9 @@ TEST_F(open_metrics, of_a_running_program_are_written_by_top) {
   EXPECT_EQ(value_of(first, "readmost_process_threads", json::object()) > 0, true);
 
   write("kept.prom", "old\n");
-  EXPECT_EQ(readmost({"top", "-p", process, "-n", "3", "-d", "0.3", "--openmetrics", "kept.prom"}).code,
-            0);
+  EXPECT_EQ(
+      readmost({"top", "-p", process, "-n", "3", "-d", "0.3", "--openmetrics", "kept.prom"}).code,
+      0);
   const json last = judged_by("open_metrics_samples.py", "kept.prom");
   EXPECT_GT(value_of(last, "readmost_reads_total", sessions),
             value_of(first, "readmost_reads_total", sessions));

@@ -59,7 +59,7 @@ class reader {
       one.events = entry.events.load(platform::relaxed) -
                    (is_in_earlier(i) ? earlier_->stacks[i].events.load(platform::relaxed) : 0);
       const auto named = lock_names_.find(entry.lock);
-      one.lock = named != lock_names_.end() ? named->second : "other locks";
+      one.lock = named != lock_names_.end() ? named->second : "others";
       one.deed = deed_of(entry.kind);
       one.frames = frames_of(entry);
       all.push_back(std::move(one));
@@ -103,14 +103,14 @@ class reader {
       if (name.empty()) {
         nameless.emplace_back(time, lock);
       } else {
-        lock_names_[lock] = "lock " + name;
+        lock_names_[lock] = name;
       }
     }
     constexpr std::size_t most = 10;
     std::ranges::sort(nameless, std::greater());
     for (std::size_t i = 0; i < std::min(most, nameless.size()); ++i) {
       const std::uintptr_t lock = nameless[i].second;
-      lock_names_[lock] = fmt::format("lock at {:#x}", lock - table_.core_offset);
+      lock_names_[lock] = fmt::format("{:#x}", lock - table_.core_offset);
     }
   }
 
@@ -158,7 +158,7 @@ class reader {
       if (nanoseconds == 0) continue;
       contention_frame frame;
       frame.functions.push_back({"more stacks than the table holds", "", "", 0});
-      all.push_back({"other locks", deeds[kind], {frame}, nanoseconds, events});
+      all.push_back({"others", deeds[kind], {frame}, nanoseconds, events});
     }
   }
 

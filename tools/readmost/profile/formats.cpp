@@ -152,7 +152,7 @@ std::string as_collapsed(const std::vector<process_profile>& processes) {
       if (processes.size() > 1) {
         lines += as_frame(fmt::format("{} ({})", process.program, process.process)) + ";";
       }
-      lines += as_frame(stack.lock) + ";";
+      lines += as_frame("lock " + stack.lock) + ";";
       for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
         for (auto function = frame->functions.rbegin(); function != frame->functions.rend();
              ++function) {
