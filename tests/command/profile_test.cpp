@@ -269,10 +269,13 @@ TEST_F(profile, leaves_nothing_behind) {
   environment = {"TMPDIR=" + path("tmp").string()};
   run("p.svg");
   EXPECT_TRUE(fs::is_empty(path("tmp")));
+  const auto files = [&] {
+    return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+  };
+  const auto before = files();
   readmost({"run", "--", READMOST_CONTENDED_PROGRAM, "return"});
   EXPECT_TRUE(fs::is_empty(path("tmp")));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2 + 2)
-      << "tmp, p.svg, and the two files of the last output";
+  EXPECT_EQ(files(), before) << "nothing is written without a profile";
 }
 
 TEST_F(profile, refuses_what_it_cannot_write) {
@@ -411,6 +414,12 @@ TEST_F(open_metrics, are_not_written_where_they_cannot_be) {
                  {"'/dev/full'", "- for stdout"});
   expect_refusal({"run", "--stats=no/such.prom", "--", READMOST_LOCK_PLACES}, 125,
                  {"--stats", "no/such.prom"});
+  const std::string pipe = path("pipe.prom").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const ending alone = readmost({"run", "--stats=pipe.prom", "--", READMOST_LOCK_PLACES});
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_THAT(alone.err, AllOf(HasSubstr(pipe), HasSubstr("nobody reads from this pipe")));
+  EXPECT_EQ(std::ranges::count(alone.err, '\n'), 1);
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ constexpr const char* run =
 Runs PROGRAM with the Readmost library preloaded, so that each pthread_rwlock_t in it becomes a
 Readmost lock (including those inside std::shared_mutex, OpenSSL, GLib and so on), without
 recompiling anything. The command replaces itself by the program: its process id, stdin, signals
-and exit status are the program's own. Libraries that LD_PRELOAD names already are kept, behind
-Readmost's.
+and exit status are the program's own. Only for --profile and OpenMetrics it stays until the program
+ends, and passes signals on. Libraries that LD_PRELOAD names already are kept, behind Readmost's.
 )";
 
 constexpr const char* run_footer = R"(

@@ -65,7 +65,7 @@ class reader {
       all.push_back(std::move(one));
     }
     add_lost(all);
-    std::ranges::stable_sort(all, std::greater(), &contention_stack::nanoseconds);
+    std::ranges::sort(all, std::greater(), &contention_stack::nanoseconds);
     return all;
   }
 
