@@ -94,7 +94,7 @@ void fill(profile_table& profile, profile_stack& entry, const own_stack& own, st
 // Another thread may still be filling the entry in; who reads the table sees that.
 profile_stack* find(profile_table& profile, const own_stack& own, std::uintptr_t lock,
                     delay_kind kind) noexcept {
-  constexpr std::size_t most_probes = 64;
+  constexpr std::size_t most_probes = 128;
   const std::uint64_t key = key_of(own, lock, kind);
   for (std::size_t probe = 0; probe < most_probes; ++probe) {
     profile_stack& entry = profile.stacks[(key + probe) % profile_table::capacity];
@@ -165,7 +165,7 @@ profile_stack* profiled_stack(profile_table& profile, std::uintptr_t lock,
   while (own.count != 0 && own.frames[own.count - 1] == 0) --own.count;
   if (own.count == 0) own.frames[own.count++] = reinterpret_cast<std::uintptr_t>(&profiled_stack);
   // Many locks must not keep further stacks out.
-  constexpr std::uint32_t room_for_locks = profile_table::capacity / 4 * 3;
+  constexpr std::uint32_t room_for_locks = profile_table::capacity / 2;
   if (profile.used.load(platform::relaxed) >= room_for_locks) lock = 0;
   return find(profile, own, lock, kind);
 }
