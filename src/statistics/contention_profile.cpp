@@ -136,7 +136,6 @@ bool start_contention_profile(const char* folder, std::size_t core_offset) noexc
   auto* const profile = static_cast<profile_table*>(
       platform::map_shared_pages(folder != nullptr ? file_name : nullptr, sizeof(profile_table)));
   if (profile == nullptr) return false;
-  std::snprintf(profile->version, sizeof profile->version, "%s", READMOST_VERSION);
   profile->size = sizeof(profile_table);
   profile->process = platform::process_id();
   profile->core_offset = core_offset;

@@ -48,7 +48,6 @@ struct profile_table {
   static constexpr char expected_magic[16] = "readmost stacks";
 
   char magic[16]{};
-  char version[16]{};
   std::uint64_t size{};  // of this structure
   std::int32_t process{};
   platform::atomic<std::uint32_t> has_forked{};

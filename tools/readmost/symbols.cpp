@@ -137,16 +137,28 @@ struct symbols::module {
     return name;
   }
 
+  // Null without debugging information. `offset`: of addresses in it to those in the process.
+  Dwarf_Die* unit_at(std::uintptr_t address, Dwarf_Addr& offset) const {
+    if (content == nullptr) return nullptr;
+    if (Dwarf_Die* unit = dwfl_module_addrdie(content, address, &offset)) return unit;
+    // That needs .debug_aranges, which clang and rustc leave out.
+    Dwarf_Die* unit = dwfl_module_nextcu(content, nullptr, &offset);
+    while (unit != nullptr && dwarf_haspc(unit, address - offset) <= 0) {
+      unit = dwfl_module_nextcu(content, unit, &offset);
+    }
+    return unit;
+  }
+
   // The functions inlined there, and the function of the debugging information if there is any.
   std::vector<function_name> scopes_at(std::uintptr_t address) const {
     std::vector<function_name> found;
     Dwarf_Addr offset = 0;
-    Dwarf_Die* unit = content != nullptr ? dwfl_module_addrdie(content, address, &offset) : nullptr;
+    Dwarf_Die* unit = unit_at(address, offset);
     if (unit == nullptr) return found;
     function_name next;
-    if (Dwfl_Line* line = dwfl_module_getsrc(content, address)) {
-      const char* source = dwfl_lineinfo(line, nullptr, &next.line, nullptr, nullptr, nullptr);
-      if (source != nullptr) next.source = source;
+    if (Dwarf_Line* line = dwarf_getsrc_die(unit, address - offset)) {
+      const char* source = dwarf_linesrc(line, nullptr, nullptr);
+      if (source != nullptr && dwarf_lineno(line, &next.line) == 0) next.source = source;
     }
     Dwarf_Die* lexical = nullptr;
     if (dwarf_getscopes(unit, address - offset, &lexical) <= 0) return found;
