@@ -1,6 +1,7 @@
 // Loses time to locks in functions of known names, and then ends as its argument says: `return`,
 // `_exit`, `abort`, `exec` (does it all once more), `fork` (a child does it), or `serve` (does it
-// again and again). Compiled without frame pointers.
+// again and again). Compiled without frame pointers, and with
+// the standard library's locks inlined.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -10,13 +11,15 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 namespace contended {
 
-pthread_rwlock_t routes = PTHREAD_RWLOCK_INITIALIZER;
+std::shared_mutex routes;
 pthread_rwlock_t sessions = PTHREAD_RWLOCK_INITIALIZER;
 std::atomic<pid_t> waiting_thread{0};
 volatile int written = 0;
@@ -34,26 +37,23 @@ bool is_asleep(pid_t thread) {
 }
 
 [[gnu::noinline]] void write_slowly() {
-  pthread_rwlock_wrlock(&routes);
+  const std::unique_lock hold(routes);
   written = written + 1;
-  pthread_rwlock_unlock(&routes);
 }
 
 [[gnu::noinline]] void write_at_once() {
-  pthread_rwlock_wrlock(&routes);
+  const std::lock_guard hold(routes);
   written = written + 2;
-  pthread_rwlock_unlock(&routes);
 }
 
 [[gnu::noinline]] void look_up() {
-  pthread_rwlock_rdlock(&routes);
+  const std::shared_lock hold(routes);
   written = written + 3;
-  pthread_rwlock_unlock(&routes);
 }
 
 // A thread calls the function and finds the lock taken until it has slept for that long.
 void let_wait(void (*function)(), useconds_t microseconds) {
-  pthread_rwlock_wrlock(&routes);
+  routes.lock();
   waiting_thread = 0;
   std::thread waiter([function] {
     waiting_thread = static_cast<pid_t>(syscall(SYS_gettid));
@@ -62,7 +62,7 @@ void let_wait(void (*function)(), useconds_t microseconds) {
   });
   while (waiting_thread == 0 || !is_asleep(waiting_thread)) usleep(100);
   usleep(microseconds);
-  pthread_rwlock_unlock(&routes);
+  routes.unlock();
   waiter.join();
 }
 

@@ -29,18 +29,27 @@ std::vector<code_mapping> mappings_of(const profile_table& table) {
   return mappings;
 }
 
-// Whether the function only passes a call on to the lock.
-bool passes_on(const std::string& function) {
-  constexpr std::array<std::string_view, 14> begins{
-      "pthread_rwlock_",        "__pthread_rwlock_",       "std::__glibcxx_rwlock_",
-      "std::shared_mutex::",    "std::shared_timed_mutex", "std::__shared_mutex_",
-      "std::__shared_timed_",   "std::unique_lock<",       "std::shared_lock<",
-      "std::lock_guard<",       "std::scoped_lock<",       "std::__1::shared_",
-      "std::__1::unique_lock<", "std::__1::lock_guard<"};
-  const std::size_t name = function.starts_with("void ") ? 5 : 0;
-  return std::ranges::any_of(begins, [&](std::string_view begin) {
-    return function.compare(name, begin.size(), begin) == 0;
-  });
+// Whether the function only passes a call on to the lock. Where it is inlined its name may lack the
+// class; then its source tells.
+bool passes_on(const function_name& function) {
+  constexpr std::array<std::string_view, 15> begins{
+      "pthread_rwlock_",      "__pthread_rwlock_",      "std::__glibcxx_rwlock_",
+      "__glibcxx_rwlock_",    "std::shared_mutex::",    "std::shared_timed_mutex",
+      "std::__shared_mutex_", "std::__shared_timed_",   "std::unique_lock<",
+      "std::shared_lock<",    "std::lock_guard<",       "std::scoped_lock<",
+      "std::__1::shared_",    "std::__1::unique_lock<", "std::__1::lock_guard<"};
+  const std::string& text = function.text;
+  const std::size_t name = text.starts_with("void ") ? 5 : 0;
+  if (std::ranges::any_of(begins, [&](std::string_view begin) {
+        return text.compare(name, begin.size(), begin) == 0;
+      })) {
+    return true;
+  }
+  // Of libstdc++ and libc++.
+  constexpr std::array<std::string_view, 6> headers{
+      "shared_mutex", "mutex", "std_mutex.h", "unique_lock.h", "lock_guard.h", "shared_lock.h"};
+  return function.source.find("/c++/") != std::string::npos &&
+         std::ranges::find(headers, file_name_of(function.source)) != headers.end();
 }
 
 class reader {
@@ -136,8 +145,7 @@ class reader {
       if (entry.frames[i] == 0 || (inside && is_in_library(address))) continue;
       contention_frame frame = frame_at(address);
       if (inside) {
-        const auto callers =
-            std::ranges::find_if_not(frame.functions, passes_on, &function_name::text);
+        const auto callers = std::ranges::find_if_not(frame.functions, passes_on);
         frame.functions.erase(frame.functions.begin(), callers);
         if (frame.functions.empty()) continue;
         inside = false;
