@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "platform/findings.hpp"
 #include "platform/memory_map.hpp"
 
 namespace readmost::detail {
@@ -73,8 +72,12 @@ struct own_stack {
 };
 
 std::uint64_t key_of(const own_stack& own, std::uintptr_t lock, delay_kind kind) noexcept {
-  std::uint64_t key = mixed(static_cast<std::uint64_t>(kind) + 1, lock);
-  for (std::uint32_t i = 0; i < own.count; ++i) key = mixed(key, own.frames[i]);
+  const auto with = [](std::uint64_t so_far, std::uintptr_t more) {
+    const std::uint64_t both = scattered(so_far ^ more);
+    return both ^ both >> 29;
+  };
+  std::uint64_t key = with(static_cast<std::uint64_t>(kind) + 1, lock);
+  for (std::uint32_t i = 0; i < own.count; ++i) key = with(key, own.frames[i]);
   return key != 0 ? key : 1;
 }
 
