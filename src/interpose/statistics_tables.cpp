@@ -6,6 +6,7 @@
 #include "interpose/lock_tables.hpp"
 #include "interpose/settings.hpp"
 #include "platform/text.hpp"
+#include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
 #include "statistics/statistics.hpp"
 
@@ -65,6 +66,10 @@ void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
 __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
   current_settings();
+}
+
+__attribute__((destructor)) void end_profile() noexcept {
+  end_contention_profile();
 }
 
 __attribute__((destructor)) void write_report() noexcept {

@@ -232,6 +232,7 @@ class reader {
 
   // Sleeps until another thread opens the door, unless the state has changed.
   void sleep(std::uint64_t state) noexcept {
+    watch_.before_sleep();
     const std::uint64_t parked = state | rwlock::readers_parked;
     if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
       return;

@@ -6,6 +6,7 @@
 #include <readmost/detail/threads/spinning.hpp>
 
 #include "platform/probes.hpp"
+#include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
 
 namespace readmost::detail {
@@ -164,7 +165,7 @@ class spinner {
   std::uint32_t pause_ = 0;
 };
 
-// Tells statistics and probes about the wait of one operation.
+// Tells statistics, the profile and probes about the wait of one operation.
 class wait_watch {
  public:
   wait_watch(const rwlock& lock, bool writer) noexcept : lock_(lock), writer_(writer) {}
@@ -183,18 +184,57 @@ class wait_watch {
     } else {
       READMOST_PROBE(read_contention, &lock_);
     }
-    if (lock_statistics_on()) since_ = platform::now();
+    if (lock_delays_noted()) {
+      since_ = platform::now();
+      revoking_ = 0;
+      stack_ = nullptr;
+    }
+  }
+
+  // The profile takes the stack now, when that delays nobody. Precondition: started.
+  void before_sleep() noexcept {
+    if (since_ != 0 && stack_ == nullptr) take_stack();
+  }
+
+  // Precondition: lock_delays_noted().
+  [[gnu::noinline]] void note_revocation(std::uint64_t nanoseconds, round_kind how) noexcept {
+    if (lock_statistics_on()) detail::note_revocation(address(lock_), nanoseconds, how);
+    profile_table* const profile = profile_in_force();
+    if (profile == nullptr) return;
+    profile_delay(*profile, address(lock_), delay_kind::revocation, nanoseconds, nullptr);
+    if (since_ != 0) revoking_ += nanoseconds;
   }
 
  private:
+  delay_kind kind() const noexcept {
+    return writer_ ? delay_kind::write_wait : delay_kind::read_wait;
+  }
+
+  [[gnu::noinline]] void take_stack() noexcept {
+    if (profile_table* const profile = profile_in_force()) {
+      stack_ = profiled_stack(*profile, address(lock_), kind());
+    }
+  }
+
   void stop() const noexcept {
     const std::uint64_t waited = since_ != 0 ? platform::now() - since_ : 0;
-    if (since_ != 0) note_wait(address(lock_), writer_, waited);
+    if (since_ != 0) tell(waited);
     READMOST_PROBE(wait_end, &lock_, static_cast<int>(writer_), waited);
+  }
+
+  [[gnu::noinline]] void tell(std::uint64_t waited) const noexcept {
+    if (lock_statistics_on()) note_wait(address(lock_), writer_, waited);
+    if (profile_table* const profile = profile_in_force()) {
+      profile_delay(*profile, address(lock_), kind(), waited > revoking_ ? waited - revoking_ : 0,
+                    stack_);
+    }
   }
 
   const rwlock& lock_;
   std::uint64_t since_ = 0;
+  // These two are there if `since_` is.
+  std::uint64_t revoking_;  // of the wait, in the profile on its own account
+  profile_stack* stack_;
   bool writer_;
   bool waiting_ = false;
 };

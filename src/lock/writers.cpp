@@ -226,7 +226,7 @@ class candidate {
     const round done = reach_consensus(d, me_);
     bias::debit_revocation(lock_, done.nanoseconds);
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
-    if (lock_statistics_on()) note_revocation(address(lock_), done.nanoseconds, done.kind);
+    if (lock_delays_noted()) watch_.note_revocation(done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
     if (me_ != nullptr) {
       count_own(me_->revocations);
@@ -301,6 +301,7 @@ class candidate {
 
   bool sleep_until_drained() noexcept {
     note_sleep();
+    watch_.before_sleep();
     const drain_sleep sleep(domains[lock_.domain], &lock_);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
@@ -329,6 +330,7 @@ class candidate {
   // Sleeps until another thread opens the door, unless the state has changed. A writer asks to be
   // next.
   void sleep(std::uint64_t state) noexcept {
+    watch_.before_sleep();
     std::uint64_t parked = state;
     if (upgrades()) {
       parked |= rwlock::upgrader_parked;

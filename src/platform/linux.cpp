@@ -417,6 +417,32 @@ void* map_pages(std::size_t bytes) noexcept {
   return pages;
 }
 
+void* map_shared_pages(const char* path, std::size_t bytes) noexcept {
+  errno_kept kept;
+  not_cancelled whole;
+  constexpr int readable = PROT_READ | PROT_WRITE;
+  if (path == nullptr) {
+    void* pages = mmap(nullptr, bytes, readable, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return pages != MAP_FAILED ? pages : nullptr;
+  }
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
+  if (file < 0) return nullptr;
+  // Without its room an access would be SIGBUS once the file system is full.
+  void* pages = MAP_FAILED;
+  if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) {
+    pages = mmap(nullptr, bytes, readable, MAP_SHARED, file, 0);
+  }
+  close(file);
+  if (pages != MAP_FAILED) return pages;
+  unlink(path);
+  return nullptr;
+}
+
+void remove_file(const char* path) noexcept {
+  errno_kept kept;
+  unlink(path);
+}
+
 int process_id() noexcept {
   return static_cast<int>(getpid());
 }

@@ -200,6 +200,7 @@ void enable_lock_statistics(bool backtraces) noexcept {
     }
   }
   lock_statistics_on_.store(true, platform::release);
+  lock_delays_noted_.store(true, platform::relaxed);
 }
 
 void note_meeting(std::uintptr_t lock) noexcept {

@@ -151,10 +151,16 @@ void add_run(CLI::App& app, run_options& options) {
                     "print statistics at exit, in total and for each of\n"
                     "the ten hottest locks: as a table on stderr, or\n"
                     "in FILE, which is emptied first (as JSON, one\n"
-                    "line per process, if its name ends in .json)");
+                    "line per process, if its name ends in .json; as\n"
+                    "OpenMetrics if it ends in .prom)");
   command->add_flag("--backtrace", options.backtrace,
                     "with --stats: print who used each lock first; costs\n"
                     "some microseconds for each new lock");
+  add_option(command, "--profile", options.profile, "FILE",
+             "write who lost time to locks, by call stacks: a\n"
+             "flame graph (.svg), pprof (.pb.gz) or collapsed\n"
+             "stacks (.folded, .txt)",
+             some_text("a file"));
 }
 
 void add_compare(CLI::App& app, compare_options& options) {
@@ -197,8 +203,23 @@ void add_top(CLI::App& app, top_options& options) {
              "number of blocks; without it, until the\nprocess ends",
              number_between(1, 1'000'000'000, true));
   command->add_flag("--once", options.once, "one block, as -n 1");
-  command->add_flag("--json", options.json,
-                    "print one JSON object per line instead of\neach block");
+  CLI::Option* as_json = command->add_flag("--json", options.json,
+                                           "print one JSON object per line instead of\n"
+                                           "each block");
+  CLI::Option* metrics = add_option(command, "--openmetrics", options.open_metrics, "FILE",
+                                    "instead of blocks, keep FILE up to date with all\n"
+                                    "counts since the start, as OpenMetrics; - for stdout",
+                                    some_text("a file, or - for stdout"))
+                             ->excludes(as_json);
+  CLI::Option* profile = add_option(command, "--profile", options.profile, "FILE",
+                                    "instead of blocks, write who lost time to locks\n"
+                                    "in the next seconds, as for run",
+                                    some_text("a file"))
+                             ->excludes(as_json)
+                             ->excludes(metrics);
+  add_option(command, "--seconds", options.seconds, "SECONDS",
+             "with --profile: for how long (default 10)", number_between(0.01, 86'400, false))
+      ->needs(profile);
 }
 
 void add_holders(CLI::App& app, holders_options& options) {

@@ -11,6 +11,7 @@ struct run_options {
   std::string prefer;  // empty: READMOST_PREFER decides
   std::string stats;   // empty: READMOST_STATS decides; "-": on stderr
   bool backtrace = false;
+  std::string profile;  // empty: none
 };
 
 struct compare_options {
@@ -28,6 +29,9 @@ struct top_options {
   unsigned count = 0;  // 0: until the process ends
   bool once = false;
   bool json = false;
+  std::string open_metrics;  // a file, or "-" for stdout, instead of blocks; empty: none
+  std::string profile;       // a file, instead of blocks; empty: none
+  double seconds = 10;       // of the profile
 };
 
 struct holders_options {
@@ -54,7 +58,8 @@ struct attach_options {
   std::string root;  // before the folders of the system
 };
 
-// Replaces this process by the program; returns only by throwing failure.
+// Replaces this process by the program, or stays until its end if there is something to write then;
+// returns only by throwing failure.
 [[noreturn]] void run(const run_options& options, std::vector<std::string> program);
 
 int compare(const compare_options& options, std::vector<std::string> program);

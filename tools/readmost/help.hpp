@@ -53,8 +53,8 @@ constexpr const char* run =
 Runs PROGRAM with the Readmost library preloaded, so that each pthread_rwlock_t in it becomes a
 Readmost lock (including those inside std::shared_mutex, OpenSSL, GLib and so on), without
 recompiling anything. The command replaces itself by the program: its process id, stdin, signals
-and exit status are the program's own. Libraries that LD_PRELOAD names already are kept, behind
-Readmost's.
+and exit status are the program's own. Only for --profile and OpenMetrics it stays until the program
+ends, and passes signals on. Libraries that LD_PRELOAD names already are kept, behind Readmost's.
 )";
 
 constexpr const char* run_footer = R"(
@@ -62,6 +62,7 @@ Examples:
   readmost run -- ./server --port 8080
   readmost run --stats -- openssl speed rand
   readmost run --stats=locks.json --prefer writer -- node app.js
+  readmost run --profile graph.svg -- ./server
   readmost run --lock pthread -- ./server      glibc's locks, through a library
 
 Exit status: the program's own, except
@@ -75,6 +76,7 @@ Environment (an option takes precedence):
   READMOST_STATS    1 for a table on stderr, or a file, as --stats
   READMOST_STATS_BACKTRACE
                     1, as --backtrace
+  READMOST_PROFILE  1: 'readmost top --profile' can look at the program
   READMOST_LOCK_CHECK
                     1: the library reports misuse of locks; abort: and ends the program
   READMOST_LIBRARY  the library to preload, instead of ../lib/libreadmost-pthread.so
@@ -136,6 +138,8 @@ constexpr const char* top_footer =
   readmost top -p $(pidof server)
   readmost top -p 1234 -d 10 -n 6
   readmost top -p 1234 --json --once | jq '.hottest[0]'
+  readmost top -p 1234 --openmetrics /var/lib/node_exporter/locks.prom
+  readmost top -p 1234 --profile graph.svg --seconds 30
 
 Ends with the process, after -n blocks, or when it is interrupted.
 

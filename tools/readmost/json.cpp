@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <system_error>
 
 #include "compare/comparison.hpp"
@@ -12,6 +13,7 @@
 #include "doctor/examination.hpp"
 #include "holders/account.hpp"
 #include "machine/calibration.hpp"
+#include "open_metrics.hpp"
 #include "top/rates.hpp"
 
 // null for nothing.
@@ -263,8 +265,7 @@ std::string as_machine_file(const calibration& result, const std::string& name) 
   return text_of(document, 1);
 }
 
-// --- holders
-// --------------------------------------------------------------------------------------
+// --- holders -------------------------------------------------------------------------------------
 
 static json thread_as_json(const account& all, pid_t thread) {
   const auto name = all.found.names.find(thread);
@@ -337,6 +338,87 @@ std::string as_json(const account& all) {
     document["locks"].push_back(as_document(all, each));
   }
   return text_of(document);
+}
+
+// --- OpenMetrics ---------------------------------------------------------------------------------
+
+static double seconds_of(const json& nanoseconds) {
+  return static_cast<double>(nanoseconds.get<std::uint64_t>()) / 1e9;
+}
+
+static wait_metrics wait_metrics_in(const json& waits) {
+  return {waits.at("count").get<std::uint64_t>(), seconds_of(waits.at("total")),
+          seconds_of(waits.at("p50")), seconds_of(waits.at("p99")),
+          seconds_of(waits.at("longest"))};
+}
+
+static lock_metrics lock_metrics_in(const json& lock) {
+  lock_metrics m;
+  m.passive_reads = lock.at("reads").at("passive").get<std::uint64_t>();
+  m.active_reads = lock.at("reads").at("active").get<std::uint64_t>();
+  m.writes = lock.at("writes").get<std::uint64_t>();
+  const json& revocations = lock.at("revocations");
+  for (const char* kind : {"alone", "reports", "membarrier"}) {
+    m.revocations += revocations.at(kind).get<std::uint64_t>();
+  }
+  m.revoking_seconds = seconds_of(revocations.at("nanoseconds"));
+  m.longest_write_seconds = seconds_of(lock.at("longest").at("write_hold"));
+  m.longest_drain_seconds = seconds_of(lock.at("longest").at("wait_for_readers"));
+  m.readers = wait_metrics_in(lock.at("waits").at("readers"));
+  m.writers = wait_metrics_in(lock.at("waits").at("writers"));
+  return m;
+}
+
+// As describe() spells it.
+static std::string place_in(const json& place) {
+  const std::string mapping =
+      place.at("mapping").is_string() ? place.at("mapping").get<std::string>() : "";
+  const std::string file = mapping.substr(mapping.rfind('/') + 1);
+  if (!place.at("symbol").is_string()) {
+    return place.at("offset").is_number()
+               ? fmt::format("{}+{:#x}", file, place.at("offset").get<std::uint64_t>())
+               : file;
+  }
+  const auto offset = place.at("symbol_offset").get<std::uint64_t>();
+  const auto symbol = place.at("symbol").get<std::string>();
+  return offset == 0 ? fmt::format("{} ({})", symbol, file)
+                     : fmt::format("{}+{:#x} ({})", symbol, offset, file);
+}
+
+static process_metrics process_metrics_in(const json& process) {
+  process_metrics m;
+  m.program = process.at("program").get<std::string>();
+  m.process = process.at("pid").get<int>();
+  m.version = process.at("version").get<std::string>();
+  m.lock = process.at("lock").get<std::string>();
+  m.seconds = process.at("seconds").get<double>();
+  m.locks_used = process.at("locks").get<std::uint64_t>();
+  m.passive_reads = process.at("reads").at("passive").get<std::uint64_t>();
+  m.active_reads = process.at("reads").at("active").get<std::uint64_t>();
+  m.writes = process.at("writes").get<std::uint64_t>();
+  m.revocations = process.at("revocations").get<std::uint64_t>();
+  m.rounds_by_reports = process.at("rounds").at("reports").get<std::uint64_t>();
+  m.rounds_by_membarrier = process.at("rounds").at("membarrier").get<std::uint64_t>();
+  for (const json& lock : process.value("hottest", json::array())) {
+    m.locks.push_back(lock_metrics_in(lock));
+    m.locks.back().address = lock.at("lock").get<std::string>();
+    m.locks.back().place = place_in(lock.at("place"));
+  }
+  if (process.contains("others") && process.at("others").at("locks") != 0) {
+    m.locks.push_back(lock_metrics_in(process.at("others")));
+    m.locks.back().address = "others";
+  }
+  return m;
+}
+
+std::vector<process_metrics> metrics_in_json(const std::string& lines) {
+  std::vector<process_metrics> processes;
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);) {
+    const json process = json::parse(line, nullptr, false);
+    if (!process.is_discarded()) processes.push_back(process_metrics_in(process));
+  }
+  return processes;
 }
 
 }  // namespace readmost::command

@@ -55,6 +55,12 @@ void check_visibility(const unit_files& unit, const fs::path& drop_in, const fs:
 
 std::string text_of(const attach_options& options, const unit_files& unit,
                     const fs::path& drop_in) {
+  if (options.stats.ends_with(".prom")) {
+    throw failure(
+        "--stats: a service writes no OpenMetrics into '{}'; name a .json file, and let 'readmost "
+        "top --openmetrics' write it",
+        options.stats);
+  }
   const fs::path library = find_library(environment(), options.lock);
   check_visibility(unit, drop_in, library);
   environment preloading;

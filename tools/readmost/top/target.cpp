@@ -79,7 +79,7 @@ top_target::top_target(pid_t pid)
     throw failure("process {} ({}) runs without {}; start it with 'readmost run --stats -- {}'",
                   pid, program_, library_file, program_);
   }
-  const introspection expected(READMOST_VERSION, nullptr, nullptr, 0);
+  const introspection expected(READMOST_VERSION, nullptr, nullptr, nullptr, 0);
   shown_at_ = reinterpret_cast<const introspection*>(find_symbol(library));
   if (shown_at_ != nullptr) read(shown_at_, shown_);
   if (shown_at_ == nullptr || !shown_.is_same_build(expected)) {

@@ -60,7 +60,7 @@ class top_target {
   std::string program_;
   std::string proc_;
   const introspection* shown_at_ = nullptr;
-  introspection shown_{"", nullptr, nullptr, 0};
+  introspection shown_{"", nullptr, nullptr, nullptr, 0};
   std::map<std::uintptr_t, std::string> places_;
 };
 

@@ -2,16 +2,23 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 
 #include "commands.hpp"
 #include "failure.hpp"
 #include "process/signal_watch.hpp"
+#include "profile/formats.hpp"
 #include "terminal.hpp"
+#include "top/metrics.hpp"
+#include "top/profile.hpp"
 #include "top/rates.hpp"
 #include "top/target.hpp"
 
@@ -78,12 +85,106 @@ int show_until_the_end(const top_options& options, top_target& target, signal_wa
   }
 }
 
+// --- OpenMetrics ---------------------------------------------------------------------------------
+
+// Who reads the file meanwhile finds all of the old text or all of the new one.
+void replace_file(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::path fresh = path;
+  fresh += fmt::format(".{}", getpid());
+  std::ofstream file(fresh, std::ios::binary);
+  file << text;
+  file.close();
+  if (file && std::rename(fresh.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  std::remove(fresh.c_str());
+  throw failure("--openmetrics: cannot write '{}': {}; name a file you may write", path.string(),
+                std::strerror(error));
+}
+
+void tell(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    screen().show(text, false);
+    return;
+  }
+  std::error_code unknown;
+  if (const auto kind = std::filesystem::status(file, unknown).type();
+      kind != std::filesystem::file_type::regular &&
+      kind != std::filesystem::file_type::not_found) {
+    throw failure(
+        "--openmetrics: '{}' is no file, and would be replaced by one; name another, or - for "
+        "stdout",
+        file);
+  }
+  replace_file(file, text);
+}
+
+int tell_until_the_end(const top_options& options, top_target& target, signal_watch& signals) {
+  const unsigned last = options.once ? 1 : options.count;
+  std::optional<top_sample> before;
+  for (unsigned block = 1;; ++block) {
+    before = take_sample(target, before ? &*before : nullptr);
+    tell(options.open_metrics, as_open_metrics({metrics_of(target, *before)}));
+    if (block == last) return 0;
+    switch (wait_for(options.delay, target, signals)) {
+      case event::time_is_up:
+        break;
+      case event::process_ended:
+        throw top_target::process_ended{};
+      case event::interrupted:
+        if (const int signal = signals.take_interruption(); signal != 0) {
+          return signal == SIGINT ? 0 : exit_status::signal_base + signal;
+        }
+    }
+  }
+}
+
+// --- Profile -------------------------------------------------------------------------------------
+
+int write_profile(const top_options& options, top_target& target, signal_watch& signals) {
+  using clock = std::chrono::steady_clock;
+  const profile_file file(options.profile);
+  const profile_copy first = profile_of(target);
+  profile_copy last;
+  const auto start = clock::now();
+  const auto so_far = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
+  int status = 0;
+  bool is_over = false;
+  // The process may end at any time, and its memory with it.
+  constexpr double between_copies = 1;
+  while (!is_over) {
+    const double left = options.seconds - so_far();
+    const event next = wait_for(std::clamp(left, 0.0, between_copies), target, signals);
+    if (next == event::process_ended) break;
+    if (next == event::interrupted) {
+      const int signal = signals.take_interruption();
+      is_over = signal != 0;
+      if (is_over && signal != SIGINT) status = exit_status::signal_base + signal;
+    }
+    is_over = is_over || left <= between_copies;
+    try {
+      last = profile_of(target);
+    } catch (const top_target::process_ended&) {
+      break;
+    }
+  }
+  if (last == nullptr) throw top_target::process_ended{};
+  const process_profile found =
+      readable(*last, first.get(), fmt::format("/proc/{}/root", target.pid()));
+  if (found.stacks.empty()) {
+    fmt::print(stderr, "readmost top: no thread lost time to a lock: the profile is empty\n");
+  }
+  file.write({found}, so_far());
+  return status;
+}
+
 }  // namespace
 
 int top(const top_options& options) {
   signal_watch signals;
   top_target target(options.pid);
   try {
+    if (!options.profile.empty()) return write_profile(options, target, signals);
+    if (!options.open_metrics.empty()) return tell_until_the_end(options, target, signals);
     return show_until_the_end(options, target, signals);
   } catch (const top_target::process_ended&) {
     pollfd process{target.descriptor(), POLLIN, 0};

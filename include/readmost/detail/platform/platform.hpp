@@ -287,6 +287,11 @@ void watch_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexc
 // Maps zeroed pages; null if there is no memory.
 void* map_pages(std::size_t bytes) noexcept;
 
+// The same for pages that a fork's children share: those of a new file, in which they outlive the
+// process, or without a file if `path` is null. The file's room is reserved. Null if that failed.
+void* map_shared_pages(const char* path, std::size_t bytes) noexcept;
+void remove_file(const char* path) noexcept;
+
 // The kind of mapping that holds `address`: the records of this process do not tell how another
 // process uses shared memory. Cost: 1 us (Linux 6.11), else up to 1 us for each mapping of the
 // process (reads /proc/self/maps).

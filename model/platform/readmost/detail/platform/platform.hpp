@@ -265,6 +265,10 @@ inline constexpr bool forks = false;
 // Processes are not simulated.
 inline void watch_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 void* map_pages(std::size_t bytes) noexcept;
+inline void* map_shared_pages(const char*, std::size_t) noexcept {
+  return nullptr;
+}
+inline void remove_file(const char*) noexcept {}
 enum class mapping_kind { private_memory, shared_memory, unknown, not_now };
 inline mapping_kind kind_of_mapping(const void*) noexcept {
   return mapping_kind::private_memory;
