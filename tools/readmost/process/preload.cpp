@@ -23,17 +23,6 @@ std::string file_for(c_library which, const fs::path& file) {
   return fmt::format("{}-{}.so", file.stem().string(), name_of(which));
 }
 
-bool is_ours(const fs::path& library) {
-  const std::string file = library.filename().string();
-  for (const std::string_view ours : {library_file, lab_file}) {
-    if (file == ours || file == file_for(c_library::glibc, ours) ||
-        file == file_for(c_library::musl, ours)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // An unknown name is left to the library of our own lock, which complains of it.
 std::string_view file_with(std::string_view lock) {
   const auto& names = detail::lock_names;
@@ -50,6 +39,17 @@ fs::path library_beside_executable(std::string_view file) {
 }
 
 }  // namespace
+
+bool is_ours(const fs::path& library) {
+  const std::string file = library.filename().string();
+  for (const std::string_view ours : {library_file, lab_file}) {
+    if (file == ours || file == file_for(c_library::glibc, ours) ||
+        file == file_for(c_library::musl, ours)) {
+      return true;
+    }
+  }
+  return false;
+}
 
 fs::path find_library(const environment& env, std::string_view lock) {
   const std::string_view file = file_with(lock);

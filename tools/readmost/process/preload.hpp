@@ -11,6 +11,9 @@ namespace readmost::command {
 inline constexpr std::string_view library_file = "libreadmost-pthread.so";
 inline constexpr std::string_view lab_file = "libreadmost-lab.so";
 
+// Whether the file is one of these, for this C library or named for another: see library_for().
+bool is_ours(const std::filesystem::path& library);
+
 // The library with a lock of READMOST_LOCK: READMOST_LIBRARY, or ../lib/ beside this executable. If
 // READMOST_LIBRARY names one of our two files, the other is found in the same folder. Throws
 // failure 125 when the library cannot be preloaded.
