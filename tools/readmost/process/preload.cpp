@@ -57,7 +57,9 @@ fs::path find_library(const environment& env, std::string_view lock) {
   const bool overridden = asked && !asked->empty();
   fs::path library =
       (overridden ? fs::absolute(*asked) : library_beside_executable(file)).lexically_normal();
-  if (is_ours(library)) library.replace_filename(file);
+  if (library.filename() == library_file || library.filename() == lab_file) {
+    library.replace_filename(file);
+  }
   const std::string origin = overridden ? " (from READMOST_LIBRARY)" : "";
 
   std::error_code error;
