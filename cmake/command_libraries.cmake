@@ -17,5 +17,10 @@ endfunction()
 function(readmost_link_command target)
   if(READMOST_STATIC_COMMAND)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    # The library's code looks for the demangler by its name, since most programs have none.
+    if(READMOST_FOR_GLIBC)
+      target_link_options(${target} PRIVATE
+        -Wl,--undefined=__cxa_demangle -Wl,--export-dynamic-symbol=__cxa_demangle)
+    endif()
   endif()
 endfunction()

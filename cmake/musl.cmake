@@ -8,6 +8,7 @@ if(NOT EXISTS ${musl_tools}/bin/${READMOST_MUSL_CPU}-c++)
   message(FATAL_ERROR "no compiler for musl in ${musl_tools}; run scripts/musl first")
 endif()
 
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${READMOST_MUSL_CPU})
 set(CMAKE_C_COMPILER ${musl_tools}/bin/${READMOST_MUSL_CPU}-cc)
