@@ -16,7 +16,7 @@ endfunction()
 # The compiler's own libraries, for a program that links the ones found above.
 function(readmost_link_command target)
   if(READMOST_STATIC_COMMAND)
-    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
     # The library's code looks for the demangler by its name, since most programs have none.
     if(READMOST_FOR_GLIBC)
       target_link_options(${target} PRIVATE
