@@ -68,6 +68,18 @@ kernel-test:
 	$(stage) install scripts/setup --kernel
 	@kernel/harness/run
 
+# The libraries and the command for musl, for three machines, and their tests: docs/porting.md.
+.PHONY: musl
+musl:
+	$(stage) install scripts/setup --musl
+	$(stage) musl scripts/musl
+
+# The Conan recipe, the bill of materials and the container recipe. Needs PyPI.
+.PHONY: packaging
+packaging: build
+	$(stage) install scripts/setup --tests
+	$(stage) packaging packaging/test
+
 # make install PREFIX=/usr DESTDIR=/tmp/root; run ldconfig afterwards if programs link libreadmost.so.
 PREFIX ?= /usr/local
 install: build

@@ -4,7 +4,16 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/readmost)
 
 set_target_properties(readmost-shared PROPERTIES EXPORT_NAME shared)
 install(TARGETS readmost readmost-shared EXPORT readmost-targets)
-install(TARGETS readmost-pthread readmost-lab)
+# `--strip` leaves static libraries alone.
+install(CODE "
+  if(CMAKE_INSTALL_DO_STRIP)
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug
+      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libreadmost.a\" COMMAND_ERROR_IS_FATAL ANY)
+  endif()")
+install(TARGETS readmost-pthread)
+if(TARGET readmost-lab)
+  install(TARGETS readmost-lab)
+endif()
 if(READMOST_COMMAND)
   install(TARGETS readmost-command)
 endif()

@@ -1,4 +1,4 @@
-// glibc's own functions, which serve process-shared locks.
+// The functions of the C library, glibc or musl, which serve process-shared locks.
 #pragma once
 
 #include "interpose/rwlock_functions.hpp"

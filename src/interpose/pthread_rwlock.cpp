@@ -1,8 +1,8 @@
 // pthread_rwlock_* for a whole program: the contract of POSIX and glibc over
 // readmost::detail::rwlock.
 //
-// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. glibc serves process-shared
-// locks, in its own layout. Their `core` stays zero, so no fast path serves them.
+// A lock lives inside the program's pthread_rwlock_t: see layout.hpp. glibc, or musl, serves
+// process-shared locks, in its own layout. Their `core` stays zero, so no fast path serves them.
 #include <pthread.h>
 
 #include <cerrno>
@@ -24,13 +24,13 @@ bool is_shared(const layout& l) noexcept {
 }
 
 rules rules_of(const layout& l) noexcept {
-  const bool prefers_writers = l.kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+  const bool writers_first = prefers_writers(l);
   rules how;
   how.check_mapping = true;
-  how.recursive = !prefers_writers;
+  how.recursive = !writers_first;
   switch (current_settings().prefers) {
     case prefer_choice::by_kind:
-      how.prefers = prefers_writers ? preference::writer : preference::reader;
+      how.prefers = writers_first ? preference::writer : preference::reader;
       break;
     case prefer_choice::reader:
       how.prefers = preference::reader;
@@ -45,6 +45,23 @@ rules rules_of(const layout& l) noexcept {
   how.noted = how.recursive && how.prefers != preference::reader;
   return how;
 }
+
+#if defined(__GLIBC__)
+int clock_rdlock_of_c_library(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
+  return glibc().clockrdlock(lock, clock, at);
+}
+int clock_wrlock_of_c_library(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
+  return glibc().clockwrlock(lock, clock, at);
+}
+#else
+// musl waits by CLOCK_REALTIME alone, and so does this library there.
+int clock_rdlock_of_c_library(pthread_rwlock_t* lock, clockid_t, const timespec* at) {
+  return glibc().timedrdlock(lock, at);
+}
+int clock_wrlock_of_c_library(pthread_rwlock_t* lock, clockid_t, const timespec* at) {
+  return glibc().timedwrlock(lock, at);
+}
+#endif
 
 enum class form { blocking, trying };
 
@@ -180,7 +197,7 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int clock_rdlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
                                            const timespec* at, passive_attempt attempt) noexcept {
-  if (is_shared(of(lock))) return glibc().clockrdlock(lock, clock, at);
+  if (is_shared(of(lock))) return clock_rdlock_of_c_library(lock, clock, at);
   const platform::deadline until{clock, *at};
   return read_lock_slow(lock, form::blocking, &until, attempt);
 }
@@ -203,7 +220,7 @@ int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) no
 
 [[gnu::noinline]] int clock_wrlock_at_last(pthread_rwlock_t* lock, clockid_t clock,
                                            const timespec* at) noexcept {
-  if (is_shared(of(lock))) return glibc().clockwrlock(lock, clock, at);
+  if (is_shared(of(lock))) return clock_wrlock_of_c_library(lock, clock, at);
   const platform::deadline until{clock, *at};
   return write_lock_slow(of(lock), form::blocking, &until);
 }
@@ -248,10 +265,12 @@ READMOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const tim
   return clock_rdlock(lock, CLOCK_REALTIME, at);
 }
 
+#if defined(__GLIBC__)
 READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
   return clock_rdlock(lock, clock, at);
 }
+#endif
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   return write_lock(of(lock), [&] { return write_lock_at_last(lock, form::blocking); });
@@ -265,10 +284,12 @@ READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const tim
   return clock_wrlock(lock, CLOCK_REALTIME, at);
 }
 
+#if defined(__GLIBC__)
 READMOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
                                                const timespec* at) {
   return clock_wrlock(lock, clock, at);
 }
+#endif
 
 READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   const passive_release how = unlock_shared_passively(
@@ -280,4 +301,6 @@ READMOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   return unlock_otherwise(lock);
 }
 
+#if defined(__GLIBC__)
 READMOST_OLDER_NAMES
+#endif

@@ -1,6 +1,7 @@
 #include "lock/lock_order.hpp"
 
 #include <bit>
+#include <initializer_list>
 
 namespace readmost::detail::lock_check {
 

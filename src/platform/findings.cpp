@@ -1,6 +1,7 @@
 #include "platform/findings.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 namespace readmost::detail {
 

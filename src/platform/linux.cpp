@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <readmost/detail/platform/platform.hpp>
 
 #include "platform/cpu_mask.hpp"
@@ -476,7 +477,10 @@ mapping_kind ask_kernel(int maps, std::uintptr_t address) noexcept {
   procmap_query query{};
   query.size = sizeof query;
   query.query_addr = address;
-  if (ioctl(maps, _IOWR('f', 17, procmap_query), &query) != 0) return mapping_kind::unknown;
+  // The raw call: musl's ioctl() takes the request as an int.
+  if (syscall(SYS_ioctl, maps, _IOWR('f', 17, procmap_query), &query) != 0) {
+    return mapping_kind::unknown;
+  }
   return (query.vma_flags & procmap_vma_shared) != 0 ? mapping_kind::shared_memory
                                                      : mapping_kind::private_memory;
 }

@@ -9,6 +9,7 @@
 // A signal handler may interrupt at any instruction and nest a section. It undoes all that it does
 // to the word `section`, so a value loaded before it is valid after it: a count that it makes at
 // its own nesting ends with that nesting.
+#include <initializer_list>
 #include <readmost/detail/rcu/read_section.hpp>
 
 #include "platform/tools.hpp"

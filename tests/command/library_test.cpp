@@ -107,5 +107,61 @@ TEST_F(library, cannot_lie_where_the_preload_list_would_be_cut) {
   expect_refusal({"run", "--", "true"}, 125, {"space or a colon"});
 }
 
+// The libraries of a C library that a program does not have cannot be loaded into it: the program
+// would end with errors of its loader.
+class library_of_a_c_library : public library {
+ protected:
+  library_of_a_c_library() { install_command("place"); }
+  void add(const std::string& from, const std::string& name) {
+    fs::copy(from, path("place/lib") / name);
+  }
+  std::string place(const std::string& name) const { return path("place/lib/" + name).string(); }
+};
+
+TEST_F(library_of_a_c_library, is_the_one_of_the_programs_loader) {
+  add(READMOST_FOR_GLIBC, "libreadmost-pthread.so");
+  add(READMOST_FOR_MUSL, "libreadmost-pthread-musl.so");
+  const ending musl = readmost({"run", "--", READMOST_LOADER_PROGRAM});
+  EXPECT_EQ(musl.out, place("libreadmost-pthread-musl.so") + "\n");
+  const ending glibc = readmost({"run", "--", "sh", "-c", "echo $LD_PRELOAD"});
+  EXPECT_EQ(glibc.out, place("libreadmost-pthread.so") + "\n");
+}
+
+TEST_F(library_of_a_c_library, may_be_either_where_the_system_is_of_musl) {
+  add(READMOST_FOR_MUSL, "libreadmost-pthread.so");
+  add(READMOST_FOR_GLIBC, "libreadmost-pthread-glibc.so");
+  EXPECT_EQ(readmost({"run", "--", READMOST_LOADER_PROGRAM}).out,
+            place("libreadmost-pthread.so") + "\n");
+  EXPECT_EQ(readmost({"run", "--", "sh", "-c", "echo $LD_PRELOAD"}).out,
+            place("libreadmost-pthread-glibc.so") + "\n");
+}
+
+TEST_F(library_of_a_c_library, is_that_of_a_scripts_interpreter) {
+  add(READMOST_FOR_GLIBC, "libreadmost-pthread.so");
+  add(READMOST_FOR_MUSL, "libreadmost-pthread-musl.so");
+  write("script", std::string("#!") + READMOST_LOADER_PROGRAM + "\n");
+  fs::permissions(path("script"), fs::perms::owner_all);
+  EXPECT_EQ(readmost({"run", "--", "./script"}).out, place("libreadmost-pthread-musl.so") + "\n");
+}
+
+TEST_F(library_of_a_c_library, that_is_missing_is_named) {
+  add(READMOST_FOR_GLIBC, "libreadmost-pthread.so");
+  for (const char* command_name : {"run", "compare"}) {
+    expect_refusal({command_name, "--", READMOST_LOADER_PROGRAM}, 125,
+                   {READMOST_LOADER_PROGRAM, "of musl", place("libreadmost-pthread.so"),
+                    "for glibc", place("libreadmost-pthread-musl.so")});
+  }
+  // A file of that name that is for glibc too does not serve.
+  add(READMOST_FOR_GLIBC, "libreadmost-pthread-musl.so");
+  expect_refusal({"run", "--", READMOST_LOADER_PROGRAM}, 125, {"of musl"});
+}
+
+TEST_F(library_of_a_c_library, takes_the_place_of_the_others) {
+  add(READMOST_FOR_GLIBC, "libreadmost-pthread.so");
+  environment = {"LD_PRELOAD=" + place("libreadmost-pthread-musl.so") + ":libm.so.6"};
+  EXPECT_EQ(readmost({"run", "--", "sh", "-c", "echo $LD_PRELOAD"}).out,
+            place("libreadmost-pthread.so") + ":libm.so.6\n");
+}
+
 }  // namespace
 }  // namespace readmost::command_test

@@ -55,7 +55,8 @@ static_assert(sizeof(hazard_pointer) == sizeof(void*));
 template <class Hazard = hazard_pointer>
 concept has_the_standard_s_members =
     requires(Hazard& h, const Hazard& c, incomplete*& pointer, const incomplete* constant,
-             const std::atomic<incomplete*>& source, incomplete& object, with_deleter& other) {
+             const std::atomic<incomplete*>& source, incomplete& object, with_deleter& other,
+             std::span<Hazard> batch) {
       { c.empty() } noexcept -> std::same_as<bool>;
       { h.protect(source) } noexcept -> std::same_as<incomplete*>;
       { h.try_protect(pointer, source) } noexcept -> std::same_as<bool>;
@@ -65,8 +66,8 @@ concept has_the_standard_s_members =
       { h.swap(h) } noexcept -> std::same_as<void>;
       { swap(h, h) } noexcept -> std::same_as<void>;
       { make_hazard_pointer() } -> std::same_as<Hazard>;
-      { make_hazard_pointer_batch(std::span<Hazard>(&h, 1)) } -> std::same_as<void>;
-      { clear_hazard_pointer_batch(std::span<Hazard>(&h, 1)) } noexcept -> std::same_as<void>;
+      { make_hazard_pointer_batch(batch) } -> std::same_as<void>;
+      { clear_hazard_pointer_batch(batch) } noexcept -> std::same_as<void>;
       { object.retire() } noexcept -> std::same_as<void>;
       { object.retire(std::default_delete<incomplete>()) } noexcept -> std::same_as<void>;
       { other.retire(to_nobody()) } noexcept -> std::same_as<void>;

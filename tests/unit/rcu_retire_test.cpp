@@ -431,7 +431,8 @@ TEST(rcu_reclaimer, has_the_cpus_and_the_priority_of_the_process) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
     sched_setaffinity(0, sizeof one, &one);
-    const sched_param urgent{.sched_priority = 1};
+    sched_param urgent{};
+    urgent.sched_priority = 1;
     sched_setscheduler(0, SCHED_FIFO, &urgent);  // if the user may
     retire_with(dom, [&] {
       sched_getaffinity(0, sizeof of_reclaimer, &of_reclaimer);

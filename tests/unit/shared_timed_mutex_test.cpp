@@ -104,9 +104,9 @@ constinit shared_timed_mutex global;
 // Its epoch is so far away that a naive difference between time points overflows.
 template <std::int64_t OffsetInSeconds>
 struct shifted_clock {
-  using rep = std::int64_t;
-  using period = std::nano;
   using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
   using time_point = std::chrono::time_point<shifted_clock>;
   [[maybe_unused]] static constexpr bool is_steady = true;
   static time_point now() {
@@ -119,9 +119,9 @@ using behind_clock = shifted_clock<-4'000'000'000>;  // before its epoch
 
 // Runs at half speed, so that a wait by the steady clock ends too early by this one.
 struct slow_clock {
-  using rep = std::int64_t;
-  using period = std::micro;
   using duration = std::chrono::microseconds;
+  using rep = duration::rep;
+  using period = duration::period;
   using time_point = std::chrono::time_point<slow_clock>;
   [[maybe_unused]] static constexpr bool is_steady = true;
   static time_point now() {

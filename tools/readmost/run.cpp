@@ -163,8 +163,9 @@ void run(const run_options& options, std::vector<std::string> program) {
   environment env;
   const std::string lock =
       options.lock.empty() ? env.get("READMOST_LOCK").value_or("") : options.lock;
-  const std::filesystem::path library = find_library(env, lock);
+  const std::filesystem::path found = find_library(env, lock);
   const std::filesystem::path file = find_program(program.front(), env);
+  const std::filesystem::path library = library_for(file, found);
   apply(options, env);
   prepend_library(env, library);
   warn_of_preload_obstacle(file);

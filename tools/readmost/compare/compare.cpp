@@ -145,7 +145,7 @@ int compare(const compare_options& options, std::vector<std::string> program) {
   for (const std::string& lock : options.locks) {
     const bool has_library = lock != without_library;
     results.locks.push_back(
-        {lock, has_library ? find_library(env, lock).string() : "", {}, {}, {}});
+        {lock, has_library ? library_for(file, find_library(env, lock)).string() : "", {}, {}, {}});
     preloads = preloads || has_library;
   }
   if (preloads) {

@@ -213,7 +213,8 @@ bool has_procmap_query() {
   std::array<std::uint64_t, 13> query{};
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (maps < 0) return false;
-  const int result = ioctl(maps, _IOWR('f', 17, decltype(query)), query.data());
+  // The raw call: musl's ioctl() takes the request as an int.
+  const long result = syscall(SYS_ioctl, maps, _IOWR('f', 17, decltype(query)), query.data());
   const bool known = result < 0 && errno == EINVAL;
   close(maps);
   return known;

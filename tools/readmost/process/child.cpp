@@ -134,7 +134,11 @@ int poll_timeout(clock::time_point deadline) {
 }
 
 std::string signal_name(int signal) {
+#if defined(__GLIBC__)
   const char* name = sigabbrev_np(signal);
+#else
+  const char* name = nullptr;  // musl has no names
+#endif
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
 }
 

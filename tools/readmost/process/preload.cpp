@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view preload_variable = "LD_PRELOAD";
 constexpr std::string_view preload_separators = ": ";
 
-bool is_ours(const fs::path& library) {
-  return library.filename() == library_file || library.filename() == lab_file;
+// libreadmost-pthread-musl.so of libreadmost-pthread.so.
+std::string file_for(c_library which, const fs::path& file) {
+  return fmt::format("{}-{}.so", file.stem().string(), name_of(which));
 }
 
 // An unknown name is left to the library of our own lock, which complains of it.
@@ -39,13 +40,26 @@ fs::path library_beside_executable(std::string_view file) {
 
 }  // namespace
 
+bool is_ours(const fs::path& library) {
+  const std::string file = library.filename().string();
+  for (const std::string_view ours : {library_file, lab_file}) {
+    if (file == ours || file == file_for(c_library::glibc, ours) ||
+        file == file_for(c_library::musl, ours)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 fs::path find_library(const environment& env, std::string_view lock) {
   const std::string_view file = file_with(lock);
   const std::optional<std::string> asked = env.get("READMOST_LIBRARY");
   const bool overridden = asked && !asked->empty();
   fs::path library =
       (overridden ? fs::absolute(*asked) : library_beside_executable(file)).lexically_normal();
-  if (is_ours(library)) library.replace_filename(file);
+  if (library.filename() == library_file || library.filename() == lab_file) {
+    library.replace_filename(file);
+  }
   const std::string origin = overridden ? " (from READMOST_LIBRARY)" : "";
 
   std::error_code error;
@@ -66,6 +80,21 @@ fs::path find_library(const environment& env, std::string_view lock) {
         library.string(), origin);
   }
   return library;
+}
+
+fs::path library_for(const fs::path& program, const fs::path& library) {
+  const c_library wanted = c_library_of_program(program);
+  const auto serves = [&](const fs::path& file) {
+    const c_library given = c_library_of_library(file);
+    return given == c_library::unknown || given == wanted;
+  };
+  if (wanted == c_library::unknown || serves(library)) return library;
+  const fs::path other = library.parent_path() / file_for(wanted, library.filename());
+  if (is_loadable_library(other) && serves(other)) return other;
+  throw failure(
+      "'{}' is a program of {}, and '{}' is for {}; put the {} of a build for {} there as '{}'",
+      program.string(), name_of(wanted), library.string(), name_of(c_library_of_library(library)),
+      library.filename().string(), name_of(wanted), other.string());
 }
 
 void prepend_library(environment& env, const fs::path& library) {

@@ -11,10 +11,19 @@ namespace readmost::command {
 inline constexpr std::string_view library_file = "libreadmost-pthread.so";
 inline constexpr std::string_view lab_file = "libreadmost-lab.so";
 
+// Whether the file is one of these, for this C library or named for another: see library_for().
+bool is_ours(const std::filesystem::path& library);
+
 // The library with a lock of READMOST_LOCK: READMOST_LIBRARY, or ../lib/ beside this executable. If
 // READMOST_LIBRARY names one of our two files, the other is found in the same folder. Throws
 // failure 125 when the library cannot be preloaded.
 std::filesystem::path find_library(const environment& env, std::string_view lock);
+
+// The library of that name for the C library that the program is loaded with: the one given, or one
+// beside it (libreadmost-pthread-musl.so beside libreadmost-pthread.so). Throws failure 125 when it
+// is missing, since the program would not start.
+std::filesystem::path library_for(const std::filesystem::path& program,
+                                  const std::filesystem::path& library);
 
 // Puts the library before those that LD_PRELOAD names already, and in the place of our others.
 void prepend_library(environment& env, const std::filesystem::path& library);

@@ -47,7 +47,7 @@ void require_executable(const std::string& name, const fs::path& path) {
 struct elf_file {
   ElfW(Ehdr) header {};
   bool native = false;  // of the same class and machine as this program
-  bool has_interpreter = false;
+  std::optional<std::string> interpreter;
   std::vector<std::string> needed;  // the shared libraries that it names
 };
 
@@ -60,6 +60,20 @@ template <typename Object>
 bool read_object_at(std::ifstream& in, std::uint64_t offset, Object& object) {
   in.clear();
   return in.seekg(static_cast<std::streamoff>(offset)) && read_object(in, object);
+}
+
+// The loader that the file names.
+std::optional<std::string> interpreter_of(std::ifstream& in,
+                                          const std::vector<ElfW(Phdr)>& segments) {
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_INTERP) continue;
+    in.clear();
+    in.seekg(static_cast<std::streamoff>(segment.p_offset));
+    std::string name;
+    std::getline(in, name, '\0');
+    return name;
+  }
+  return std::nullopt;
 }
 
 // What a file's dynamic section names, as far as the file can be read.
@@ -107,9 +121,9 @@ std::optional<elf_file> read_elf(const fs::path& path) {
   for (unsigned index = 0; index < elf.header.e_phnum; ++index) {
     ElfW(Phdr) segment{};
     if (!read_object(in, segment)) break;
-    if (segment.p_type == PT_INTERP) elf.has_interpreter = true;
     segments.push_back(segment);
   }
+  elf.interpreter = interpreter_of(in, segments);
   elf.needed = needed_by(in, segments);
   return elf;
 }
@@ -190,7 +204,7 @@ std::optional<std::string> preload_obstacle(const fs::path& program) {
   if (!elf->native) {
     return fmt::format("'{}' is built for another architecture than the library", loaded.string());
   }
-  if (!elf->has_interpreter) {
+  if (!elf->interpreter) {
     return fmt::format("'{}' is statically linked, so no loader reads LD_PRELOAD", loaded.string());
   }
   return std::nullopt;
@@ -205,6 +219,37 @@ std::optional<std::string> address_sanitizer_of(const fs::path& program) {
     }
   }
   return std::nullopt;
+}
+
+std::string_view name_of(c_library which) {
+  switch (which) {
+    case c_library::glibc:
+      return "glibc";
+    case c_library::musl:
+      return "musl";
+    case c_library::unknown:
+      break;
+  }
+  return "another C library";
+}
+
+c_library c_library_of_program(const fs::path& program) {
+  const std::optional<elf_file> elf = read_elf(script_interpreter(program).value_or(program));
+  if (!elf || !elf->interpreter) return c_library::unknown;
+  const std::string loader = fs::path(*elf->interpreter).filename().string();
+  if (loader.starts_with("ld-musl-")) return c_library::musl;
+  return loader.starts_with("ld-linux") ? c_library::glibc : c_library::unknown;
+}
+
+c_library c_library_of_library(const fs::path& library) {
+  const std::optional<elf_file> elf = read_elf(library);
+  if (!elf) return c_library::unknown;
+  for (const std::string& needed : elf->needed) {
+    if (needed == "libc.so.6") return c_library::glibc;
+    // As a distribution's compiler names it, and as one that builds for others does.
+    if (needed.starts_with("libc.musl-") || needed == "libc.so") return c_library::musl;
+  }
+  return c_library::unknown;
 }
 
 bool is_loadable_library(const fs::path& file) {

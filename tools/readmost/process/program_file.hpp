@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "failure.hpp"
 #include "process/environment.hpp"
@@ -28,5 +29,16 @@ std::optional<std::string> address_sanitizer_of(const std::filesystem::path& pro
 
 // Whether this is a shared library for programs of our own architecture.
 bool is_loadable_library(const std::filesystem::path& file);
+
+enum class c_library { unknown, glibc, musl };
+
+// In words.
+std::string_view name_of(c_library which);
+
+// The C library that a program is loaded with, or that of the interpreter of a script.
+c_library c_library_of_program(const std::filesystem::path& program);
+
+// The C library that a shared library names.
+c_library c_library_of_library(const std::filesystem::path& library);
 
 }  // namespace readmost::command

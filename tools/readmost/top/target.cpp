@@ -38,7 +38,7 @@ std::uintptr_t library_in(std::istream& maps) {
     std::string file = std::filesystem::path(line.substr(path)).filename();
     constexpr std::string_view replaced = " (deleted)";
     if (file.ends_with(replaced)) file.resize(file.size() - replaced.size());
-    if (file != library_file && file != lab_file) continue;
+    if (!is_ours(file)) continue;
     std::uintptr_t start = 0;
     std::from_chars(line.data(), line.data() + line.size(), start, 16);
     return start;

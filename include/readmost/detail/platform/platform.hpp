@@ -43,11 +43,19 @@ using variable = T;
 // Add to counters that only the calling thread writes: relaxed, and one instruction where the
 // compiler would need several.
 
+// The value itself, for an instruction that the compiler does not know: clang takes no object of a
+// class such as libc++'s std::atomic for one.
+template <class T>
+[[gnu::always_inline]] inline T& value_in(atomic<T>& counter) noexcept {
+  static_assert(sizeof(atomic<T>) == sizeof(T));
+  return reinterpret_cast<T&>(counter);
+}
+
 // Adds one; returns the highest bit of the sum.
 inline bool add_one(atomic<std::uint64_t>& counter) noexcept {
 #if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
   bool is_negative;
-  asm("addq $1, %0" : "+m"(counter), "=@ccs"(is_negative));
+  asm("addq $1, %0" : "+m"(value_in(counter)), "=@ccs"(is_negative));
   return is_negative;
 #else
   const std::uint64_t sum = counter.load(relaxed) + 1;
@@ -57,7 +65,7 @@ inline bool add_one(atomic<std::uint64_t>& counter) noexcept {
 }
 inline void add_one(atomic<std::uint16_t>& counter) noexcept {
 #if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
-  asm("addw $1, %0" : "+m"(counter) : : "cc");
+  asm("addw $1, %0" : "+m"(value_in(counter)) : : "cc");
 #else
   counter.store(static_cast<std::uint16_t>(counter.load(relaxed) + 1), relaxed);
 #endif
@@ -67,7 +75,7 @@ inline void add_one(atomic<std::uint16_t>& counter) noexcept {
 inline bool take_one(atomic<std::int32_t>& counter) noexcept {
 #if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
   bool is_used_up;
-  asm("subl $1, %0" : "+m"(counter), "=@ccle"(is_used_up));
+  asm("subl $1, %0" : "+m"(value_in(counter)), "=@ccle"(is_used_up));
   return is_used_up;
 #else
   const std::int32_t left = counter.load(relaxed) - 1;

@@ -1,0 +1,26 @@
+// Contention profiles where the command is built without the libraries that they need.
+#include "failure.hpp"
+#include "profile/contention.hpp"
+#include "profile/formats.hpp"
+
+namespace readmost::command {
+
+profile_file::profile_file(const std::string& name) : format_(profile_format::collapsed) {
+  throw failure(
+      "--profile: '{}' is not written: this command was built without libdw, zlib or protozero; "
+      "build it where they are installed",
+      name);
+}
+
+void profile_file::write(const std::vector<process_profile>&, double) const {}
+
+profile_copy profile_in_file(const std::filesystem::path&) {
+  return nullptr;
+}
+
+process_profile readable(const detail::profile_table&, const detail::profile_table*,
+                         const std::string&) {
+  return {};
+}
+
+}  // namespace readmost::command
