@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The commands that a newcomer needs: make, make demo, make test. Each first installs missing
 # packages, builds only the programs that it runs, and prints the time that each stage took.
 .PHONY: all build demo build-tests test model bench evaluation check kernel-test install clean

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The libraries that the command is linked with: static ones by default, so that the command runs
 # wherever its C library does, in a container of nothing else too. A distribution's package turns that
 # off.

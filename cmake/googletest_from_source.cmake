@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # find_package(GTest) builds Debian's sources: Debian has no GoogleTest library for another machine.
 include(FetchContent)
 set(INSTALL_GTEST OFF)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The files that `make install` installs, in the folders of GNUInstallDirs.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/readmost)

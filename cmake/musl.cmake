@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # musl for READMOST_MUSL_CPU (x86_64, aarch64 or riscv64): zig's compiler and libc++, which scripts/musl
 # puts into out/musl, and qemu-user to run the output for another machine.
 set(READMOST_MUSL_CPU x86_64 CACHE STRING "Processor to build for")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `readmost` starts this for `readmost bench` and `readmost report`."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The benchmarks: their programs, contenders, lengths and numbers of turns.
 
 A turn is one process of one contender. Its length is estimated, so that a run can announce how long it

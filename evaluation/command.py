@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two commands: their options and output."""
 
 import argparse

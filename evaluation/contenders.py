@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contenders: which are ours, which are rivals of which, and the style of each in all plots.
 
 The hue shows the lock underneath; a lock is dashed and BRAVO over it solid; ours are thick.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The properties of this machine that matter to locks."""
 
 import ctypes

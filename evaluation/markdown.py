@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The main tables of a report as Markdown, for the documentation."""
 
 from . import figures, machine, report, summary

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots as SVG: text stays text, and colours and styles come from the page (templates/plots.css), so that
 a plot is small and fits light and dark pages and paper."""
 

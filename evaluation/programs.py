@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The benchmark programs of one build: how a turn is started, and what it printed."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results as one self-contained HTML page, and the plot of the main result."""
 
 import datetime

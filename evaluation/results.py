@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file of results: read, validated and written as a whole."""
 
 import contextlib

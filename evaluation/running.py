@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Takes the turns of a benchmark. The contenders rotate, with a process for each turn, so that a
 disturbance of the machine falls on all of them alike."""
 

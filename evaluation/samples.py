@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of one benchmark: values by row, contender and turn, with medians and ratios."""
 
 import math

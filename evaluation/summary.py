@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares ours, point by point, with the best rival with the same semantics, and each program with
 what it has without ours."""
 

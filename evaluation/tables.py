@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables that `readmost bench --tables` prints."""
 
 import textwrap

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node.js worker threads that parse a public key from PEM, as a server does that checks tokens. Node
 // parses with OpenSSL 3, whose decoders take dozens of rwlocks for each key.
 'use strict';

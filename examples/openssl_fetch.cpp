@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fetches a digest and a cipher from OpenSSL 3 by name, as a program does that passes "SHA256" for
 // each message it handles. Every fetch takes several rwlocks of the library's default context.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // std::pmr::synchronized_pool_resource shared by all threads. libstdc++ keeps a pool for each
 // thread in it, but takes a std::shared_mutex to find it: on every allocation and every
 // deallocation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One RE2 object used by all threads, as its documentation invites one to do. RE2 guards the states
 // it has built so far with an rwlock and takes it for reading in every match.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // test_rwlock, section 5.3 of the BRAVO paper (after Desnoyers et al.): one thread only writes, the
 // others only read. Shows how readers and a writer that pauses between writes share one lock.
 

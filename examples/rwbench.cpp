@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RWBench, section 5.4 of the BRAVO paper (Dice and Kogan, USENIX ATC 2019): each thread decides by
 // lot whether to write, works 10 steps of a random number generator under the lock, then 0 to 199
 // steps without it.

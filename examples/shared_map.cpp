@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hash map under a std::shared_mutex: the cache, routing table or settings that every server has.
 // Each operation looks one key up; with --writes-per N one in N changes an entry instead.
 

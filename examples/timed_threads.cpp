@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only source of the examples that includes CLI11, which takes seconds to compile.
 #include "timed_threads.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the examples: options, threads that repeat an operation until the time is up, and the
 // line that says how many operations per second they did.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A counter that detects broken mutual exclusion: it is kept twice, the second time with every bit
 // inverted, so that a reader that meets a half-made write sees two numbers that disagree.
 #pragma once

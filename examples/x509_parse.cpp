@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses a certificate with OpenSSL 3, as a server does for each client that presents one. Decoding
 // its public key asks the library for a decoder, which takes dozens of rwlocks.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Readmost for C: reader-writer locks whose readers do not disturb one another.
  *
  * The functions mirror pthread_rwlock_*, with two unlocks instead of one because the caller knows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Readmost for C: read-copy update, with readers that execute no atomic and no fence and grace
  * periods of microseconds.
  *

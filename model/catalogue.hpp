@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scenarios by name, and how each is explored. A scenario registers itself:
 //
 //   SCENARIO(reader_against_writer, "a passive reader and a writer are never inside at once",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost-model: explores the scenarios of the catalogue. See docs/checking.md.
 #include <CLI/CLI.hpp>
 #include <cstdio>

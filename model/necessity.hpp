@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is every lettered order and fence needed, and is every mutant noticed? Weakens or breaks one
 // thing at a time and looks for a scenario that fails.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs independent tasks in several processes, since a search keeps its simulated machine in global
 // variables.
 #pragma once

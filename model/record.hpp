@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A flat JSON object: how child processes report their results and how files keep them. Only
 // record.cpp includes the JSON library, which takes seconds to compile.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `readmost-model list` and `run`.
 #pragma once
 

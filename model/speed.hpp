@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `readmost-model speed`: how fast the checker is.
 #pragma once
 

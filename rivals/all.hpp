@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rivals that are reader-writer locks, by the names that READMOST_LOCK, the benchmarks and
 // their report use.
 #pragma once

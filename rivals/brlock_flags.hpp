@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // brlock2: a flag per reader and one for the writer; each thread raises its own flag and reads the
 // other side's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // brlock1: a small lock per CPU; a reader takes one, a writer takes all.
 //
 // Source: Chen et al., FCP (IEEE TPDS 27(10), 2016), section 2 "brlock1"; Linux 2.4

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C-RW-WP: readers counted per NUMA node, with preference to writers. BRAVO's "Cohort-RW".
 //
 // Source: Calciu, Dice, Lev, Luchangco, Marathe and Shavit, "NUMA-aware reader-writer locks", PPoPP

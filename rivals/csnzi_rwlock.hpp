@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reader-writer lock over a closable scalable non-zero indicator.
 //
 // Source: Lev, Luchangco, Olszewski, Scalable Reader-Writer Locks, SPAA 2009: the C-SNZI and

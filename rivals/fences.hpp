@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The asymmetric fence without a letter, for locks that are not the library's: no mutant weakens
 // it.
 #pragma once

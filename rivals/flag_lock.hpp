@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common part of brlock2 and TLRW: a reader has a flag of its own, by its thread's number
 // (home.hpp), and a writer reads all flags. Readers beyond the flags are counted in `others_`.
 #pragma once

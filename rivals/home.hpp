@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a thread belongs. The papers' locks are for kernels, or for threads bound to CPUs, and ask
 // which CPU they are on at lock and unlock alike. Here a thread may move in between, so it asks
 // once: it has a number, as small as possible and reused after its exit, and a place, its number

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An array of locks, one for each place (home.hpp): a reader takes that of its place, a writer
 // takes all, in order, so that no two writers each have half of them.
 #pragma once

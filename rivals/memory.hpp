@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for the parts of a lock that exist per place, for threads' notes beyond eight holds, and
 // for the locks that serve a program's locks. Zeroed, on cache lines of its own. The process ends
 // if there is none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The NUMA nodes of the machine, and the one a thread belongs to: that of the CPU it was on when it
 // first asked. Machines of one node can play others: RIVALS_NODES=n in the environment says that
 // there are n, to which threads belong by their numbers.

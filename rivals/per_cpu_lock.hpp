@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Per-CPU: a PF-Q lock for each CPU; a reader takes one, a writer takes all.
 //
 // Source: BRAVO 5, "Per-CPU"; it is Linux's brlock with another lock in each place.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // percpu_rw_semaphore: readers count themselves per CPU, and a writer first waits for a grace
 // period.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PF-Q: phase-fair, on queues. "BA" in the BRAVO paper, the lock under its BRAVO.
 //
 // Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PF-T: phase-fair, on tickets.
 //
 // Source: Brandenburg and Anderson, "Spin-based reader-writer synchronization for multiprocessor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common part of PF-T and PF-Q: readers are counted in and out in two words, and the low bits
 // of the first announce a phase of writing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The read-mostly lock of FreeBSD: readers leave a tracker on a list of their CPU's, and a writer
 // collects the lists by interrupting the CPUs.
 //

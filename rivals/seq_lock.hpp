@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sequence lock: readers read, and read again if a writer has written meanwhile.
 //
 // Source: Linux include/linux/seqlock.h (S. Hemminger, 2003); Boehm, Can Seqlocks Get Along With

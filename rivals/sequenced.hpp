@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data that may be read while it is written, by readers that validate afterwards.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the rivals wait: they spin for about a microsecond, then yield the CPU between two checks,
 // since there may be more threads than CPUs. The papers' locks spin throughout, or run where
 // threads cannot be preempted.

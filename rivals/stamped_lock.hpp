@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Java's StampedLock: a reader-writer lock that can also be read without locking.
 //
 // Source: java.util.concurrent.locks.StampedLock, JDK 17 (D. Lea).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The byte lock of TLRW: a byte for each favoured reader and a counter for the others, all in one
 // cache line.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache lines, and what an access of one costs.
 //
 // The protocol is MESI with a directory for each line: one CPU owns the line, or any number have

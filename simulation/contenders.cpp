@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simulation/contenders.hpp"
 
 #include "simulation/glibc_like_mutex.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads that are satisfied before earlier ones, under the order of Arm: while a load waits for its
 // line, later loads of lines that the CPU has go on, and keep the values that they found although
 // another CPU changes them before the first load is done.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens next on the simulated machine, in the order of time; at the same time, in the order
 // in which it was planned.
 #pragma once

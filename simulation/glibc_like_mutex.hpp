@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock of the shape of glibc's pthread_mutex_t, of the default kind, for the seam to the platform
 // (nptl/pthread_mutex_lock.c, lowlevellock.c): one compare-and-swap takes it, one exchange gives it
 // back, whoever finds it taken sleeps at once. Readers keep one another out.

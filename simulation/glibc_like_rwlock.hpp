@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock of the shape of glibc's pthread_rwlock_t, for the seam to the platform: readers add
 // themselves to one word by a read-modify-write and take themselves off by another, writers close
 // that word, and phases of readers and writers alternate (nptl/pthread_rwlock_common.c, glibc 2.25

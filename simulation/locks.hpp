@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks to compare, on the simulated machine and on a real one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated machine: CPUs that run threads, one action of one thread at a time, in the order of
 // simulated time. Threads are fibers; whatever they do through the seam to the platform
 // (platform.cpp) is an action that takes time and happens at one instant of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine to simulate: its CPUs, and what its operations cost. Machine files are described in
 // docs/scaling.md.
 #pragma once

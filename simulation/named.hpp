@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Things that users choose by name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam to the platform (model/platform/readmost/detail/platform/platform.hpp) on the machine
 // that counts time. Outside of its run, when static variables are made, accesses are plain.
 #include <algorithm>

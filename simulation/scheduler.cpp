@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which thread runs on which CPU: a queue for each CPU, time slices when others wait, idle CPUs
 // that take threads from the longest queue. A thread that is woken goes to its last CPU if that is
 // idle, else to the nearest idle one, else to the end of its last CPU's queue: it preempts nobody.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a result depends on the figures of a machine file, which are measured or estimated on
 // other machines: whatever stays the same when each of them is a little smaller or larger holds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store buffer of a CPU: its stores reach memory behind its back, in their order (TSO), or each
 // as soon as its line is there (Arm), except that those with `release` come after all before them
 // and those to one line stay in their order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that every build of the library has, in the order in which their hooks are called. The
 // only file that knows all rooms; parts that a program may do without add themselves (add_part).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of an operation, measured in batches so long that reading the clock does not count.
 #pragma once
 

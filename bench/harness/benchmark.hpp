@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a benchmark. One process of a benchmark program measures one turn of one contender
 // and prints the figures as JSON. The harness in evaluation/, behind `readmost bench`, starts a
 // process for each turn, rotates the contenders, repeats the turns and aggregates their figures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main function of a benchmark program: runs the benchmark that the command line names.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of benchmarks. Benchmarks include this instead of CLI11, which takes seconds to compile.
 #pragma once
 

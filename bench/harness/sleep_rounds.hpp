@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds in which threads do something and then fall asleep, all at once, while another measures.
 #pragma once
 

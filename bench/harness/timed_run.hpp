@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that work at the same time until they are stopped.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that do the same thing without a pause and publish their progress.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does one pair of operations on a lock so many times. scripts/check-instructions runs it under
 // valgrind, twice with different TIMES, and counts what the pairs add: instructions in the
 // functions that begin with `counted_`, and in what these call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The alternator (BRAVO 5.2, Fig. 2).
 #include <algorithm>
 #include <readmost/detail/platform/platform.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The effect of each part of a bravo policy, changed one at a time, over pthread's lock; and the
 // kernels that scan the table of visible readers.
 #include <fmt/core.h>

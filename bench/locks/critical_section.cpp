@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of a lock beside the work that it protects (FCP Table 3, RCU Fig. 1).
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hash_table_bench of RocksDB, as the BRAVO paper runs it (5.6, Fig. 6).
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inter-lock interference (BRAVO 5.1, Fig. 1).
 #include <memory>
 #include <readmost/bravo.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory reader-writer locks take (BRAVO 5).
 #include <fmt/core.h>
 #include <malloc.h>

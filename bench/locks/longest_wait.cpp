@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a thread that comes now and then waits for a lock that another one holds nearly always.
 #include <fmt/core.h>
 

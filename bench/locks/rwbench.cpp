@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RWBench (BRAVO 5.4, Fig. 4).
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers that sleep inside (FCP Fig. 20).
 #include <fmt/core.h>
 #include <sched.h>

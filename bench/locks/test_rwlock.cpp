@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // test_rwlock of liburcu's benchmarks, as the BRAVO paper runs it (5.3, Fig. 3).
 #include "contenders/locks/contenders.hpp"
 #include "harness/timed_run.hpp"

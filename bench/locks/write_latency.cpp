@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a writer waits for the lock.
 #include <algorithm>
 #include <latch>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of single machine operations (RCU Table 1; the slides of the RCU paper,
 // "Instruction/Pipeline Costs"). `readmost machine` measures others: those that the library's own
 // operations wait for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How threads show that they run: other threads may occupy their CPUs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds that measurements of any machine keep.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of a message to threads, by several means (FCP Table 2 and section 3.1).
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of the machine's operations beside an ordinary instruction (RCU Table 1).
 #include <optional>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pinned threads, for measurements between two CPUs. Contenders are never pinned.
 #pragma once
 

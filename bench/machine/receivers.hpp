@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that receive messages by different means: send() returns when all have the message.
 #pragma once
 

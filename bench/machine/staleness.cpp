@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How soon readers see a new version by themselves (FCP 3.1 and Fig. 1).
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processor's own clock, for times shorter than a call of the system's clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time until readers see a new version.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways to wake many sleepers, for wake_up.cpp.
 #pragma once
 

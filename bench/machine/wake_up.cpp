@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How soon sleeping threads run again once a thread wakes them, and how long that thread is busy
 // with waking them (FCP 6, Fig. 19), for several ways to wake. docs/wake-up.md discusses the
 // results.

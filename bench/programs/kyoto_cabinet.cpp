@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kyoto Cabinet's databases in memory over each lock (FCP 8.3, Fig. 23), by the test programs of
 // the distribution. "wicked" does random operations; one in five of its locks is for writing in
 // CacheDB, whose records have mutexes besides, and six in seven in ProtoHashDB. Of "order" only the

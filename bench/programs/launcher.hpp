@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs unchanged programs over a preloaded lock.
 #pragma once
 

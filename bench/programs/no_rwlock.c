@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Preloaded, leaves a program without any reader-writer lock: a program that checks its values has
    to notice. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The benchmark readwhilewriting of RocksDB's db_bench with the options of the BRAVO paper
 // (section 5.5, footnote 9), over the distribution's library: readers look up random keys while one
 // writer overwrites random ones in place. The library guards each value in its memory table with

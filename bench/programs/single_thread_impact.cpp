@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of one thread, which gain nothing from a scalable lock, over each lock (FCP 8.4): do
 // they become slower? The paper builds Linux; here a compiler builds a part of GoogleTest and takes
 // no rwlock, so that only the start with another lock could cost time. The others take rwlocks:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs and libraries over each preloaded lock: operations per second by the number of threads.
 // The programs are in examples/ and programs/readwhilewriting.cpp and print their measurements.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers in threads of their own, beside which updates are measured. Each kind reads from
 // construction to destruction.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The share of updates up to which RCU is the cheapest (RCU 6.2, Figs. 28 and 29).
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The duration of rcu_synchronize beside that of liburcu's synchronize_rcu.
 #include <algorithm>
 #include <readmost/rcu.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lookups in hash tables, also while a table is resized, and grace periods meanwhile (FCP Figs. 16,
 // 17 and 18).
 #include <fmt/core.h>

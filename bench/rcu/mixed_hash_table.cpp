@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash-table mini-benchmark of the RCU paper (Figs. 2, 6 and 27): one table under RCU,
 // hazard pointers and locks.
 #include <fmt/core.h>

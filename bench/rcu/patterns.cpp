@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs of the RCU patterns (RCU 4; examples/rcu/), before and after.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The costs of our RCU on this machine, for the model of breakeven_model.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The costs that the model takes from this machine.
 #include "rcu/rcu_costs.hpp"
 

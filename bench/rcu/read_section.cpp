@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of a read section with the same work in it, for RCU, hazard pointers and reader-writer
 // locks.
 #include "harness/benchmark.hpp"

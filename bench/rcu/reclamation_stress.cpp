@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lock-free structures under different policies of reclamation: throughput, and how much waits to
 // be reclaimed, also while a reader stands still.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that a flood of retired objects takes.
 #include <fstream>
 #include <limits>

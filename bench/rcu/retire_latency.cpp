@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How soon retired objects are reclaimed, beside liburcu's call_rcu.
 #include <atomic>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on semaphores that are found by number in an array (RCU 5.1 and Table 7).
 #include <fmt/core.h>
 

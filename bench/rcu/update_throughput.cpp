@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates per second by the number of updates that share a grace period (FCP Fig. 22).
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers and a writer that pauses between its writes (FCP Fig. 21).
 #include <fmt/core.h>
 

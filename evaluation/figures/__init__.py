@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every figure and table of the report, in its order."""
 
 from . import bravo, fcp, own, rcu

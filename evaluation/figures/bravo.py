@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BRAVO: Biased Locking for Reader-Writer Locks."""
 
 from ..contenders import BRAVO, PRWLOCK, rivals_of_lock

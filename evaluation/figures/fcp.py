@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fast Consensus Using Bounded Staleness for Scalable Read-Mostly Synchronization (FCP)."""
 
 from ..contenders import PRWLOCK, all_others, rivals_of_lock, rivals_of_rcu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A figure of the report: its source, its claim, its plots, and the judge of the claim."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verdicts on claims: sentences with measured numbers.
 
 A claim is split into checks. Each passes, fails, or cannot be made here; together they say whether the

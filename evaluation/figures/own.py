@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures that no paper has and that matter to users."""
 
 from ..contenders import PRELOADED, PRWLOCK, rivals_of_lock, rivals_of_rcu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places on an axis of rows whose names contain them."""
 
 import re

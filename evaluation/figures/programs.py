@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that run unchanged over glibc's lock and over ours: what is measured of them, and whether one
 becomes slower."""
 

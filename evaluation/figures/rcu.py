@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exploiting Deferred Destruction: An Analysis of Read-Copy-Update Techniques (RCU)."""
 
 from ..contenders import PRWLOCK, all_others, rivals_of_lock

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated figure: the runs of `readmost simulate`, its panels, and what was measured here beside it."""
 
 from collections.abc import Callable

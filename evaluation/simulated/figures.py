@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every figure of the part "On machines you do not have", in the order of the papers."""
 
 from ..figures.figure import Axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a simulation agrees with what a paper prints: the order of the locks, and the figures.
 
 An order that the seeds do not agree on is open; a figure agrees if it is within a factor of two.

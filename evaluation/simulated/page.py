@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part "On machines you do not have" of the report."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the papers print of their figures: data files with the place of each number."""
 
 import functools

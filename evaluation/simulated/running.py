@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the simulations of a figure, and keeps their rows by seed as those of a benchmark are kept by turn."""
 
 import datetime

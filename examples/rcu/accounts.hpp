@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stall Updates (RCU 4.2.5): accounts between which money is moved without a pause, while others
 // add up all of them.
 #pragma once

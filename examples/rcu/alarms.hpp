@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU Readers With NBS Writers (RCU 4.1.10): alarms are raised and settled, newest first, by any
 // thread; displays show the newest ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Global Version Number (RCU 4.2.4): a directory of files, of which some are moved and some
 // replaced by a new revision. Its size is that of all of them, however they are moved meanwhile.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pure RCU (RCU 4.1.7): events call a handler, which is replaced while they come in. Once the
 // replacement is over, no call of the old handler is, and its resources are given back.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A form of a pattern's program: before it or after it. Any number of threads read and write; every
 // value that they find is checked.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Impose Level Of Indirection (RCU 4.2.3): a client with a history of 16 KiB and three limits,
 // which are changed together. To copy the client for each change would be expensive.
 #pragma once

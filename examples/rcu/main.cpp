@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program of each RCU pattern, in the form before it or after it.
 #include <algorithm>
 #include <numeric>

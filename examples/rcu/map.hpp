@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader-Writer-Lock/RCU Analogy (RCU 4.1.8): examples/shared_map.cpp, converted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "accounts.hpp"
 #include "alarms.hpp"
 #include "directory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Substitute Copy For Original (RCU 4.2.2): a routing table in which every route has a first and a
 // second hop, which never are the same. A fail-over swaps them in many routes at once.
 #pragma once

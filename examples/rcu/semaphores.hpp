@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mark Obsolete Objects (RCU 4.2.1, 5.1): semaphores in an array, as in System V IPC. Each has a
 // lock of its own; the array is mostly read. Now and then a semaphore is removed and another one
 // created.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU Existence Locks (RCU 4.1.9): sessions are found by their number and count their requests; now
 // and then one is closed and opened anew.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asymmetric fences in the shape of P1202 (concurrency TS 2): the frequent side pays nothing, the
 // rare side pays for both.
 //

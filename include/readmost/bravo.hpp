@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BRAVO (Dice and Kogan, USENIX ATC 2019): wraps any lock in one whose readers scale.
 //
 //   readmost::bravo<std::shared_mutex> lock;        // or std::mutex, or a class of your own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard pointers in the shape of C++26 <hazard_pointer> ([saferecl.hp]), whose protect() executes
 // no fence and no atomic read-modify-write.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of objects that are found by id, in the manner of the semaphores of System V IPC: file
 // descriptors, sessions, timers, handles that are given to other programs.
 //

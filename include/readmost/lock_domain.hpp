@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lock domains: a lock's writers wait only for the threads that use locks of its domain.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock's preference between waiting readers and writers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-copy update in the shape of C++26 <rcu> ([saferecl.rcu]): readers that execute no atomic
 // read-modify-write, no fence and no store to a shared line, and grace periods of less than a
 // microsecond while readers are hot.

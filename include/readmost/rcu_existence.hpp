@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock inside the object that it protects, for objects that are found under RCU: the patterns RCU
 // Existence Locks and Mark Obsolete Objects (docs/patterns/).
 //

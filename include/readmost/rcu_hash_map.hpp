@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A concurrent hash map whose lookups run at the speed of a plain one, also while it is resized:
 // they write nothing shared, wait for nothing, never start again, and find every element that is in
 // the map throughout the lookup.

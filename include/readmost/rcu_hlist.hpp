@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An intrusive list with a head of one pointer, whose readers run while it is changed: for tables
 // of many short lists, in the manner of the Linux kernel's hlist.
 //

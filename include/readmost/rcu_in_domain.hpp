@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which domain the readers of a container are in: the last template argument of rcu_pointer,
 // rcu_list and rcu_stack. The container remembers it, so that no call can name another one by
 // mistake.

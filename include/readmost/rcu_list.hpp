@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An intrusive doubly linked list whose readers run while it is changed, in the manner of the Linux
 // kernel's rculist.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pointers that readers of RCU share: functions that read and publish through an atomic pointer,
 // and a class that owns the object it points to and retires it when another one takes its place.
 //

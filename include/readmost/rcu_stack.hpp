@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An intrusive stack whose writers are lock-free and whose readers run beside them: the pattern RCU
 // Readers With NBS Writers (docs/patterns/).
 //

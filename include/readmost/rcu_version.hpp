@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data that RCU's readers read in several steps without ever seeing half an update: the pattern
 // Global Version Number, with Stall Updates (docs/patterns/).
 //

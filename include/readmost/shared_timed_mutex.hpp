@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost::shared_timed_mutex: std::shared_timed_mutex whose readers do not disturb one another.
 #pragma once
 

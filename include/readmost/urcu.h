@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The flavor "readmost" of liburcu, in place of memb, mb, signal and bp: a program that includes
  * this header instead of theirs, and is linked with libreadmost instead of their libraries, has the
  * same functions by the same names, with grace periods of microseconds and callbacks that need not

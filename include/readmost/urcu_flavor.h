@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The flavor "readmost" of liburcu, by its own names: for programs that use several flavors, or
  * pass one to liburcu's data structures:
  *

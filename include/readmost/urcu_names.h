@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The names that liburcu's flavors have for themselves, such as urcu_memb_read_lock, as names of
  * the flavor "readmost". Only <readmost/urcu.h> includes this. A flavor whose header the program
  * has included before keeps its names; the header of any other does nothing from now on. */

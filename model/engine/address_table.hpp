@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hash tables of what the checker knows of an address. Entries are never removed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of one execution: allocated piece by piece and freed all at once. Addresses are the
 // same in every execution and in every run of the program, so that schedules can be replayed.
 #pragma once

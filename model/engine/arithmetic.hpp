@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-modify-writes on the values of simulated variables.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depth-first search without reduction, of all executions or of those with few surprises.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One execution of a scenario: its threads, one of which runs at a time, the memory between them,
 // futexes and time. A search (search.hpp) decides which thread runs next.
 #pragma once

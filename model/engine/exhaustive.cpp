@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dynamic partial-order reduction. A node is a state between two steps of the latest execution. The
 // stack of nodes records what has been tried from each and what is left to try.
 #include "engine/search.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a scenario again and again until a search is done or has found a violation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stack of a simulated thread, which runs until it switches to another.
 #pragma once
 

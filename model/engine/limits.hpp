@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many threads the checker simulates, and how it numbers threads and store buffers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One atomic variable: what the exploration knows of it, and its stores in this execution.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A memory model: what a load may return, when a store becomes visible, what a fence does, and
 // which operations can be swapped without a visible difference.
 //

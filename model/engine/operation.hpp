@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operation of a simulated thread, and its footprint, by which other threads may notice it.
 #pragma once
 

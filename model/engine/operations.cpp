@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of the simulated platform. Each waits for its turn if other threads may notice it.
 #include <cstring>
 

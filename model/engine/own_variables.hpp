@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's thread-local variables on a simulated machine. They lie in a section of their own
 // (READMOST_THREAD_LOCAL), whose content is exchanged whenever another simulated thread runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain data, and the data races in it.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random searches. Each execution has a seed of its own, so a search is the same each time. A
 // single execution must be replayed by its schedule, since it also depends on the locations known
 // to be shared.

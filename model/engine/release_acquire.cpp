@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C++20 without load buffering (RC11: program order and reads-from form no cycle), by views: a
 // thread may read any store of a location that is not older than one it knows of, and a store takes
 // any place in the modification order after those. Follows the

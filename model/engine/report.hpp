@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text by which a failing execution is reported.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The means by which scenarios are written: see docs/checking.md.
 #pragma once
 

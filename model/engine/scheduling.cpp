@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice of the thread or store buffer that acts next.
 #include <stdexcept>
 

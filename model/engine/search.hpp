@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search chooses the next step of an execution, and the next execution.
 #pragma once
 

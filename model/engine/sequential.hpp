@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The models in which memory has one value at a time: sequential consistency, and the base of
 // x86-TSO.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a failing schedule easier to read: fewer switches, fewer old values, fewer steps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step of an execution: what it does, and what it knows of the steps before it.
 #include "engine/execution.hpp"
 #include "engine/search.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C++ happens-before by release and acquire, which is the same under every memory model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // x86-TSO (Owens, Sarkar, Sewell, 2009): each thread's stores wait in a buffer, oldest first, from
 // which it alone can load. They reach memory one by one, at any time, and all of them before the
 // thread's next fence, locked instruction or system call, and before a membarrier interrupts it.

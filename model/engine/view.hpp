@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread knows: how far each other thread has come (C++ happens-before, for data races), and
 // for each location the oldest store that it may still read (release/acquire model only).
 #pragma once

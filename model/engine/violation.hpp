@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The violations that a search can find, and the steps that lead to them.
 #pragma once
 

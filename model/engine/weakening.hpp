@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order or fence of the library that is weakened in this run, to see whether it is needed, and
 // the letters (include/readmost/detail/platform/letters.hpp) that executions have reached.
 #pragma once

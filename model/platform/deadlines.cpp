@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deadlines on either simulated machine, by its clock.
 #include <readmost/detail/platform/platform.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checker finds misuse by itself, as a deadlock or as an access to a reclaimed object.
 #include "rcu/misuse.hpp"
 

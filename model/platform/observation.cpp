@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nobody observes the locks of the checker.
 #include "threads/parts.hpp"
 

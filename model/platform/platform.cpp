@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated machine behind platform/readmost/platform.hpp.
 #include <algorithm>
 #include <readmost/detail/platform/heap.hpp>

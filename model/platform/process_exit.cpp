@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes are not simulated.
 #include "rcu/reclamation.hpp"
 

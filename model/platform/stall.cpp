@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checker finds what waits for ever by itself.
 #include "rcu/stall.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scenarios/library_names.hpp"
 
 #include <fmt/format.h>

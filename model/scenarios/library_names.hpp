@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the library's own variables and of their values, for reports.
 #pragma once
 

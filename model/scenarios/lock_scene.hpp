@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock, the data that it protects, and threads in their usual roles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scenarios/lock_under_test.hpp"
 
 #include "lock/bias.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's lock as scenarios use it: how it is made, what threads do before a scenario begins,
 // and what must hold at its end. Its operations are those of tests/support/surface.hpp, from which
 // the public interfaces are built.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scenarios/rcu_under_test.hpp"
 
 #include "threads/registry.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU as scenarios use it: what is published, how it is read, replaced and retired, and what must
 // hold at the end. The operations are those behind the classes of readmost/rcu.hpp.
 #pragma once

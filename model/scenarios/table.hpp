@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios that differ in a parameter only, as a table.
 #pragma once
 

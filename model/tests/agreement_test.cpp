@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the searches on random programs: the exhaustive search may leave out repetitions only.
 #include <gtest/gtest.h>
 

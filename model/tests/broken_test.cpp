@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithms that are known to be wrong fail as they should, under the models where they should,
 // and under no other.
 #include <gtest/gtest.h>

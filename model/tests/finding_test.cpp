@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each kind of violation is found and named, and correct programs are not accused.
 #include <gtest/gtest.h>
 

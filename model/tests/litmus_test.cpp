@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory models against the literature: each of the classic litmus tests has exactly the
 // outcomes that x86-TSO (Owens, Sarkar, Sewell, TPHOLs 2009) and C++20 without load buffering
 // (RC11: Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017; P0668) allow. Names of the tests are those

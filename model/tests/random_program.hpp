@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small random programs of atomic operations, fences and futexes, to compare searches on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A violation can be reproduced by its schedule as text and by its seed, and made shorter.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every scenario of the catalogue under every memory model, for a few seconds each at most. To the
 // end: make model.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readmost's library for Conan 2: the locks, RCU and the preloaded library, without the command."""
 import os
 import re

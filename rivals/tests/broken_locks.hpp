@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A minimal reader-writer lock, correct or with one defect: each guarantee that the tests and the
 // checker's scenarios verify is missing in one of them.
 #pragma once

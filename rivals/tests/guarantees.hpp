@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The guarantees of a reader-writer lock. Each function tests one of them on locks that it makes
 // and returns whether it held; a lock without the guarantee fails the test.
 #pragma once

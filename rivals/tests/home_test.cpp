@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's number and place, its notes, and the parts of a lock that exist per place.
 #include "rivals/home.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks of any class behind one interface, so that the tests are compiled once.
 #pragma once
 

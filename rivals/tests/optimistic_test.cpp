@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks that can be read without locking: readers see whole writes only.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All rivals that are reader-writer locks pass the tests of all guarantees, and broken locks fail
 // them.
 #include <gtest/gtest.h>

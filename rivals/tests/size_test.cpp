@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sizes of the locks, as in their headers and README.md: alone, and with the memory that they
 // allocate on machines with 2 and with 72 CPUs.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which lock, or what instead of it, would serve a program best.
 #pragma once
 

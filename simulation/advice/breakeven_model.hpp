@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When RCU is cheaper than locks: the analytic comparison of RCU (6.2, Figs. 28 and 29).
 //
 // The paper shows the results without the formulas, for which it refers to a thesis. The formulas

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The break-even contours of the RCU paper (6.2, Figs. 28 and 29) for a machine: up to which share
 // of updates RCU, a lock for each CPU or a spinlock is the cheapest.
 #pragma once

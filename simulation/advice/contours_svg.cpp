@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contours as one SVG: two plots by CPUs, below them two by latency. RCU is the cheapest in the
 // shaded region.
 #include <fmt/format.h>

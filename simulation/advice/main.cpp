@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost advise: what would serve a program's locks best, here or on a machine that one does not
 // have, by simulation of what its statistics tell.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simulation/advice/used_locks.hpp"
 
 #include <fmt/format.h>

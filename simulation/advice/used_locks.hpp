@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `readmost run --stats` has seen of the locks of a program.
 #pragma once
 

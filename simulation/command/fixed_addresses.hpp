@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Address space without randomization, for programs whose results depend on addresses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost simulate: locks on machines that one does not have.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of a workload, each in a process of its own, and what they found as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simulation/command/tables.hpp"
 
 #include <fmt/format.h>

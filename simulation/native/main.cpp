@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workloads pairs, write-pairs and mix on real threads, for comparison with the simulated ones:
 // scripts/validate-simulation. Takes one turn of everything and prints JSON.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `readmost advise` reads of a program's statistics, and what it chooses.
 #include "simulation/advice/advice.hpp"
 

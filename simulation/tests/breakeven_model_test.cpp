@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model's formulas against values computed by hand.
 #include "simulation/advice/breakeven_model.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What accesses of cache lines cost, and that each line has one owner.
 #include "simulation/coherence.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contours of a simulated machine, and their plot.
 #include "simulation/advice/contours.hpp"
 

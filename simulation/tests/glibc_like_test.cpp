@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks of the shape of glibc's keep threads out and lose no sleeper.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Litmus tests of the machine's memory orders: what a weak order allows does happen, and what the
 // orders of the accesses forbid never does.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine files: those that come with Readmost are right, and what is wrong with others is said.
 #include "simulation/machine_description.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine: memory order, time, scheduling, futexes, membarriers.
 #include "simulation/machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variations of a machine, and what they say about an order.
 #include "simulation/sensitivity.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulated machine says about the library, where a change of the library must not change
 // it. Each run is in a process of its own, because the library's variables are left as it leaves
 // them.

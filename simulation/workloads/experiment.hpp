@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all workloads share: threads that repeat operations until the time of the run is over, and
 // the times of those that began after the warm-up.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workloads; catalogue.cpp says what they are.
 #pragma once
 

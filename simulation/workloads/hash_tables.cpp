@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hash table that all threads search, under a lock and under RCU, as the RCU paper measures it
 // (6.1, Figs. 2, 6 and 27): one time in --writes-in a thread replaces an element.
 #include <readmost/detail/platform/platform.hpp>

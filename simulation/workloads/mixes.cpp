@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that read and write in turn, as the benchmarks of BRAVO do.
 #include <deque>
 #include <functional>

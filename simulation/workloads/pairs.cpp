@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operation, repeated.
 #include "simulation/workloads/experiment.hpp"
 #include "simulation/workloads/families.hpp"

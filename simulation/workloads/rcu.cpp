@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU, and how soon CPUs see a store without it.
 #include <readmost/detail/platform/platform.hpp>
 #include <readmost/detail/threads/mutex.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What threads do with a lock on the simulated machine.
 #pragma once
 

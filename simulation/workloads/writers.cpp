@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer now and then among readers.
 #include "simulation/workloads/experiment.hpp"
 #include "simulation/workloads/families.hpp"

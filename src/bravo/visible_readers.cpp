@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of visible readers: registering readers, growing, scanning.
 #include <readmost/detail/bravo/visible_readers.hpp>
 

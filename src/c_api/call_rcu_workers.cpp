@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The orders here have no letters, because the checker does not run liburcu's interface.
 #include "c_api/call_rcu_workers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers of call_rcu(): threads that a program makes to have its functions called apart from those
 // of others, liburcu's `call_rcu_data`. Whatever is not meant for one of them goes to the domain's
 // reclaimer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables by id of readmost_rcu.h, over the slots of readmost::id_table.
 #include <readmost_rcu.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tables of readmost_rcu.h keep in the head of a caller's object, while the object is in a
 // table and until it is reclaimed by the caller's function.
 #pragma once

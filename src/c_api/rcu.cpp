@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost_rcu.h over readmost::rcu_domain.
 #include <readmost_rcu.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The domains of the C functions, for all of these.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash tables of readmost_rcu.h, over the table of readmost::rcu_hash_map.
 #include <readmost_rcu.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost.h: the C API of the lock, over readmost::detail::rwlock.
 #include <readmost.h>
 

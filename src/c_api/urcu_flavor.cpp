@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of <readmost/urcu_flavor.h>: liburcu's interface over the process's domain.
 #include "c_api/urcu_flavor.hpp"
 

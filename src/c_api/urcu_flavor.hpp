@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // liburcu's structures, declared again so that the library is built without liburcu's headers.
 // tests/urcu compares them with the real ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a preloaded library exports the functions that it replaces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "interpose/glibc_rwlock.hpp"
 
 #include <dlfcn.h>

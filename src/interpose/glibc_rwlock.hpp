@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of the C library, glibc or musl, which serve process-shared locks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The symbol by which `readmost top` finds the statistics.
 #include "statistics/introspection.hpp"
 

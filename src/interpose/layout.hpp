@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout of a lock inside the program's pthread_rwlock_t. All zeros, as in
 // PTHREAD_RWLOCK_INITIALIZER, is a free lock; `shared`, and `kind` if there is one, stay where the
 // C library has them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "interpose/lock_tables.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pthread_rwlock_* for a whole program: the contract of POSIX and glibc over
 // readmost::detail::rwlock.
 //

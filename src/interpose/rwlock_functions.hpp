@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions behind pthread_rwlock_* of one kind of lock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of a preloaded library, from the environment.
 #pragma once
 

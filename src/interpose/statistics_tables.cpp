@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the statistics when the program ends, if the environment asks for them.
 #include <cerrno>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout of a lock of the lab inside the program's pthread_rwlock_t. All zeros, as in
 // PTHREAD_RWLOCK_INITIALIZER, is a free lock; `shared` stays where glibc has it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // READMOST_LOCK for the library of other locks.
 #include "interpose/settings.hpp"
 #include "platform/choice.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for the locks that serve a program's locks; implements rivals/memory.hpp. malloc() is not
 // usable here: it may be the program's own and take one of those locks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/made_locks.hpp"
 
 #include "lab/lock_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks of other classes that serve a program's locks. They are too large for a pthread_rwlock_t,
 // so the first use of a pthread_rwlock_t makes one, to which it then points.
 //

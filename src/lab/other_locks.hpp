@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks that READMOST_LOCK can select instead of Readmost's own, as in the interposition
 // framework of the BRAVO paper (section 5).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pthread_rwlock_* for a whole program, over the lock that READMOST_LOCK names.
 //
 // Each function is one jump through a table, so that measurements of a lock include nothing else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether a lock is biased, by the account that the lock keeps (threads/account.hpp).
 //
 // BRAVO (section 3) bounds the cost without weighing the benefit: after each revocation it does

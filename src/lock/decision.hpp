@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer that claims the lock checks for holds of other threads before it decides. That takes a
 // bounded time if the thread keeps its CPU.
 #pragma once

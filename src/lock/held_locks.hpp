@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What READMOST_LOCK_CHECK knows of a thread's holds: a table for each thread, which `readmost
 // holders` reads from outside.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read holds: the slots of passive ones, the notes of active ones, and their release.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The check for misuse of locks: READMOST_LOCK_CHECK=1, or =abort, in the environment. Each finding
 // is one report on stderr, once for each kind and place. See docs/sanitizers.md.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The object by which `readmost holders` and gdb find the library's records.
 #include "lock/lock_inspection.hpp"
 

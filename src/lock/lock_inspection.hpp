@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where `readmost holders` and gdb find the library's records in a process or in a core file. Each
 // copy of the core has one such object, in its writable data: there a search for the magic words
 // finds it, also in a stripped program that the library is linked into.

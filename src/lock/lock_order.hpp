@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which threads take locks: a graph with an edge from each lock that was held to the
 // lock that was waited for meanwhile. A cycle can end in a deadlock if at each of its locks the
 // hold keeps out the one who waits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves passive holds to the lock's count, where another thread can release them.
 //
 // POSIX forbids a thread to release the read hold of another, but programs do it, and a passive

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Observed locks: every operation tells the check for misuse (lock_check.hpp) and the tools that
 // follow memory accesses (platform/tools.hpp) what it does. The fast paths know nothing of that: an
 // observed lock never opens them. It never becomes `ready`, gets no bias, and an active hold never

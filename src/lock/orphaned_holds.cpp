@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The holds, claims and waits of a thread that exits, or that does not exist in a fork's child.
 #include "lock/holds.hpp"
 #include "lock/sleep_note.hpp"

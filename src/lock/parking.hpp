@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiters of a lock sleep on the lock's state; the bits of FUTEX_WAIT_BITSET tell writers,
 // upgraders and readers apart.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results of lock operations as POSIX error numbers, for the C API and the pthread functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slow path of a read lock (first use, a lock without bias, occupied slots, waiting), and how a
 // lock gets its bias.
 #include "lock/bias.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notes in a thread's record for which lock it sleeps, for those who look from outside.
 #pragma once
 

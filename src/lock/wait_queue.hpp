@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The waiters that are counted in a lock's state.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a lock operation spins before it sleeps, and how its wait is reported to statistics.
 #pragma once
 

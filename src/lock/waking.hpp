@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which waiters to wake when the state changes.
 //
 // No waiter sleeps for ever. While writers sleep on the state, either writers_parked is set and a

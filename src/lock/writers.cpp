@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slow paths of writers: claims, revocation, backing out, waiting; upgrade and downgrade.
 #include "lock/bias.hpp"
 #include "lock/decision.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes addresses of a process for people: symbol, or mapping and offset. For reports only:
 // reads /proc and the files of modules. Without libstdc++, because the preloaded library uses it
 // too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rare side of asymmetric fences.
 //
 // A light fence that reads `light_fences_are_light` as true is covered by the membarrier of every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPUs that a thread may use, as the kernel has them: a bit for each, also beyond the 1024 of
 // cpu_set_t.
 #pragma once

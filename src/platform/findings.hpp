@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reports of misuse consist of: backtraces, threads, times, and a memory of what has been
 // reported. Allocates no memory and takes no lock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam (detail/platform/platform.hpp) on Linux.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // USDT probes for bpftrace, perf and SystemTap; docs/statistics.md lists them. A probe without a
 // listener is one `nop`. Without <sys/sdt.h> at build time there are none.
 #pragma once

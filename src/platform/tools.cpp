@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "platform/tools.hpp"
 
 #if !defined(READMOST_THREAD_SANITIZER)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tools that follow a program's memory accesses and have to be told what orders them:
 // ThreadSanitizer, and Helgrind and DRD of Valgrind. The library is compiled without them, and asks
 // when it is loaded whether one is there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backlog: the objects that are retired and not reclaimed yet. A thread that retires waits when
 // the backlog is above its limit, as long as objects are being reclaimed: if a reader stays, or a
 // deleter needs a lock that the thread holds, waiting would not help.

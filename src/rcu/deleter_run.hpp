@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads that run deleters of a domain at present. Usually one does, the executor. If a
 // deleter takes long, the relief (relief.cpp) takes the executor's place, and the thread that is
 // replaced finishes its deleter. A deleter that waits for others (barrier(), the end of its domain)

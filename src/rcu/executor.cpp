@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executor of a domain moves retired objects from the queues to their deleters. One thread is
 // the executor at a time: the reclaimer (reclaimer.cpp) or, without one, a thread that retires or
 // waits in barrier().

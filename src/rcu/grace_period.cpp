@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grace periods.
 //
 // Problem. An object that was unlinked may be reclaimed when every read section that was open then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard pointers (Michael, IEEE TPDS 2004), with the reader's fence moved to the scan.
 //
 // Problem. A thread that protects stores a pointer in its slot and then checks that the object is

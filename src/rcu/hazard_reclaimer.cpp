@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hazard reclaimer scans when a thread that has retired finds that a scan is due, and once per
 // pause as long as something is left. So deleters run under no lock of a thread that retires, and
 // what an idle program has retired is reclaimed. With nothing left for a pause it ends, and the

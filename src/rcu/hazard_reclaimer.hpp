@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread that reclaims what is retired under hazard pointers, in programs that ask for one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks for misuse of RCU: settings, notes of where sections were entered, and reports.
 //
 // A report is composed first and then written by one write(2), so those of several threads do not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports of misuse of RCU, instead of a silent hang or corruption. See docs/rcu.md.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of the process: what is retired is reclaimed while all static objects still exist.
 //
 // exit(3) and the return of main() first destroy the thread_local objects of the calling thread,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slow paths of read sections: for threads that are not online or have no record, and for all
 // threads if misuse is checked.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reclaimer: a thread of the library that is the executor of a domain, and sleeps while nothing
 // is queued. The first retirement starts it. After a pause it ends, and the next retirement starts
 // it again: a process in which main() has called pthread_exit() ends with its last thread, which

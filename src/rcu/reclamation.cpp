@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retiring objects and waiting for their deleters: callbacks, barriers (RCU 3.1).
 #include "rcu/reclamation.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of reclamation in a domain, and the interface between the parts of reclamation:
 //   reclamation.cpp      retiring, barriers, settings, statistics
 //   backlog.{hpp,cpp}    the account of waiting objects; retiring threads wait at its limit

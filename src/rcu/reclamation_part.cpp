@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reclamation's part in a thread's exit and in a process's fork.
 //
 // While a child's memory is being copied, other threads go on retiring, so a queue and its objects

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The relief: a second thread of the library, which looks now and then whether the reclaimer gets
 // on. If a deleter takes long while something waits behind it, the relief takes the reclaimer's
 // place: the lists, the right to be the executor, and the state of the reclaimer as it is. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues of retired objects: any thread pushes, one thread takes all. And how to reclaim an object.
 #pragma once
 

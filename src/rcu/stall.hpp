@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings about what keeps objects from being reclaimed: a reader that stays, a deleter that takes
 // long, a backlog above its limit. On stderr; of each kind and domain at most one in the time of
 // the stall limit. They allocate no memory and take no lock.

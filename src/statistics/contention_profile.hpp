@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a program loses time to its locks: the call stacks of those who wait, and of those who take
 // a bias away, weighed by nanoseconds. Kept in a table of fixed size, which other processes read:
 // the command after the program's end, in a file, or meanwhile, in its memory. A fork's child

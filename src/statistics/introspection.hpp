@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of the preloaded library that `readmost top` reads from outside the process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The statistics of one lock as plain numbers, for reports inside and outside the process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks that can serve a program's pthread_rwlock_t, by the names of READMOST_LOCK and of the
 // command's options: Readmost's own, glibc's, and the rivals'.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics per lock: the functions that lock operations call, and only while
 // lock_statistics_on(). They do not allocate, wait or touch the lock, which they know by its
 // address alone; a thread's own counts are on cache lines of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data of the statistics per lock: one entry for each lock's address, in pages that are mapped when
 // statistics are switched on. A thread counts in cells of its own, and counts move from there to
 // the entries. Each is subtracted before it is added, so a thread that reads entries first and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Consensus between a writer and all readers (FCP 3.2, 7.1).
 //
 // Problem. A passive reader publishes its hold with a plain store and then loads the lock's state.

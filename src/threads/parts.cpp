@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The orders here have no letters: parts are constant except for their links, and the checker
 // simulates no processes.
 #include "threads/parts.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the library: the hooks of each for the registration and exit of a thread and for
 // fork(2). Through them the registry calls the rooms above it without depending on them.
 #pragma once

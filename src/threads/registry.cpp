@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Membership in domains: registration at the first lock, thread exit, fork, online and offline.
 #include "threads/registry.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over the records of domains, and other internals of membership.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that a lock is what its attributes or its initialiser request.
 #include <gtest/gtest.h>
 #include <readmost.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that every_function.c and every_rcu_function.c use every function, and that the manual
 // names each of them.
 #include <gtest/gtest.h>

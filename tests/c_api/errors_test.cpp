@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks which calls the C functions refuse, and that a refused call changes nothing.
 #include <gtest/gtest.h>
 #include <readmost.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A program in plain C that uses every function of readmost_rcu.h; silent when all behave as
  * documented. */
 #define _POSIX_C_SOURCE 200809L

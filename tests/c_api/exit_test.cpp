@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks used by a thread after its exit from the library: key destructors that run in the last
 // round, after the library's own.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The header alone, in the oldest C standard that it supports. */
 #include <readmost.h>
 /* A second inclusion must have no effect. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost_rwlock_held(): what it says of a lock in each state.
 #include <gtest/gtest.h>
 #include <readmost.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks of readmost.h in the states for which a rule is checked, brought there by its functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks which calls the C functions of RCU refuse, that a refused call changes nothing, and how
 // calls are counted and ordered.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The header alone, in the oldest C standard that it supports. */
 #include <readmost_rcu.h>
 /* A second inclusion must have no effect. */

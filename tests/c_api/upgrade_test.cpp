@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upgrades that must be refused, and upgrades that must be woken.
 #include <gtest/gtest.h>
 #include <readmost.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is woken, and how often.
 #include <gtest/gtest.h>
 #include <readmost.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces malloc by one that guards a counter with a reader-writer lock, so that a lock that
 // allocates memory would deadlock. Prints whether the count is right.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `readmost attach`, on the folders of another system.
 #include "launch.hpp"
 

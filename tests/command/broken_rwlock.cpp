@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded instead of the library: a lock that lets a writer in while others hold it.
 // every_way_program.cpp has to detect this.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion of the command's words, and the files by which shells ask for it.
 #include "launch.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loses time to locks in functions of known names, and then ends as its argument says: `return`,
 // `_exit`, `abort`, `exec` (does it all once more), `fork` (a child does it), or `serve` (does it
 // again and again). Compiled without frame pointers, and with

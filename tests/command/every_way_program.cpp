@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses pthread's reader-writer locks in every way that all locks of READMOST_LOCK must support, and
 // prints the first fault, or whether the lock itself or a substitute was used.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the frames of a flame graph, an SVG file, as a JSON list: the name and the width of each."""
 
 import json

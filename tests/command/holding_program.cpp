@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds locks and waits for them, in threads with names, until it is killed; the first argument
 // says how. With -DREADMOST_CLASSES the locks are of the C++ class, else pthread's.
 #include <pthread.h>

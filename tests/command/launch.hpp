@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by all tests of the command: includes, names, and the fixture that starts the command.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses locks in several places a known number of times. With a file name as argument it then writes
 // that file and keeps reading until it is killed.
 #include <pthread.h>

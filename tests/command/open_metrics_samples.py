@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the samples in a text of OpenMetrics as a JSON list; fails if it is not valid."""
 
 import json

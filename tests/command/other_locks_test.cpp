@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the libraries with each lock that READMOST_LOCK accepts, under one program.
 #include "launch.hpp"
 #include "statistics/lock_names.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Command lines that the command refuses with one line on stderr, which names the value and the
 // remedy.
 #include "launch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded after the library; ends a program in which memory is to become both writable and
 // executable, as where code is written to.
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses a reader-writer lock in a known number of ways and prints that number. With an argument it
 // forks as many children first, which read the lock a hundred times and leave.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CTest configuration in which this process runs, taken from the environment variable
 // READMOST_CONTRACT.
 #pragma once

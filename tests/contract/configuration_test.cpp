@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that each configuration is what its name says; otherwise the other tests would prove less.
 #include "configuration.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs all operations at once on one lock: writers are exclusive, readers see no change, and no
 // update is lost.
 #include <gtest/gtest.h>

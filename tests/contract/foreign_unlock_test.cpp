@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unlock function takes neither the type of the hold nor its owner as an argument.
 #include <gtest/gtest.h>
 #include <pthread.h>

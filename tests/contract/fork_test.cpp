@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forks while locks are held by the forking thread, held by its siblings, or under load.
 #include <gtest/gtest.h>
 #include <pthread.h>

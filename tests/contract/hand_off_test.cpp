@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that takes the lock again as soon as it has released it leaves others their turn.
 #include <gtest/gtest.h>
 #include <pthread.h>

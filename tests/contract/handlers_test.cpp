@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A signal handler reads the lock that it interrupted, between any two instructions of the
 // operation.
 #include <gtest/gtest.h>

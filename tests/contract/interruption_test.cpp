@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lock operations must tolerate signals, ignore cancellation, and leave errno unchanged.
 #include <gtest/gtest.h>
 #include <pthread.h>

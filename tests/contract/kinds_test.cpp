@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lock kinds: attributes, and whether readers get in while a writer waits.
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reader that has seen the lock open, but notes its hold when a writer has come meanwhile.
 #include <gtest/gtest.h>
 #include <pthread.h>

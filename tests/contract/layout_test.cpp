@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a lock: size, initialisers, and use without init or destroy.
 #include <gtest/gtest.h>
 #include <pthread.h>

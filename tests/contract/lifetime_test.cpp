@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks used before main, after main, in exiting threads, and in libraries that are loaded and
 // unloaded.
 #include <dlfcn.h>

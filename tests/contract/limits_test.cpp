@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many holds, many locks, and many of both at once.
 #include <gtest/gtest.h>
 #include <pthread.h>

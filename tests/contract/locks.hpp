@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks under test, functions that bring them into a given state, and the family's operations
 // by name.
 #pragma once

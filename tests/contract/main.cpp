@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the tests and turns a hang into a failure that names the test.
 #include <gtest/gtest.h>
 #include <signal.h>

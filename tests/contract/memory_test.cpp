@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock's memory may vanish as soon as the lock is free: a release must not touch it afterwards.
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions as a binary linked before glibc 2.34 sees them: bound to the symbol versions of
 // that time. They live in a shared library, because symbol versions belong to a binary.
 #pragma once

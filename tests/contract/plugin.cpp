@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library with locks of its own that a program loads and unloads at run time.
 #include <pthread.h>
 

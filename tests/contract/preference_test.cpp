@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which waiting readers and writers get the lock.
 #include <gtest/gtest.h>
 #include <pthread.h>

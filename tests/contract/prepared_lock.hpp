@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock in one of the states for which a rule is checked.
 #pragma once
 

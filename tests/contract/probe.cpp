@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A separate program for what a test inside gtest cannot observe: the whole life of a process from
 // before main to after it, its final counts, and its environment.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probe_output.hpp"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the probe, a small separate program, as a new process.
 #pragma once
 

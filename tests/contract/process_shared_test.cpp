@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks used by two processes: with the process-shared attribute, and without it in shared memory.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that requests a lock which it already holds.
 #include <gtest/gtest.h>
 #include <pthread.h>

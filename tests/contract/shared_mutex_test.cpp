@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libstdc++'s mutexes are pthread rwlocks that are never explicitly initialised or destroyed.
 #include <gtest/gtest.h>
 #include <pthread.h>

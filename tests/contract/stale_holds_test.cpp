@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks whose memory is put to another use after another thread has released the last hold, and
 // without a call of pthread_rwlock_destroy(), which glibc does not need.
 #include <gtest/gtest.h>

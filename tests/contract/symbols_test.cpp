@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every name and every symbol version that a program may call reaches the same lock.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deadlines and the clocks that measure them.
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Try functions fail only when a conflicting hold exists.
 #include <gtest/gtest.h>
 #include <pthread.h>

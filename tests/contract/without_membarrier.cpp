@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a command for which membarrier(2) fails with ENOSYS, as on kernels and in sandboxes without
 // it; fails with EPERM, as in other sandboxes; or kills the caller, as in the strictest ones.
 #include <linux/audit.h>

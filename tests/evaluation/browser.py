@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loads a page in headless Chromium, as wide as a phone or a screen, and reports its faults."""
 
 import html

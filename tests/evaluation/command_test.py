@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`readmost bench` and `readmost report` from end to end, and what they say when they cannot."""
 
 import json

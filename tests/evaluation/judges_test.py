@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verdicts: that each kind can be said, and that no judge always says the same."""
 
 import unittest

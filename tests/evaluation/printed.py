@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints a page with headless Chromium, and reports headings that stand alone at the end of a column."""
 
 import html

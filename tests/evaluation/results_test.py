@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file of results: the schema, and the messages about other files."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns, with shell scripts as programs."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of the report on simulated machines: what the papers print, the verdicts, the page."""
 
 import html

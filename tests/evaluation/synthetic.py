@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of an imaginary machine with every row of every figure."""
 
 import json

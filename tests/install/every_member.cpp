@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses every class, function template and member that is compiled only where it is used; all of
 // them must link with the shared library.
 #include <atomic>

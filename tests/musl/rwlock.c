@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What a program of musl expects of its pthread_rwlock_t: run by itself it checks musl, with
  * Readmost's library preloaded it checks that. With the argument `readmost` it also fails unless
  * the library is there. Plain C, so that any compiler for musl builds it. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the mutant that READMOST_MUTANT names, before the program starts. In an interposer, too:
 // without libstdc++.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Included in include/readmost/hazard_pointer.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Included in include/readmost/detail/lock/rwlock.hpp, in its namespace.
 
 // check_before_publish. On TSO a store may stay in the store buffer for as long as no fence drains

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Included in include/readmost/detail/rcu/read_section.hpp, in its namespace.
 
 // section_after_mode

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Included in src/rcu/executor.cpp, in its unnamed namespace.
 
 // forgets_a_queue. `first`: where the list begins, which is not left empty.

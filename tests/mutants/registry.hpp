@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Included in src/threads/registry.cpp, in its unnamed namespace.
 
 // online_before_index

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Included in src/lock/writers.cpp, in the class candidate.
 
 // counts_before_slots

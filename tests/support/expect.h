@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Expectations of programs in plain C: the first that fails ends the program with status 1. */
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes system calls fail, for tests in a child.
 #pragma once
 

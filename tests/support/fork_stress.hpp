@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that forks again and again while another of its threads retires: whatever the library
 // was moving, the child finds what waits.
 #pragma once

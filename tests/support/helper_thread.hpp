@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that runs what it is told, one call at a time, so that a test can play several threads
 // step by step.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Second processes for a test: the child's failed expectations become the parent's.
 #pragma once
 

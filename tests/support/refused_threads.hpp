@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the system refuse threads, while it lives: there is no room for a stack. Not under
 // sanitizers, whose memory is larger than the room.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects whose deleters do what a test asks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sanitizers with which the tests are built, by either compiler.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a command line of the shell and keeps what it prints.
 #pragma once
 

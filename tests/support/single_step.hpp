@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interrupts a call between any two of its machine instructions, so that a test can try every
 // moment at which a signal handler may run or at which a thread may lose its CPU.
 //

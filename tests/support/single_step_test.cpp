@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every moment of a call is tried, and no other.
 #include "support/single_step.hpp"
 

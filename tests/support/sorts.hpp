@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sorts of read holds and of locks in which a rule is checked.
 #pragma once
 

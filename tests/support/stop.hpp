@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stops a thread where a test wants it, for instance in the middle of a call (single_step.hpp).
 #pragma once
 

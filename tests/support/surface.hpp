@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on a bare rwlock, composed as the public interfaces compose them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // READMOST_LOCK_CHECK: each misuse of locks is named, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

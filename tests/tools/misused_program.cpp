@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plants one misuse of locks, for READMOST_LOCK_CHECK.
 //   misused_program MISUSE
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A correct program over each of the library's means, or the same with a data race in what those
 // protect: for tools that find races.
 //   observed_program [WHAT [race]]       without WHAT: every lock

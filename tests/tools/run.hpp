@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a command without the settings of the tests' own environment.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tools that find races are silent about correct programs over the library's locks and RCU, and
 // still find a race in what those do not protect. The library is the one that is shipped, compiled
 // for no tool.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deliberately broken locks, which show that the torture detects faults.
 #include <condition_variable>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of runnable scenarios: each with every lock that it fits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <readmost/lock_domain.hpp>
 
 #include "catalogue.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs scenarios on deliberately broken locks and succeeds as soon as one scenario fails.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data that reveals a broken lock: eight words on separate cache lines, equal whenever no writer is
 // active. A writer changes them one after another, so any thread that is in a section at the same
 // time as a writer sees them unequal or sees them change.

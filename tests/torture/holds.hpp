@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios in which a thread holds several locks, holds one lock several times, or releases a hold
 // of another thread.
 #pragma once

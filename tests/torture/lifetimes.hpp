@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios in which threads, locks and processes start and end, or a signal handler interrupts.
 #pragma once
 

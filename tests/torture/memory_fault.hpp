@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for locks that can be withdrawn while they exist; a later access is reported as a
 // violation instead of a crash.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapts readmost's own timed classes to the interface that the scenarios expect.
 #pragma once
 

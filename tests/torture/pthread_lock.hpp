@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pthread_rwlock_t with the interface of std::shared_mutex. Whether glibc or the preloaded library
 // implements it is decided when the program starts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "catalogue.hpp"
 #include "pthread_lock.hpp"
 #include "scenarios.hpp"

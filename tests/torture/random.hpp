@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small, fast generator; std::mt19937 would outweigh the lock in the readers' loops.
 #pragma once
 

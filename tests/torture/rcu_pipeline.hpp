@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reveals a broken RCU: readers find elements through one pointer, and the age of an element counts
 // the grace periods since it was unlinked (as in the Linux kernel's rcutorture). A reader may see
 // an element's age become 1, which happens when it is unlinked, but not more: the grace period that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names every scenario and adds those that fit a lock to the catalogue.
 //
 // A lock has the members of std::shared_mutex, is unlocked when default-constructed, and declares

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-side and write-side sections of every kind, with their checks and counters.
 #pragma once
 

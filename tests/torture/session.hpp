@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of one scenario: its threads, their counters, the clock that switches phases, and the
 // watchdog that turns a hang into a message and exit status 2.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <readmost/shared_mutex.hpp>
 
 #include "catalogue.hpp"

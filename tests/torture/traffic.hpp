@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios with different shares of reads and writes: mixtures, bursts, hot and cold readers, many
 // locks, tries and deadlines, more threads than processors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scenario that upgrades reads to writes and downgrades writes to reads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios in which threads park: a lost wake-up stops the whole round, and the watchdog detects
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes memory run out where a test wants it to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asymmetric fences: that a light and a heavy one order as two full ones, also in a fork's child.
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a lock is biased: the account in src/lock/bias.hpp, and what the lock makes of it.
 #include "lock/bias.hpp"
 

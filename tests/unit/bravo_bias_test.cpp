@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a bravo lock is biased, by each policy.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of visible readers: slots, hash, growth, scans.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks made by bravo, over each kind of lock and with each policy: who may be inside, how often,
 // and who waits for whom.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The domain: which threads take part in rounds, what they report, and how writers wait.
 #include <gtest/gtest.h>
 #include <pthread.h>

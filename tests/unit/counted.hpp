@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An object that knows how many of its kind are alive, and whether it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in, compiled with hidden visibility, that tells where it finds the default domain.
 #include <readmost/rcu.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default domain is one object in a process, also for plug-ins with hidden visibility that are
 // loaded apart from one another.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What attempts that fail cost a lock's readers.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's first use of the library may be in a signal handler. It must not allocate there:
 // whatever the signal has interrupted may be malloc() itself. The program has taken so many
 // thread-specific keys that glibc allocates memory for the value of any further one.

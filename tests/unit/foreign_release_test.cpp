@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that releases the passive hold of another: all such holds of the lock move to its count.
 #include <gtest/gtest.h>
 

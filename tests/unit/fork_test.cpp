@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The domain in a child process: the forking thread goes on alone.
 #include <gtest/gtest.h>
 #include <sys/mman.h>

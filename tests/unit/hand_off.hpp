@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that has slept and found the lock taken again: it asks to be next.
 #pragma once
 

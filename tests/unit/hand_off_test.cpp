@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that was woken and found the lock taken again goes ahead of those that have not slept.
 #include "hand_off.hpp"
 

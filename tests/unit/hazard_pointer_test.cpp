@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard pointers: the shape of C++26, what they protect, when objects are reclaimed, and what
 // threads and processes leave behind.
 #include <gtest/gtest.h>

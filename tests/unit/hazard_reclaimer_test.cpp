@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard pointers with a thread of the library's own that reclaims, and without any.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

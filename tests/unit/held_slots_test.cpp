@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a thread's record has its read holds: the home slot of the lock, the nested slots, the
 // notes.
 #include <gtest/gtest.h>

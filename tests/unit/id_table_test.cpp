@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of objects that are found by id and have a lock each.
 #include <gtest/gtest.h>
 

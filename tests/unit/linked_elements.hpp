@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of intrusive containers, and what a reader finds in a container of them.
 #pragma once
 

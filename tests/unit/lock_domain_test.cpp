@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Separate lock domains: what they isolate, what they share, and the holds of their threads.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics per lock: exact, whoever counts and wherever a count is at the moment. In children,
 // because statistics stay on once they are.
 #include "statistics/lock_statistics.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program whose main thread leaves by pthread_exit() before another thread retires. It must end
 // with that thread: the reclaimer must not keep it alive.
 #include <pthread.h>

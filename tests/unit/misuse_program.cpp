@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program that misuse_test.cpp runs in various environments: each scenario uses RCU in one way,
 // mostly a wrong one. Ends with status 0 unless the library ends it, or something does not work.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reports about misuse of RCU; misuse_program.cpp commits it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

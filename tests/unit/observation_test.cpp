@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must hold of a lock that a tool, or READMOST_LOCK_CHECK, observes.
 #include "lock/observation.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // preference::phase_fair: a writer, then all readers that waited, then the next writer. And the
 // counts of those who wait, which it rests on.
 #include <gtest/gtest.h>

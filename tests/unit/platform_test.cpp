@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam to Linux: mappings, futexes, deadlines, files, thread exit.
 #include <fcntl.h>
 #include <gtest/gtest.h>

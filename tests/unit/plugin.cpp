@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in that is linked with the static library, and so has a copy of its own.
 #include <readmost/rcu.hpp>
 #include <readmost/shared_mutex.hpp>

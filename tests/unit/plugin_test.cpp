@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy of the library in a plug-in, which a program loads late and unloads while threads that
 // have used it are still there. The plug-in is loaded in children, because it stays.
 #include <dlfcn.h>

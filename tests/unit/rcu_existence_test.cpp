@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks inside objects that are found under RCU.
 #include <gtest/gtest.h>
 

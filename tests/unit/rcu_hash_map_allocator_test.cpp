@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The allocator of the concurrent hash map: all memory comes from it and returns to it.
 #include <gtest/gtest.h>
 

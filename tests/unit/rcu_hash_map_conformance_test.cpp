@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the members of rcu_hash_map do, line by line: beside std::unordered_map, to which the same
 // is done, and as the header of folly::ConcurrentHashMap promises it, which is not here to be
 // asked. Each line begins with the map {one: 1, two: 2} and names the member; what it shows is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The members of std::unordered_map and of folly::ConcurrentHashMap that the hash map has, and
 // those that it has not: docs/rcu.md says why. Checked when this file is compiled. What those that
 // it has do: rcu_hash_map_conformance_test.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash map resized up and down without a pause, under readers that know what they must find and
 // writers that know what they have written. Chains are long and mixed, so that it takes many steps
 // to unzip them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The concurrent hash map: its operations, and resizing that its readers do not notice. Under
 // load: rcu_hash_map_stress_test.cpp.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The intrusive list with a head of one pointer.
 #include <gtest/gtest.h>
 

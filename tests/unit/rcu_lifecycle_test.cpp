@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU at the ends of threads and processes: exits, forks, and where there is no membarrier.
 #include <gtest/gtest.h>
 #include <signal.h>

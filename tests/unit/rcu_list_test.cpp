@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The intrusive list whose readers run while it is changed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pointers that RCU readers follow, and the owning slot.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU reclamation: retired objects, their deleters, barriers and the backlog limit.
 #include <gtest/gtest.h>
 #include <sched.h>

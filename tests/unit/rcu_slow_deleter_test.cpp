@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deleters that take long: another thread takes over what waits behind them.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The intrusive stack with lock-free writers.
 #include <gtest/gtest.h>
 

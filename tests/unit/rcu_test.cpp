@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU: the shape of C++26 <rcu>, read sections, grace periods. What is retired:
 // rcu_retire_test.cpp.
 #include <gtest/gtest.h>

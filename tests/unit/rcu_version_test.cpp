@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data with a version number: readers never see half an update.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's registration and exit, amid which another thread forks or a signal handler runs.
 #include <gtest/gtest.h>
 #include <pthread.h>

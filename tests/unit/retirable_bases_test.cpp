@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rcu_obj_base as a base of the user's class: what it adds to the class, and what it asks of its
 // deleter. hazard_pointer_test.cpp has the same of hazard_pointer_obj_base.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost::shared_mutex: its interface, exclusion and preference.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // readmost::shared_timed_mutex: its interface, clocks and durations, and condition variables.
 #include <gtest/gtest.h>
 

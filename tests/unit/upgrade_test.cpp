@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a read hold to a write hold and back, with others inside and others waiting.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Must not compile: a deadline by something that only resembles a clock. MEMBER: the timed member.
 #include <chrono>
 #include <readmost/shared_timed_mutex.hpp>

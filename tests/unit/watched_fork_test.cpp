@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All forks are watched: from the start, and those of several threads one after the other.
 #include <gtest/gtest.h>
 

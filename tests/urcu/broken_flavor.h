@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A flavor whose grace periods end at once: torture.c must detect it. */
 #pragma once
 

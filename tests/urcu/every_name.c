@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A program in plain C that uses every name of a liburcu flavor, compiled for each flavor by its
  * header (FLAVOR_HEADER); otherwise the flavors differ only in grace-period polling. Silent when
  * all names behave as documented. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the flavor as liburcu's code sees it: the layout of its structures, each member of the
 // flavor, and that it shares the process's readers with the rest of the library.
 #include <gtest/gtest.h>

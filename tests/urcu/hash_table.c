@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* liburcu's lock-free hash table under a flavor: threads insert, look up, delete and resize, and no
  * entry is freed while a reader may see it. Compiled for each flavor by its header (FLAVOR_HEADER).
  * Silent on success. */

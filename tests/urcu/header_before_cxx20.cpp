@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The headers in the C++ standard that liburcu's users may have.
 #include <readmost/urcu.h>
 // Repeated inclusion must have no effect, nor may including the headers that they replace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that need <readmost/urcu.h> in C++20, or a callback, for flavor_test.cpp, which uses
 // the flavor by its own names and does not include that header.
 #pragma once

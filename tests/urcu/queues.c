@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* liburcu's queues and its stack under a flavor (FLAVOR_HEADER): producers and consumers pass
  * elements on, and no element is freed while another thread may read it. Silent on success. */
 #define _GNU_SOURCE

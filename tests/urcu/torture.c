@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Readers check the age of the elements that a writer replaces, as in rcutorture: the age is 0
  * while the element is the current one, becomes 1 when it is replaced, and grows by one with every
  * grace period that has ended since. A reader may see 0 and 1. If a reader sees more, a grace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The workers that a program makes for call_rcu(), under a flavor (FLAVOR_HEADER): each has a
  * thread of its own. liburcu's moves to its CPU only after a while. Silent on success. */
 #define _GNU_SOURCE

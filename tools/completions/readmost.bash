@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of readmost's words in bash. It asks the command itself.
 _readmost() {
   # bash splits words at = and : too; the command wants those between blanks.

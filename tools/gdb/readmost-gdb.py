@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readmost's locks in gdb: pretty-printers, and the command 'readmost holders'.
 
 gdb loads this file with libreadmost.so and libreadmost-pthread.so where they are installed; otherwise:

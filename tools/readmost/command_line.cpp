@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only source that includes CLI11, which takes seconds to compile.
 #include "command_line.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands, and their options with defaults. Those that return give the exit status.
 #pragma once
 

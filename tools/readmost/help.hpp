@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of --help, before and after the list of options.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All JSON that the command reads and writes: the only source that includes nlohmann/json.hpp,
 // which takes seconds to compile.
 #include <fmt/chrono.h>

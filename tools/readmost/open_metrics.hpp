@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics in the text format of OpenMetrics 1.0, which Prometheus and others read.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for addresses in the code and the data of another process, from symbol tables and debugging
 // information, also where the latter lies in files of its own.
 #pragma once

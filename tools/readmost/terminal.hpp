@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a terminal adds to the command's output: its width, and colours where they are wanted.
 #pragma once
 

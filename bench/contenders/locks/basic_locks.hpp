@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pthread_rwlock_t, and no lock at all, with the members of std::shared_mutex.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interfaces under which the benchmarks of reader-writer locks use a lock. A virtual function
 // runs a whole loop and nothing inside the loop is virtual, so that a lock's inline functions are
 // inlined. contender_of.hpp implements the interfaces for any lock.

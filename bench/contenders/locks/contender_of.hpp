@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a contender of any lock that bench::holder can use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader-writer locks that the benchmarks compare, behind the interfaces of contender.hpp.
 #pragma once
 

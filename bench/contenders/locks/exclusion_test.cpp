@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock that does not lock is fast: checks that each lock, as wrapped here, excludes.
 #include <gtest/gtest.h>
 

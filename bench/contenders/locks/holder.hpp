@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface under which the benchmarks use a lock.
 #pragma once
 

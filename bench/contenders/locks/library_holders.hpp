@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader-writer locks of other libraries, those that the build found, as bench::holder uses
 // them: each as its library asks of its users.
 #pragma once

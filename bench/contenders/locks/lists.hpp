@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which locks the benchmarks compare. The locks of other libraries are included if the build found
 // those libraries.
 #pragma once

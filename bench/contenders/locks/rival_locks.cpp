@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rivals/all.hpp>
 
 #include "contenders/locks/contender_of.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash table of RocksDB's hash_table_bench: std::unordered_map from numbers to strings of 1000
 // bytes, without a lock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upgrade and downgrade under one interface, for the locks that have them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work of threads inside and outside of sections.
 #pragma once
 

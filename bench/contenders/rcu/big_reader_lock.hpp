@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The big-reader lock of the papers: a mutex for each reader, on a cache line of its own; a writer
 // takes all of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash table of the papers' mini-benchmark, without its synchronization: a dense array of
 // buckets, doubly-linked chains, and as many elements as buckets, so one in each chain
 // (RCU 1 and 6.1; the slides of the RCU paper, "What Benchmark to Use?").

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard pointers read the cell.
 #include <readmost/hazard_pointer.hpp>
 

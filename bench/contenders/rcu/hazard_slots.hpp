@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rivals of our own making: hazard pointers in two variants.
 //
 // `fenced` is the scheme that the papers measure as safe memory reclamation, with a fence in every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One flavor of liburcu, which BENCH_URCU_HEADER, BENCH_URCU_NAME and BENCH_URCU_MAKE choose. Used
 // as its manual demands: threads registered, read sections inline, threads of QSBR offline while
 // they wait.

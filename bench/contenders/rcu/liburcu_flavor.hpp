@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flavor of liburcu whose header is BENCH_URCU_HEADER, by default memb, under names without the
 // flavor and with inline read sections.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // liburcu's hash table, cds_lfht, with its flavor memb, whose read sections are inline here.
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mini-benchmark's table and the semaphores under liburcu's flavor memb, with inline read
 // sections.
 #include "contenders/rcu/mixed_table_of.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader-writer locks around the cell.
 #include <mutex>
 #include <optional>

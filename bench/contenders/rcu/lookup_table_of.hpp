@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements lookup_table for a `Table` with inline functions. Table::find(key) opens a section and
 // returns whether the key is there with the value value_of(key).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our hash map, and std::unordered_map under reader-writer locks.
 #include "contenders/rcu/lookup_tables.hpp"
 

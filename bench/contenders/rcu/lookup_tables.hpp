@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash tables that rcu/hash_table.cpp compares, from integer keys to integer values. The
 // virtual look_up_until() runs a whole loop, so that inline functions are inlined in it.
 #pragma once

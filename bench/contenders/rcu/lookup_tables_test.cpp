@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table that finds nothing is fast: checks that each table, as wrapped here, finds its keys.
 #include "contenders/rcu/lookup_tables.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements mixed_table for a `Table` with inline functions, and such a table under RCU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Without synchronization, under locks, under our RCU, and under hazard pointers.
 #include "contenders/rcu/mixed_tables.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash tables that rcu/mixed_hash_table.cpp compares: the same table (chains.hpp) under
 // different synchronization, searched and updated in a given mix. The virtual use() runs a whole
 // loop, so that inline functions are inlined in it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table that loses elements or finds deleted ones is fast: checks each table as wrapped here.
 #include "contenders/rcu/mixed_tables.hpp"
 

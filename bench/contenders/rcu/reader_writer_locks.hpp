@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader-writer locks other than Readmost's under tables and semaphores.
 #pragma once
 

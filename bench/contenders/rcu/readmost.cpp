@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our RCU.
 #include <mutex>
 #include <readmost/rcu.hpp>

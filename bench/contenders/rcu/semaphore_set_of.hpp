@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements semaphore_set for a `Protection` of the array and of the semaphores in it, which has
 //   element_base<T>: the base of retired objects;
 //   user: each thread has one, to make a `section` while it looks up a number and uses the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Semaphores under our RCU and under locks.
 #include "contenders/rcu/semaphores.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of semaphores found by number in an array that is replaced when it has to grow, as in System
 // V IPC (RCU 5.1, Figs. 19 to 25), under different synchronization. The virtual use() runs a whole
 // loop, so that inline functions are inlined in it.

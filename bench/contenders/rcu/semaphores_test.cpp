@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that semaphores lose no operation while others are created and removed.
 #include "contenders/rcu/semaphores.hpp"
 

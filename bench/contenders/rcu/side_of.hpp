@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the interfaces of sides.hpp for a class with inline functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interfaces under which the benchmarks use RCU and its rivals. A virtual function runs a whole
 // loop over read sections, so that inline functions are inlined in it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCU that does not wait is fast: checks that each side, as wrapped here, protects.
 #include "contenders/rcu/sides.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lock-free structures under liburcu's flavor memb, with inline read sections.
 #include "contenders/reclamation/lock_free_set_of.hpp"
 #include "contenders/reclamation/policies.hpp"

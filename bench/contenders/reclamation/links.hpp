@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Links of lock-free structures: pointers with marks in the lowest bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sorted list of keys without locks, and a hash map of such lists, under any policy of
 // reclamation (policies.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements lock_free_set for a structure under a policy, and lists a policy's structures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "contenders/reclamation/lock_free_sets.hpp"
 
 #include "contenders/reclamation/lock_free_set_of.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of keys without locks, under different policies of reclamation, for
 // rcu/reclamation_stress.cpp. The virtual use() runs a whole loop, so that inline functions are
 // inlined in it.

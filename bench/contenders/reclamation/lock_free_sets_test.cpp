@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks each structure under each policy of reclamation.
 #include "contenders/reclamation/lock_free_sets.hpp"
 

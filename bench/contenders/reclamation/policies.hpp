@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies of reclamation for lock-free structures. A policy has
 //   name; base<Node>: the base of its nodes; settle(): reclaims what is retired, while no other
 //   thread uses the policy;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search tree without locks whose keys are in its leaves, under any policy of reclamation
 // (policies.hpp).
 //

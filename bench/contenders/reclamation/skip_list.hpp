@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A skip list without locks, under any policy of reclamation (policies.hpp).
 //
 // Sources: K. Fraser, "Practical Lock-Freedom", 2004, 4.3.3, and M. Herlihy, N. Shavit, "The Art of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many objects have been retired and not yet been reclaimed, under any policy.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lock-free structures under xenium's epochs ("new epoch based reclamation": an operation is one
 // critical region). Guarding any one object enters the region, which protects all.
 #include <xenium/reclamation/generic_epoch_based.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Compiles Readmost, or finds the installed library (feature `system`).
 //!
 //! The sources are those of the repository that this crate lies in, or else `vendor/`, where

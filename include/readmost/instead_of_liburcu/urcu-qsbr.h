@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Takes the place of liburcu's <urcu-qsbr.h>: see <readmost/urcu.h>. */
 #include <readmost/urcu.h>
 

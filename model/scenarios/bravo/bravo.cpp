@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks that bravo makes of others: their table of visible readers, revocation, and what policies
 // change in either.
 #include <readmost/bravo.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A biased lock's fast path as in BRAVO (Dice, Kogan, USENIX ATC 2019), with the reader's slot
 // published by a plain store. BRAVO has a compare-and-swap there, which acts as the fence.
 #include "catalogue.hpp"

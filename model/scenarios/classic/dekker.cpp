@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mutual exclusion by two flags (Dekker): each thread raises its own and looks at the other.
 #include "catalogue.hpp"
 #include "scenarios/classic/fences.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An object that its first user makes under a lock, which later users do not take.
 #include "catalogue.hpp"
 #include "scenarios/classic/fences.hpp"

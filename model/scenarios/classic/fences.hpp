@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fences of the classic algorithms, which have no letters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mutex of one futex word (Drepper, Futexes are tricky): 0 free, 1 locked, 2 locked and a thread
 // may be asleep.
 #include "catalogue.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grace periods by the parity of a phase, as in user-space RCU (Desnoyers, McKenney, Stern,
 // Dagenais, Walpole, IEEE TPDS 2012). A reader copies the parity; a writer changes it and waits for
 // the readers with the old one. A reader may publish its copy so late that the parity is the same

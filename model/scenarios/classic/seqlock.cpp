@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sequence lock as in Boehm, Can seqlocks get along with programming language memory models,
 // MSPC 2012: readers look at the number before and after the data.
 #include "catalogue.hpp"

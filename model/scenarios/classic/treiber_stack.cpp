@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stack whose top is changed by compare-and-swap (Treiber). A thread that pops has read the node
 // after the top. That is out of date if others have popped both and pushed the first again.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock is destroyed as soon as no thread is inside: threads that have left must not touch it.
 #include "scenarios/lock_scene.hpp"
 

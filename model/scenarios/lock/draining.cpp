@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer sleeps until the passive readers it has found inside have left.
 #include "scenarios/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Before its first bias the slots are cleared of holds of an earlier lock at the same address.
 #include "scenarios/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Active readers that have earned the bias give it to the lock.
 #include "scenarios/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operation that gives up at its deadline leaves no thread waiting for it.
 #include "scenarios/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads hand an ordinary lock over to waiting threads, which may be asleep; one that was woken
 // and has lost the lock again asks to be next.
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reader whose home slot is taken holds the lock in its stack of nested slots, which writers scan
 // up to its height.
 #include "scenarios/lock_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the waiting readers and writers goes first.
 #include "scenarios/lock_scene.hpp"
 

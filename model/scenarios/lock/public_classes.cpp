@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public classes, with the standard library's guards.
 #include <mutex>
 #include <readmost/shared_mutex.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread read-locks again a lock that it holds for reading, although a writer waits.
 #include "scenarios/lock_scene.hpp"
 

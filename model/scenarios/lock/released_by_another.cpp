@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread releases a read hold of another, as POSIX allows.
 #include "scenarios/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer revokes the bias of a lock while readers enter it or are inside.
 #include "scenarios/lock_scene.hpp"
 

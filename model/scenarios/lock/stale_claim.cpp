@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A claim's compare-and-swap finds the state unchanged, although other threads have changed it in
 // between.
 #include "scenarios/lock_scene.hpp"

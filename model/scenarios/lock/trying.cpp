@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations that only try wait for no thread but one that is about to decide, and fail only if
 // they have to.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reader becomes the writer, or a writer becomes a reader.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scenarios of rcu_pointer, rcu_list and rcu_hash_map have in common.
 #pragma once
 

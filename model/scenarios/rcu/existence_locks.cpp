@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Existence locks: threads that find an object under RCU and lock it against threads that remove
 // it.
 #include <readmost/rcu_existence.hpp>

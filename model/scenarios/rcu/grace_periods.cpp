@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grace periods: which thread leads one, which threads share it, and which may not.
 #include "scenarios/rcu_under_test.hpp"
 

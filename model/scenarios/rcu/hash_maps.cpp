@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hash maps of RCU: lookups and traversals against writers, both against a resize, all against
 // reclamation.
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard pointers: threads that protect an object against threads that unlink, retire and reclaim
 // it.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of objects that are found by id: lookups and locks against threads that put objects in and
 // take them out, against growth and reclamation.
 #include <readmost/id_table.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of RCU: threads that traverse one against threads that change it.
 #include <initializer_list>
 #include <readmost/rcu_hlist.hpp>

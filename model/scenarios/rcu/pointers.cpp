@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pointers that readers of RCU share: threads that load one against threads that replace its
 // object.
 #include <memory>

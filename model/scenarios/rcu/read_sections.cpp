@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers of RCU against a grace period.
 #include "scenarios/rcu_under_test.hpp"
 #include "scenarios/table.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retired objects: which thread reclaims them, and which threads wait for that.
 #include "rcu/reclamation.hpp"
 

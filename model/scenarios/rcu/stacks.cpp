@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stacks of RCU: threads that walk one, push and pop.
 #include <readmost/rcu_stack.hpp>
 

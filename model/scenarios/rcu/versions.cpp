@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The global version number: threads that read in several steps against threads that update.
 #include <readmost/rcu_version.hpp>
 

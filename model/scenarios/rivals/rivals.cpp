@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rivals that are reader-writer locks, all in the same situations, and the two whose readers do
 // not lock.
 #include <rivals/all.hpp>

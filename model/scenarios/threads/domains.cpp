@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks in domains of their own.
 #include <readmost/lock_domain.hpp>
 

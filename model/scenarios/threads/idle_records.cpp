@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds take records that have long been idle out of the index.
 #include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"

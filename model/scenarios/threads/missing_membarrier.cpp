@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines without membarrier(2), and machines on which it stops working.
 #include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers that come online or go offline while a writer reaches consensus.
 #include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that lock for the first time, all at once.
 #include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"

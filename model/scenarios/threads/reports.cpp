@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers that report, against writers that wait for the reports or run a membarrier instead.
 #include "scenarios/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several writers share one membarrier.
 #include "scenarios/lock_scene.hpp"
 

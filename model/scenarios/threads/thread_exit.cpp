@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads exit, some of them with holds, while others write or register.
 #include "scenarios/lock_scene.hpp"
 

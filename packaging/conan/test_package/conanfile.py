@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A user's project: finds the package by CMake, and runs under the preloaded library too."""
 import os
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads under a lock and under RCU.
 #include <iostream>
 #include <mutex>

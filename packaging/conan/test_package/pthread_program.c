@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Fails unless the package's library is preloaded and its lock works. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

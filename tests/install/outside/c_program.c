@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Uses the C functions in plain C: threads read and write by upgrade, with a lock and with RCU. */
 #include <pthread.h>
 #include <readmost.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads read through the project's library while this program reads and writes.
 #include <atomic>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two numbers that are equal whenever a thread that holds the lock looks at them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A source in C++ that uses liburcu's names, and since C++20 Readmost's containers beside them.
 #if defined(CONTAINERS_FIRST)
 #include "containers.hpp"

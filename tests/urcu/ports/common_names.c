@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A source of a program of liburcu that uses what all flavors have, by the common names. */
 #define _GNU_SOURCE
 #include FLAVOR_HEADER

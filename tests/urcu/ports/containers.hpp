@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readmost's RCU in C++, where there is any.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts the library under a systemd service by a drop-in file, and takes it away.
 #include <fmt/format.h>
 

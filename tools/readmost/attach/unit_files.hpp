@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of a systemd unit, as far as `attach` has to know them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the runs of a comparison tell a lock from the baseline, and what stands in the way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page that `doctor` prints.
 #include <fmt/format.h>
 #include <linux/membarrier.h>

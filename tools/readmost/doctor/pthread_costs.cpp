@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doctor/pthread_costs.hpp"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the command tells, as text and as JSON.
 #pragma once
 

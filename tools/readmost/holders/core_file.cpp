@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A core file, as the kernel or gcore(1) writes it.
 #include <elf.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deadlocks: threads each of which waits for the next.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A running process.
 #include <elf.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who holds and who waits for the locks of a process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stacks of other processes' threads, by libdw. A command that was built without it knows none.
 #pragma once
 

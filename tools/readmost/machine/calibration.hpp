@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a simulated machine needs to know of this one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing of operations that take nanoseconds, alone and while other threads run.
 #pragma once
 

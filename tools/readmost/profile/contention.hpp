@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a contention profile of the library says: readable stacks, weighed by the time lost.
 #pragma once
 

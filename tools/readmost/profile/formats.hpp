@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files in which contention profiles are kept: collapsed stacks, pprof, flame graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contention profiles where the command is built without the libraries that they need.
 #include "failure.hpp"
 #include "profile/contention.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The block that `top` prints for each interval.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Numbers under a reader-writer lock: Readmost's, and those of other crates.
 //!
 //! `read`: a thread reads one of 64 numbers, and does nothing else. `write 1 in N`: every Nth turn of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! One value that is read without a lock and replaced: Readmost's `Rcu`, and what other crates have.
 //!
 //! `load`: open a section (pin, enter, ...), load the value, read two numbers, leave. `replace beside

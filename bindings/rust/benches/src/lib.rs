@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! The harness of the benchmarks: threads that do one thing at the same time, and the time it takes
 //! each of them.
 

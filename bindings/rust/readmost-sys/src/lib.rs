@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! The C API of Readmost: `readmost.h` (reader-writer locks) and `readmost_rcu.h` (read-copy
 //! update), written by hand. The headers are the reference: what each function requires, promises
 //! and costs stands there. The crate `readmost` has safe types.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Compares the bindings with the C headers: a C file, made here from `src/lib.rs`, declares each
 //! function once more as Rust sees it, and asserts every size, alignment and constant. A C compiler
 //! accepts it only if all of them agree.

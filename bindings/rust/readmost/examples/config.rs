@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! A configuration that every request reads and an operator replaces now and then.
 //!
 //!     cargo run --release --example config

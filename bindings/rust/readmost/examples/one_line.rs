@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! A service's table of routes under a reader-writer lock, as one finds it in programs that use
 //! parking_lot: the lock is imported in one line, and that line is the change.
 //!

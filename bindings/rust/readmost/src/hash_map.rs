@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! A hash map over the library's table.
 
 use crate::rcu::{self, Section, DOMAIN};

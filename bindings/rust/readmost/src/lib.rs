@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Reader-writer locks and RCU for data that are mostly read. Readers execute no atomic
 //! read-modify-write and no fence, and write no memory that another thread writes, so that readers
 //! do not slow each other down. 64-bit little-endian Linux.

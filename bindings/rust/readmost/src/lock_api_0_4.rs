@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Locks of lock_api 0.4, with guards, `map`, `Arc` guards (feature `arc_lock`) and all else that
 //! `lock_api` builds over a raw lock.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! The locks of the crate's root over lock_api 0.5, whose traits pass each hold's state from hand to
 //! hand: an empty one here, which keeps guards in their thread. lock_api 0.5 has no recursive read
 //! locks; a thread may `read()` what it reads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The types that `lock_api` makes of `RawRwLock`; included where `lock_api` is the name of one of its
 // versions.
 

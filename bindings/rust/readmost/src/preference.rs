@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Who goes first when readers and writers wait: a type, so that a lock needs no memory for it.
 
 use readmost_sys as c;

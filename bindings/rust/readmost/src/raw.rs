@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! The lock itself, apart from the versions of `lock_api`.
 
 use crate::preference::{PreferWriter, Preference};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Read-copy update: readers that wait for nothing, and writers that replace what readers may use.
 //!
 //! A reader opens a [`Section`], loads from any number of [`Rcu`]s and

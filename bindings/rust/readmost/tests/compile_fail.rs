@@ -5,3 +5,4 @@
 fn compile_fail() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }
+// SPDX-License-Identifier: Apache-2.0

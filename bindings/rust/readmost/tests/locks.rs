@@ -462,3 +462,4 @@ fn a_guard_may_keep_the_lock_alive() {
     drop(lock);
     assert_eq!(*guard, 1);
 }
+// SPDX-License-Identifier: Apache-2.0

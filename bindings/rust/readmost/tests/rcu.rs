@@ -443,3 +443,4 @@ fn keys_that_collide_are_told_apart() {
     }
     assert_eq!(map.get(&100, &section), None);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The implementation of bravo<Lock>: readers' slots, the bias, revocation. The contract is in
 // bravo.hpp.
 #pragma once

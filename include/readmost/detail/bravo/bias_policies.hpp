@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies that decide when a bravo lock is biased towards readers; each is a member of its lock.
 //
 // Being biased saves something at every read and costs the next writer a revocation. All accesses

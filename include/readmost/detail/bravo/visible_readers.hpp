@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of visible readers (BRAVO 3): threads note there the locks that they hold for reading,
 // so that a lock needs no memory of its own for that. The lock is in bravo.hpp.
 //

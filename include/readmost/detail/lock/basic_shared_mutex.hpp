@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common base of all C++ lock classes: the members of std::shared_mutex, upgrade and downgrade.
 #pragma once
 

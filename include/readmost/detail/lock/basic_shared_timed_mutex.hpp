@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timed members of std::shared_timed_mutex, and of upgrade.
 #pragma once
 

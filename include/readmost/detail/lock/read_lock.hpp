@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The read lock and unlock of a surface, put together from the paths of rwlock.hpp.
 //
 // A surface inlines the passive paths, and continues, if they fail, in functions of its own that

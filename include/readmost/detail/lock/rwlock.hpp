@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lock itself, below the C++, C and pthread surfaces: its 16 bytes, the passive and active fast
 // paths, and the declarations of the slow ones (src/lock/readers.cpp, writers.cpp, holds.cpp).
 //

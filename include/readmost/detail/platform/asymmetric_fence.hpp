@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two sides of asymmetric fences share: see asymmetric_thread_fence.hpp.
 #pragma once
 

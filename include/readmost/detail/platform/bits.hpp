@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words of bits; each bit stands for a resource that one thread at a time can take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exceptions in inline code, for programs that are compiled without them: what would throw ends the
 // program there, and what another function throws is not caught.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam to the C++ heap: how the containers allocate. The checker gives them memory of its own,
 // which has the same addresses in every execution.
 #pragma once

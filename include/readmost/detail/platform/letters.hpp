@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every memory order stronger than relaxed and every fence of the lock, of consensus and of RCU has
 // a letter, by which the source, docs/memory-ordering.md and the model checker name it. Statistics
 // have none, because nothing depends on them. The tables of the documentation are generated from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mutants: deliberate defects, which prove that the tests and the checker can fail. The shipped
 // library has none of them: every question below is answered `false` at compile time. A build with
 // READMOST_FAULTS, for tests and the checker, has all of them and chooses one at run time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam to the machine: atomics, fences, membarrier, futex, clock, threads, fork, memory. The
 // rest of the library uses atomics and system calls through this header only, so the checker
 // compiles the same sources against its own implementation. No function here changes errno.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grace periods of RCU: waiting until every read section that was open is over (FCP 5, Fig. 8). The
 // algorithm is in src/rcu/grace_period.cpp, the public names are in rcu.hpp.
 #pragma once

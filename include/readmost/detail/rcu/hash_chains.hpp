@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chains of rcu_hash_map, of which a resize shows readers two tables at a time.
 //
 // Two neighbouring buckets of a large table make up one of the table half as large. While a map is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The finalizer of rcu_hash_map: spreads hash values over all bits, since tables take the lower
 // ones and std::hash of an integer is that integer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hazard slots: a thread publishes there the object that it is about to use, and a thread that
 // reclaims reads them. The classes are in hazard_pointer.hpp, the algorithm in
 // src/rcu/hazard_pointer.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The way between an element of an intrusive container and the hook in it.
 #pragma once
 

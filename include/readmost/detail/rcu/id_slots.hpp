@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of id_table without the type of its objects: the array of slots that readers look ids
 // up in, its growth, and the objects' locks (RCU 5.1, Figs. 20 to 25).
 //

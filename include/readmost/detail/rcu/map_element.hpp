@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element of rcu_hash_map, and the memory that an allocator gives. What is allocated remembers
 // its allocator, because it may outlive the map that allocated it.
 #pragma once

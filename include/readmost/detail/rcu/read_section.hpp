@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read sections of RCU: entering and leaving (FCP 5, Fig. 7).
 //
 // A thread publishes its section by a plain store to its own record. It does not check anything

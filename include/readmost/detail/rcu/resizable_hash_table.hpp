@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash table of rcu_hash_map and of readmost_rcu_table, without its hash function and without
 // the type of its elements: writers, the stripes that they lock, and resizing.
 //

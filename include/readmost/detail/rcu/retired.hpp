@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retired objects: those that were handed over for deferred destruction and wait for their grace
 // period (RCU 3.1). src/rcu/reclamation.hpp has the parts of the implementation, rcu.hpp the public
 // names.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version number of data that readers of RCU read in several steps (RCU 4.2.4), and the means
 // by which a reader holds updates off (RCU 4.2.5).
 //

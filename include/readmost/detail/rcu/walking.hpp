@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over intrusive containers: their forward iterator, and a walk that erases.
 #pragma once
 

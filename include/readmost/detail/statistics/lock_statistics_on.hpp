@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether there are statistics per lock, and a profile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The account by which a lock decides whether to be biased towards readers, in nanoseconds.
 //
 // A biased lock saves time at every read and costs a revocation at every write. The account is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A domain: the threads that reach consensus together, and their version (FCP 3.2, 7.1).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps lists from being moved while the process forks, so that the child does not find them half
 // moved, or while another thread takes them over.
 #pragma once

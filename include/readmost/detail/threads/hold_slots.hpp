@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a thread's record names the locks that the thread holds: slots for passive holds, notes of
 // active ones, the lock that it waits for.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's mutex: 4 bytes, neither recursive nor fair. It spins briefly, then sleeps on a
 // futex. Used instead of std::mutex, which may throw and which the checker cannot simulate.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a thread takes part in rounds of consensus: the mode of its record.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The word in a thread's record that says whether the thread is inside a read section of RCU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounded spin loops that report to rounds meanwhile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's record tells the other threads which locks it holds for reading, whether it is inside
 // a read section of RCU, and the last version it has seen.
 //

@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Takes the place of liburcu's <urcu/urcu.h>: see <readmost/urcu.h>. */
 #include <readmost/urcu.h>

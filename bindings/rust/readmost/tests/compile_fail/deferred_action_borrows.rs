@@ -3,3 +3,4 @@ fn main() {
     let text = String::from("of this function");
     readmost::rcu::defer(|| println!("{text}"));
 }
+// SPDX-License-Identifier: Apache-2.0

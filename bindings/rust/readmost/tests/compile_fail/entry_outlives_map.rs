@@ -7,3 +7,4 @@ fn main() {
     drop(map);
     println!("{value:?}");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -5,3 +5,4 @@ fn main() {
     let value = map.get(&1, &readmost::rcu::section()).unwrap();
     println!("{value}");
 }
+// SPDX-License-Identifier: Apache-2.0

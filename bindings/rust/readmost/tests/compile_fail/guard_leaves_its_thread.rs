@@ -6,3 +6,4 @@ fn main() {
         threads.spawn(move || drop(guard));
     });
 }
+// SPDX-License-Identifier: Apache-2.0

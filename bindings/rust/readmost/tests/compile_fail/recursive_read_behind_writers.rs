@@ -4,3 +4,4 @@ fn main() {
     let lock = readmost::RwLock::new(0);
     let _guard = lock.read_recursive();
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -6,3 +6,4 @@ fn main() {
         threads.spawn(|| *cell.load(&section));
     });
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -5,3 +5,4 @@ fn main() {
         threads.spawn(move || drop(section));
     });
 }
+// SPDX-License-Identifier: Apache-2.0

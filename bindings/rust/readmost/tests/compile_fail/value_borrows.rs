@@ -4,3 +4,4 @@ fn main() {
     let cell = readmost::Rcu::new(text.as_str());
     cell.store("");
 }
+// SPDX-License-Identifier: Apache-2.0

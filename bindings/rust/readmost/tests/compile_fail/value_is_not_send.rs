@@ -2,3 +2,4 @@
 fn main() {
     let _ = readmost::Rcu::new(std::rc::Rc::new(1));
 }
+// SPDX-License-Identifier: Apache-2.0

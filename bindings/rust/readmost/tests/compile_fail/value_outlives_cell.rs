@@ -6,3 +6,4 @@ fn main() {
     drop(cell);
     println!("{value}");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -6,3 +6,4 @@ fn main() {
     drop(section);
     println!("{value}");
 }
+// SPDX-License-Identifier: Apache-2.0

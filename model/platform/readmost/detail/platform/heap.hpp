@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam to the C++ heap, for the checker: memory of the execution, which is not used again.
 #pragma once
 

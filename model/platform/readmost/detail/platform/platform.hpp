@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checker's version of include/readmost/detail/platform/platform.hpp, with a simulated machine
 // behind it: the checker's (model/platform/platform.cpp), or the one that counts time
 // (simulation/platform.cpp). It comes first in the include path, so that the library's own sources
