@@ -8,7 +8,7 @@ install(TARGETS readmost readmost-shared EXPORT readmost-targets)
 # `--strip` leaves static libraries alone.
 install(CODE "
   if(CMAKE_INSTALL_DO_STRIP)
-    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded
       \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libreadmost.a\" COMMAND_ERROR_IS_FATAL ANY)
   endif()")
 install(TARGETS readmost-pthread)
