@@ -14,6 +14,12 @@ namespace readmost::detail {
 
 namespace {
 
+// Whether other threads exist, so that the lock's line may have to come from another core. Checks
+// one chunk of records only.
+bool has_company(const thread_record& me) noexcept {
+  return (chunk_of(me).used.load(platform::relaxed) & ~bit(number_of(me))) != 0;
+}
+
 // Returns how many active reads are to be credited. A thread's first periods are short: where
 // hundreds of threads start to read one lock, most of a millisecond would pass before enough of
 // them have read it 48 times. Later their length varies, or the updates of a thread that reads
@@ -280,7 +286,7 @@ void update_account(rwlock& lock, rules how) noexcept {
     report(*me);
   }
   const std::int32_t reads = start_account_period(*me);
-  credit(lock, how, reads * bias::saved_by_read(!has_one_thread(domain_of(*me))));
+  credit(lock, how, reads * bias::saved_by_read(has_company(*me)));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
