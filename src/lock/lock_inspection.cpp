@@ -15,6 +15,6 @@ extern "C" {
 #if __has_attribute(retain)
 [[gnu::retain]]
 #endif
-[[gnu::used]] constinit readmost::detail::inspection readmost_inspection(&readmost_inspection,
+[[gnu::used]] constinit readmost::detail::inspection readmost_inspection(&readmost_inspection, true,
                                                                          READMOST_VERSION);
 }

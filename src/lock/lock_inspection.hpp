@@ -66,13 +66,14 @@ struct inspection {
   // Whether pthread_rwlock_t is Readmost's own lock: of no other one there are records.
   platform::atomic<lock_choice> lock{lock_choice::prwlock};
 
-  constexpr inspection(const inspection* at, const char* of_version) noexcept
+  // `at`: of the library's own, null for the figures alone.
+  constexpr inspection(const inspection* at, bool of_library, const char* of_version) noexcept
       : self(at),
-        domains(at != nullptr ? detail::domains : nullptr),
-        unregistered(at != nullptr ? &detail::unregistered : nullptr),
-        checked(at != nullptr ? &lock_check::first_table : nullptr),
-        statistics(at != nullptr ? &lock_statistics : nullptr),
-        core_offset(at != nullptr ? &offset_of_core : nullptr) {
+        domains(of_library ? detail::domains : nullptr),
+        unregistered(of_library ? &detail::unregistered : nullptr),
+        checked(of_library ? &lock_check::first_table : nullptr),
+        statistics(of_library ? &lock_statistics : nullptr),
+        core_offset(of_library ? &offset_of_core : nullptr) {
     for (std::size_t i = 0; i + 1 < sizeof version && of_version[i] != '\0'; ++i) {
       version[i] = of_version[i];
     }

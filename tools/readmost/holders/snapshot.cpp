@@ -19,7 +19,7 @@ using namespace readmost::detail;
 // --- The library in the process ------------------------------------------------------------------
 
 const inspection& this_build() {
-  static const inspection expected(nullptr, READMOST_VERSION);
+  static const inspection expected(nullptr, false, READMOST_VERSION);
   return expected;
 }
 
