@@ -70,7 +70,7 @@ TEST_F(hazard_reclaimer, reclaims_what_was_protected_once_it_no_longer_is) {
 }
 
 TEST_F(hazard_reclaimer, runs_deleters_that_take_a_lock_of_the_retiring_thread) {
-  std::mutex mutex;
+  static std::mutex mutex;  // the last deleter unlocks it after it has been counted
   std::atomic<int> reclaimed{0};
   constexpr int many = 2000;  // above the limit, and not so far that the thread would wait
   hazard_pointer_limit_backlog({.objects = 512});
@@ -88,7 +88,7 @@ TEST_F(hazard_reclaimer, runs_deleters_that_take_a_lock_of_the_retiring_thread) 
 }
 
 TEST_F(hazard_reclaimer, does_not_stop_a_thread_whose_lock_deleters_need) {
-  std::mutex mutex;
+  static std::mutex mutex;  // the last deleter unlocks it after it has been counted
   std::atomic<int> reclaimed{0};
   hazard_pointer_limit_backlog({.objects = 16});
   constexpr int many = 500;  // far above eight times the limit
