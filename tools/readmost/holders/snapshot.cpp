@@ -72,7 +72,7 @@ std::deque<inspection> libraries_in(const holders_target& target) {
   }
   std::deque<inspection> libraries;
   for (const std::uintptr_t at : found) {
-    inspection& one = libraries.emplace_back(nullptr, "");
+    inspection& one = libraries.emplace_back(nullptr, false, "");
     target.read(at, one);
     if (!one.is_same_build(this_build())) {
       one.version[sizeof one.version - 1] = '\0';
