@@ -15,6 +15,7 @@ struct mapping {
   std::size_t name_length = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t inode = 0;
+  bool is_writable = false;
   bool is_executable = false;
 
   bool is_file() const noexcept { return name_length != 0 && *name == '/'; }
@@ -35,6 +36,7 @@ class maps_reader {
     ++at_;
     m.end = number(16);
     skip_blanks();
+    m.is_writable = end_ - at_ > 2 && at_[1] == 'w';
     m.is_executable = end_ - at_ > 2 && at_[2] == 'x';
     skip_word();
     m.file_offset = number(16);

@@ -65,14 +65,6 @@ class holders : public real_command {
     return report;
   }
 
-  std::string violations(const json& report) {
-    write("report.json", report.dump());
-    executable = READMOST_JSONSCHEMA;
-    const ending end = wait(start({"-i", "report.json", READMOST_HOLDERS_SCHEMA}));
-    executable = READMOST_COMMAND;
-    return end.code == 0 ? "" : "refused: " + end.out + end.err;
-  }
-
   static json lock_at(const json& report, const std::string& place) {
     for (const json& lock : report["locks"]) {
       if (lock["place"].get<std::string>().starts_with(place + " ")) return lock;
@@ -130,7 +122,7 @@ TEST_F(holders, names_a_deadlock_of_two_writers) {
   EXPECT_EQ(right["holders"][0]["thread"]["name"], "right-first");
   EXPECT_EQ(right["waiters"][0]["thread"]["name"], "left-first");
   EXPECT_EQ(right["waiters"][0]["wants"], "write");
-  EXPECT_EQ(violations(report), "");
+  EXPECT_EQ(violations(report, READMOST_HOLDERS_SCHEMA), "");
 
   const ending page = readmost(of_program());
   EXPECT_EQ(page.code, 1);
@@ -230,7 +222,7 @@ TEST_F(holders, know_the_writer_of_a_class_under_the_check) {
   EXPECT_EQ(known["deadlocks"].size(), 1u) << known.dump(2);
   EXPECT_THAT(lock_at(known, "holding::left")["holders"][0]["taken_in"].dump(),
               HasSubstr("holding::write_left_then_right()+"));
-  EXPECT_EQ(violations(known), "");
+  EXPECT_EQ(violations(known, READMOST_HOLDERS_SCHEMA), "");
 }
 
 TEST_F(holders, do_not_show_waits_that_are_over) {
@@ -282,7 +274,7 @@ TEST_F(holders, read_a_core_file) {
     words arguments{"holders", "--core"};
     arguments.insert(arguments.end(), named.begin(), named.end());
     const json report = report_of(arguments);
-    EXPECT_EQ(violations(report), "");
+    EXPECT_EQ(violations(report, READMOST_HOLDERS_SCHEMA), "");
     EXPECT_EQ(report["core"], true);
     EXPECT_EQ(report["pid"], alive["pid"]);
     EXPECT_EQ(report["deadlocks"].size(), 1u);
@@ -399,17 +391,7 @@ TEST_F(holders, refuse_a_process_without_the_library) {
 }
 
 TEST_F(holders, refuse_a_process_of_somebody_else) {
-  // As top's test: with a copy of the command that every user may run.
-  fs::copy(READMOST_COMMAND, path("readmost"));
-  fs::permissions(folder, fs::perms::all);
-  const bool is_root = geteuid() == 0;
-  executable = is_root ? "/usr/bin/setpriv" : path("readmost").string();
-  words command_line{"holders", "-p", "1"};
-  if (is_root) {
-    command_line.insert(command_line.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups",
-                                               path("readmost").string()});
-  }
-  expect_refusal(command_line, 125, {"process 1", "ptrace_scope", "sudo"});
+  expect_refusal_of_somebody_elses_process("holders");
 }
 
 }  // namespace

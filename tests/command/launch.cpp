@@ -103,6 +103,27 @@ void command::expect_refusal(const words& arguments, int status, const words& pa
   for (const std::string& part : parts) EXPECT_THAT(end.err, HasSubstr(part));
 }
 
+void command::expect_refusal_of_somebody_elses_process(const std::string& verb) {
+  // With a copy of the command that every user may run.
+  fs::copy(READMOST_COMMAND, path("readmost"));
+  fs::permissions(folder, fs::perms::all);
+  const bool is_root = geteuid() == 0;
+  executable = is_root ? "/usr/bin/setpriv" : path("readmost").string();
+  words command_line{verb, "-p", "1"};
+  if (is_root) {
+    command_line.insert(command_line.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups",
+                                               path("readmost").string()});
+  }
+  expect_refusal(command_line, 125, {"process 1", "ptrace_scope", "sudo"});
+}
+
+std::string command::violations_in(const std::string& name, const std::string& schema) {
+  executable = READMOST_JSONSCHEMA;
+  const ending end = wait(start({"-i", path(name).string(), schema}));
+  executable = READMOST_COMMAND;
+  return end.code == 0 ? "" : "refused: " + end.out + end.err;
+}
+
 fs::path command::write(const std::string& name, const std::string& text) const {
   std::ofstream(path(name)) << text;
   return path(name);

@@ -51,6 +51,16 @@ class command : public ::testing::Test {
   // parts.
   void expect_refusal(const words& arguments, int status, const words& parts) const;
 
+  // Expects that the verb, for a process that only root may inspect, is refused.
+  void expect_refusal_of_somebody_elses_process(const std::string& verb);
+
+  // What the schema forbids in a file of the test's folder; empty if the file conforms to it.
+  std::string violations_in(const std::string& name, const std::string& schema);
+  std::string violations(const json& report, const std::string& schema) {
+    write("report.json", report.dump());
+    return violations_in("report.json", schema);
+  }
+
   pid_t start(const words& arguments) const;
   ending wait(pid_t child) const;
 

@@ -161,17 +161,7 @@ TEST_F(top, refuses_a_process_without_the_library) {
 }
 
 TEST_F(top, refuses_a_process_of_somebody_else) {
-  // Tests a process that only root may inspect, with a copy of the command that every user may run.
-  fs::copy(READMOST_COMMAND, path("readmost"));
-  fs::permissions(folder, fs::perms::all);
-  const bool is_root = geteuid() == 0;
-  executable = is_root ? "/usr/bin/setpriv" : path("readmost").string();
-  words command_line{"top", "-p", "1"};
-  if (is_root) {
-    command_line.insert(command_line.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups",
-                                               path("readmost").string()});
-  }
-  expect_refusal(command_line, 125, {"process 1", "ptrace_scope", "sudo"});
+  expect_refusal_of_somebody_elses_process("top");
 }
 
 }  // namespace

@@ -10,12 +10,13 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "failure.hpp"
 #include "holders/stacks.hpp"
 #include "holders/target.hpp"
 #include "platform/address_space.hpp"
+#include "platform/memory_map.hpp"
+#include "process/inspected.hpp"
 
 namespace readmost::command {
 namespace {
@@ -24,9 +25,8 @@ namespace fs = std::filesystem;
 
 class running : public holders_target {
  public:
-  explicit running(pid_t pid)
-      : pid_(pid), proc_(fmt::format("/proc/{}", pid)), space_(proc_.c_str()) {
-    std::ifstream status(proc_ + "/status");
+  explicit running(pid_t pid) : process_(pid), space_(process_.folder().c_str()) {
+    std::ifstream status(process_.folder() + "/status");
     if (!status) {
       throw failure(
           "no process {}; name one that runs, as in 'readmost holders -p $(pidof server)'", pid);
@@ -37,25 +37,11 @@ class running : public holders_target {
         throw failure("{} is a thread of process {}; name the process", pid, group);
       }
     }
-    std::getline(std::ifstream(proc_ + "/cmdline"), program_, '\0');
-    if (program_.empty()) std::getline(std::ifstream(proc_ + "/comm"), program_);
-    std::ifstream maps(proc_ + "/maps");
-    if (!maps || maps.peek() == std::ifstream::traits_type::eof()) {
-      const int error = maps ? ESRCH : errno;
-      if (error == EACCES || error == EPERM) not_allowed(error);
-      throw failure(
-          "process {} has no memory: it has just ended, or is a kernel thread; name another", pid);
-    }
-    for (std::string line; std::getline(maps, line);) {
-      std::istringstream words(line);
-      unsigned long start = 0, end = 0;
-      char dash = 0;
-      std::string permissions, skipped, file;
-      words >> std::hex >> start >> dash >> end >> permissions >> skipped >> skipped >> skipped;
-      std::getline(words >> std::ws, file);
-      if (permissions.size() < 4) continue;
-      mappings_.push_back({start, end, permissions[1] == 'w', permissions[2] == 'x',
-                           file.starts_with('/') ? file : std::string()});
+    const std::string maps = process_.maps();
+    detail::mapping m;
+    for (detail::maps_reader lines({maps.data(), maps.size()}); lines.next(m);) {
+      mappings_.push_back({m.start, m.end, m.is_writable, m.is_executable,
+                           m.is_file() ? std::string(m.name, m.name_length) : std::string()});
     }
     unsigned char identification[EI_NIDENT] = {};
     for (const mapping& each : mappings_) {
@@ -63,21 +49,23 @@ class running : public holders_target {
       if (std::memcmp(identification, ELFMAG, SELFMAG) == 0 &&
           identification[EI_CLASS] == ELFCLASS32) {
         throw failure("process {} ({}) is a 32-bit program, which the library does not serve", pid,
-                      program_);
+                      program());
       }
       break;
     }
   }
 
-  std::string title() const override { return fmt::format("process {} ({})", pid_, program_); }
-  std::string program() const override { return program_; }
-  std::optional<pid_t> process() const override { return pid_; }
+  std::string title() const override {
+    return fmt::format("process {} ({})", process_.pid(), program());
+  }
+  std::string program() const override { return process_.program(); }
+  std::optional<pid_t> process() const override { return process_.pid(); }
   std::vector<mapping> mappings() const override { return mappings_; }
 
   std::vector<thread> threads() const override {
     std::vector<thread> all;
     std::error_code vanished;
-    for (const auto& entry : fs::directory_iterator(proc_ + "/task", vanished)) {
+    for (const auto& entry : fs::directory_iterator(process_.folder() + "/task", vanished)) {
       thread one{std::atoi(entry.path().filename().c_str()), 0, {}};
       one.own_id = one.id;
       std::ifstream status(entry.path() / "status");
@@ -103,9 +91,11 @@ class running : public holders_target {
   bool read(std::uintptr_t from, void* to, std::size_t size) const override {
     const iovec ours{to, size};
     const iovec theirs{reinterpret_cast<void*>(from), size};
-    const ssize_t got = process_vm_readv(pid_, &ours, 1, &theirs, 1, 0);
-    if (got < 0 && (errno == EPERM || errno == ENOSYS)) not_allowed(errno);
-    if (got < 0 && errno == ESRCH) throw failure("process {} ({}) has ended", pid_, program_);
+    const ssize_t got = process_vm_readv(process_.pid(), &ours, 1, &theirs, 1, 0);
+    if (got < 0 && (errno == EPERM || errno == ENOSYS)) process_.not_allowed(errno);
+    if (got < 0 && errno == ESRCH) {
+      throw failure("process {} ({}) has ended", process_.pid(), program());
+    }
     return got == static_cast<ssize_t>(size);
   }
   using holders_target::read;
@@ -119,21 +109,12 @@ class running : public holders_target {
   }
 
   std::vector<std::string> stack_of(pid_t thread) override {
-    if (stacks_ == nullptr) stacks_ = stack_reader::of_process(pid_);
+    if (stacks_ == nullptr) stacks_ = stack_reader::of_process(process_.pid());
     return stacks_->frames_of(thread);
   }
 
  private:
-  [[noreturn]] void not_allowed(int error) const {
-    throw failure(
-        "may not look into process {}{}: {}; run this as its user, or with sudo where "
-        "/proc/sys/kernel/yama/ptrace_scope is not 0",
-        pid_, program_.empty() ? "" : " (" + program_ + ")", std::strerror(error));
-  }
-
-  pid_t pid_;
-  std::string proc_;
-  std::string program_;
+  inspected_process process_;
   detail::address_space space_;
   std::vector<mapping> mappings_;
   std::unique_ptr<stack_reader> stacks_;

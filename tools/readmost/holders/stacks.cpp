@@ -19,7 +19,6 @@ std::vector<std::string> without_library(std::vector<std::string> frames) {
 
 #if defined(READMOST_HAS_LIBDW)
 
-#include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,22 +27,15 @@ std::vector<std::string> without_library(std::vector<std::string> frames) {
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
+
+#include "symbols.hpp"
 
 namespace readmost::command {
 namespace {
 
 constexpr std::size_t most_frames = 24;
 constexpr std::size_t shown_frames = 8;
-
-std::string demangled(const char* name) {
-  int status = 0;
-  char* const readable = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string text = readable != nullptr ? readable : name;
-  std::free(readable);
-  return text;
-}
 
 // Only what the modules themselves contain: debugging information may have to be fetched.
 int no_debug_information(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
@@ -99,8 +91,7 @@ class dwfl_stacks : public stack_reader {
     Dwarf_Addr start = 0;
     const char* const path =
         dwfl_module_info(module, nullptr, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
-    const std::string file =
-        path != nullptr ? std::filesystem::path(path).filename().string() : "?";
+    const std::string_view file = path != nullptr ? file_name_of(path) : "?";
     GElf_Off offset = 0;
     GElf_Sym symbol;
     const char* const name =

@@ -9,40 +9,28 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <vector>
 
 #include "failure.hpp"
 #include "platform/address_space.hpp"
+#include "platform/memory_map.hpp"
 #include "process/preload.hpp"
 
 namespace readmost::command {
 namespace {
 
-// The first word of the command line, else the short name.
-std::string name_of_process(const std::string& proc) {
-  std::string name;
-  std::getline(std::ifstream(proc + "/cmdline"), name, '\0');
-  if (name.empty()) std::getline(std::ifstream(proc + "/comm"), name);
-  return name;
-}
-
 // The load address of our library in the process; 0 when there is none.
-std::uintptr_t library_in(std::istream& maps) {
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t path = line.find('/');
-    if (path == std::string::npos) continue;
-    std::string file = std::filesystem::path(line.substr(path)).filename();
+std::uintptr_t library_in(const std::string& maps) {
+  mapping m;
+  for (maps_reader lines({maps.data(), maps.size()}); lines.next(m);) {
+    if (!m.is_file()) continue;
+    std::string_view file(m.name, m.name_length);
     constexpr std::string_view replaced = " (deleted)";
-    if (file.ends_with(replaced)) file.resize(file.size() - replaced.size());
-    if (!is_ours(file)) continue;
-    std::uintptr_t start = 0;
-    std::from_chars(line.data(), line.data() + line.size(), start, 16);
-    return start;
+    if (file.ends_with(replaced)) file.remove_suffix(replaced.size());
+    if (is_ours(file)) return m.start;
   }
   return 0;
 }
@@ -56,9 +44,7 @@ std::uint32_t gnu_hash(std::string_view name) {
 }  // namespace
 
 top_target::top_target(pid_t pid)
-    : pid_(pid),
-      descriptor_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-      proc_(fmt::format("/proc/{}", pid)) {
+    : process_(pid), descriptor_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {
   if (descriptor_ < 0) {
     if (errno == ESRCH) {
       throw failure("no process {}; name one that runs, as in 'readmost top -p $(pidof server)'",
@@ -67,18 +53,10 @@ top_target::top_target(pid_t pid)
     throw failure("cannot watch process {}: {}; name a process, not one of its threads", pid,
                   std::strerror(errno));
   }
-  program_ = name_of_process(proc_);
-  std::ifstream maps(proc_ + "/maps");
-  if (!maps || maps.peek() == std::ifstream::traits_type::eof()) {
-    const int error = maps ? ESRCH : errno;
-    if (error == EACCES || error == EPERM) not_allowed(error);
-    throw failure(
-        "process {} has no memory: it has just ended, or is a kernel thread; name another", pid);
-  }
-  const std::uintptr_t library = library_in(maps);
+  const std::uintptr_t library = library_in(process_.maps());
   if (library == 0) {
     throw failure("process {} ({}) runs without {}; start it with 'readmost run --stats -- {}'",
-                  pid, program_, library_file, program_);
+                  pid, program(), library_file, program());
   }
   const introspection expected(READMOST_VERSION, nullptr, nullptr, nullptr, 0);
   shown_at_ = reinterpret_cast<const introspection*>(find_symbol(library));
@@ -90,7 +68,7 @@ top_target::top_target(pid_t pid)
     throw failure(
         "the library in process {} ({}) is {}, not the {} of this build; use the 'readmost' that "
         "was built with it",
-        pid, program_, version, READMOST_VERSION);
+        pid, program(), version, READMOST_VERSION);
   }
 }
 
@@ -101,13 +79,6 @@ top_target::~top_target() {
 const introspection& top_target::shown() {
   read(shown_at_, shown_);
   return shown_;
-}
-
-void top_target::not_allowed(int error) const {
-  throw failure(
-      "may not look into process {}{}: {}; run this as its user, or with sudo where "
-      "/proc/sys/kernel/yama/ptrace_scope is not 0",
-      pid_, program_.empty() ? "" : " (" + program_ + ")", std::strerror(error));
 }
 
 void top_target::read(std::span<const piece> pieces) const {
@@ -123,9 +94,9 @@ void top_target::read(std::span<const piece> pieces) const {
       wanted += p.size;
     }
     const ssize_t got =
-        process_vm_readv(pid_, ours.data(), ours.size(), theirs.data(), theirs.size(), 0);
+        process_vm_readv(pid(), ours.data(), ours.size(), theirs.data(), theirs.size(), 0);
     if (got == static_cast<ssize_t>(wanted)) continue;
-    if (got < 0 && (errno == EPERM || errno == ENOSYS)) not_allowed(errno);
+    if (got < 0 && (errno == EPERM || errno == ENOSYS)) process_.not_allowed(errno);
     // Its memory has changed: it has ended, or executes another program.
     throw process_ended{};
   }
@@ -185,7 +156,7 @@ const std::string& top_target::place_of(std::uintptr_t lock) {
   const auto [found, is_new] = places_.try_emplace(lock);
   if (is_new) {
     char text[1024];
-    describe(address_space(proc_.c_str()).place_of(lock), text, sizeof text);
+    describe(address_space(process_.folder().c_str()).place_of(lock), text, sizeof text);
     found->second = text;
   }
   return found->second;

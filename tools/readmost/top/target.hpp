@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "process/inspected.hpp"
 #include "statistics/introspection.hpp"
 
 namespace readmost::command {
@@ -33,8 +34,8 @@ class top_target {
   top_target(const top_target&) = delete;
   top_target& operator=(const top_target&) = delete;
 
-  pid_t pid() const { return pid_; }
-  const std::string& program() const { return program_; }
+  pid_t pid() const { return process_.pid(); }
+  const std::string& program() const { return process_.program(); }
   std::size_t core_offset() const { return shown_.core_offset; }
   // Readable when the process has ended.
   int descriptor() const { return descriptor_; }
@@ -54,12 +55,9 @@ class top_target {
 
  private:
   std::uintptr_t find_symbol(std::uintptr_t library) const;
-  [[noreturn]] void not_allowed(int error) const;
 
-  pid_t pid_;
+  inspected_process process_;
   int descriptor_;
-  std::string program_;
-  std::string proc_;
   const introspection* shown_at_ = nullptr;
   introspection shown_{"", nullptr, nullptr, nullptr, 0};
   std::map<std::uintptr_t, std::string> places_;
