@@ -160,6 +160,10 @@ std::uint32_t pauses(std::uint32_t units) noexcept {
   return static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(units * 20 * picoseconds / one, 1, 8 * std::uint64_t{units}));
 }
+std::uint32_t time_of_update() noexcept {
+  const simulation::machine_description& machine = on()->description();
+  return static_cast<std::uint32_t>(machine.hit + machine.atomic);
+}
 std::uint32_t spins(std::uint32_t most) noexcept {
   return most;
 }

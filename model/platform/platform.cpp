@@ -128,6 +128,10 @@ std::uint32_t pauses(std::uint32_t units) noexcept {
   return spins(units);
 }
 
+std::uint32_t time_of_update() noexcept {
+  return 6'000;
+}
+
 std::uint32_t spins(std::uint32_t most) noexcept {
   return std::min(most, run()->simulated_machine().turns);
 }

@@ -16,12 +16,21 @@
 
 namespace readmost::detail::bias {
 
-// The nanoseconds that a passive read saves over an active one: two read-modify-writes of a cache
-// line that this core owns or, if several threads read, of one that comes from another core.
-inline constexpr std::int32_t saved_alone = 8;
+// The nanoseconds that a passive read saves over an active one if a single thread reads, by the
+// time of an update (platform::time_of_update()). It saves two updates of a line that the core
+// owns; its stores and looks take as long as four nanoseconds of them.
+constexpr std::int32_t saved_alone(std::uint32_t update) noexcept {
+  constexpr std::int32_t least = 1;
+  constexpr std::int32_t most = 12;
+  const std::int32_t saved = static_cast<std::int32_t>(2 * update / 1'000) - 4;
+  return saved < least ? least : saved > most ? most : saved;
+}
+
+// The same if several threads read: the line comes from another core.
 inline constexpr std::int32_t saved_among_others = 20;
-constexpr std::int32_t saved_by_read(bool among_others) noexcept {
-  return among_others ? saved_among_others : saved_alone;
+
+inline std::int32_t saved_by_read(bool among_others) noexcept {
+  return among_others ? saved_among_others : saved_alone(platform::time_of_update());
 }
 
 // What a read loses that loses a race for the state: the line has to come again.

@@ -124,14 +124,19 @@ std::uint64_t time_of_pauses(std::uint32_t count) noexcept {
   return now() - start;
 }
 
-// The shortest of a few times: the thread may lose its CPU meanwhile.
-std::uint32_t measure_pauses() noexcept {
-  constexpr std::uint32_t count = 64;
-  std::uint64_t least = time_of_pauses(count);
+// The shortest of a few times that so many operations take: the thread may lose its CPU meanwhile.
+std::uint64_t shortest_time(std::uint64_t (*time_of)(std::uint32_t), std::uint32_t count) noexcept {
+  std::uint64_t least = time_of(count);
   for (int i = 0; i < 2; ++i) {
-    const std::uint64_t time = time_of_pauses(count);
+    const std::uint64_t time = time_of(count);
     if (time < least) least = time;
   }
+  return least;
+}
+
+std::uint32_t measure_pauses() noexcept {
+  constexpr std::uint32_t count = 64;
+  const std::uint64_t least = shortest_time(time_of_pauses, count);
   constexpr std::uint64_t fewest = parts / 4;
   constexpr std::uint64_t most = parts * 8;
   const std::uint64_t measured = least == 0 ? most : parts * 20 * count / least;
@@ -148,6 +153,36 @@ std::uint32_t pauses(std::uint32_t units) noexcept {
   }
   const std::uint32_t count = units * known / parts;
   return count == 0 ? 1 : count;
+}
+
+namespace {
+
+// In picoseconds; 0: not measured yet.
+constinit atomic<std::uint32_t> update_time{0};
+
+std::uint64_t time_of_updates(std::uint32_t count) noexcept {
+  atomic<std::uint32_t> updated{0};
+  const std::uint64_t start = now();
+  for (std::uint32_t i = 0; i < count; ++i) updated.fetch_add(1, relaxed);
+  return now() - start;
+}
+
+std::uint32_t measure_update() noexcept {
+  constexpr std::uint32_t count = 128;
+  constexpr std::uint64_t most = 100'000;
+  const std::uint64_t picoseconds = 1'000 * shortest_time(time_of_updates, count) / count;
+  return static_cast<std::uint32_t>(picoseconds == 0 ? 1 : picoseconds < most ? picoseconds : most);
+}
+
+}  // namespace
+
+std::uint32_t time_of_update() noexcept {
+  std::uint32_t known = update_time.load(relaxed);
+  if (known == 0) [[unlikely]] {
+    known = measure_update();
+    update_time.store(known, relaxed);
+  }
+  return known;
 }
 
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,

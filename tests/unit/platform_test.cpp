@@ -257,6 +257,13 @@ TEST(platform, pauses_are_as_many_as_was_measured_once) {
   EXPECT_LE(many, 512U * 8);
 }
 
+TEST(platform, the_time_of_an_update_is_measured_once) {
+  const std::uint32_t time = platform::time_of_update();
+  EXPECT_EQ(platform::time_of_update(), time);
+  EXPECT_GT(time, 0U);
+  EXPECT_LE(time, 100'000U);
+}
+
 TEST(platform, futex_wait_returns_at_once_when_the_value_differs) {
   const platform::atomic<std::uint32_t> word{1};
   EXPECT_EQ(platform::futex_wait(platform::futex_of(word), 2, any, nullptr), wake_reason::woken);

@@ -221,6 +221,7 @@ void relax() noexcept;
 void yield(place in = place::current()) noexcept;
 void sleep_for(std::uint64_t nanoseconds, place in = place::current()) noexcept;
 std::uint32_t pauses(std::uint32_t units) noexcept;
+std::uint32_t time_of_update() noexcept;
 std::uint32_t spins(std::uint32_t most) noexcept;
 
 struct deadline {
