@@ -45,6 +45,7 @@
 #include <stdlib.h>
 #include <urcu/defer.h>
 #include <urcu/pointer.h>
+#include <urcu/static/pointer.h>
 #if defined(_LGPL_SOURCE)
 /* <urcu.h> includes these for such programs. */
 #include <unistd.h>
@@ -81,6 +82,17 @@ inline void urcu_readmost_inline_read_unlock() noexcept {
 #define rcu_read_unlock urcu_readmost_read_unlock
 #endif
 #define rcu_read_ongoing urcu_readmost_read_ongoing
+
+/* Also where <urcu/pointer.h> came before, as part of <urcu/rculist.h>, and has chosen functions
+ * that only liburcu's flavors contain. */
+#undef rcu_dereference
+#define rcu_dereference _rcu_dereference
+#undef rcu_cmpxchg_pointer
+#define rcu_cmpxchg_pointer _rcu_cmpxchg_pointer
+#undef rcu_xchg_pointer
+#define rcu_xchg_pointer _rcu_xchg_pointer
+#undef rcu_set_pointer
+#define rcu_set_pointer _rcu_set_pointer
 
 #define rcu_init urcu_readmost_init
 #define rcu_register_thread urcu_readmost_register_thread
