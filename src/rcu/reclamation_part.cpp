@@ -25,6 +25,17 @@ void recount(reclamation& r, const retired* list) noexcept {
 // others may be torn in the child.
 READMOST_THREAD_LOCAL std::uint32_t stopped;
 
+// Whoever looks whether anything is queued finds what the parent's executor had collected.
+void queue_collected_again(reclamation& r) noexcept {
+  for (platform::variable<retired*>* const list : {&r.current, &r.done}) {
+    if (*list == nullptr) continue;
+    *end_of(*list) = static_cast<retired*>(r.early);
+    r.early = static_cast<retired*>(*list);
+    *list = nullptr;
+  }
+  r.has_early.store(r.early != nullptr, platform::relaxed);
+}
+
 // The reclaimer is not in the child, unless it forked itself. The objects that wait are, except one
 // that it was reclaiming.
 void go_on_in_child(domain& d) noexcept {
@@ -62,6 +73,7 @@ void go_on_in_child(domain& d) noexcept {
     r.current = nullptr;
     r.done = nullptr;
   }
+  if (!is_executing(d)) queue_collected_again(r);
   recount(r, r.early);
   recount(r, r.current);
   recount(r, r.done);

@@ -186,6 +186,24 @@ TEST(rcu_fork, child_and_parent_each_reclaim_what_waited) {
   EXPECT_EQ(*reclaimed.operator->(), 70);
 }
 
+// Collected in the parent, by a reclaimer that the child does not have.
+TEST(rcu_fork, child_reclaims_at_its_exit_what_waited_for_a_reader_of_the_parent) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  counter reclaimed;
+  helper_thread reader;
+  reader.call([] { return rcu_default_domain().lock(), 0; });
+  retire_counted(reclaimed);
+  EXPECT_TRUE(wait_until([] { return my_record().retired_latest.load() == nullptr; }));
+  const pid_t child = test::settled_fork();
+  if (child == 0) std::exit(0);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(*reclaimed.operator->(), 1) << "the parent's reader is not in the child";
+  reader.call([] { return rcu_default_domain().unlock(), 0; });
+  rcu_barrier();
+  EXPECT_EQ(*reclaimed.operator->(), 2);
+}
+
 // Between its two steps: queued, but the chunk does not say so yet.
 TEST(rcu_fork, child_finds_what_another_thread_was_just_retiring) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
