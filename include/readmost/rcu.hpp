@@ -39,7 +39,9 @@
 // Laziness. The first object after a pause is reclaimed at once. Objects that are retired within
 // 10 ms (rcu_limit_laziness()) of the last collection share the next grace period, unless somebody
 // waits for them (rcu_barrier(), rcu_hurry()) or an eighth of the limit of the backlog has
-// gathered.
+// gathered. As long as nobody does, that grace period gives readers the same time again, 10 ms at
+// most, to report by themselves, and executes a membarrier only for those that have not read by
+// then.
 //
 // Limited backlog. Above a limit (65,536 objects or 32 MiB of sizeof, each over all threads, and at
 // most 64 objects or 64 KiB more for each thread) a thread that retires waits until the backlog is
@@ -331,7 +333,8 @@ inline void rcu_hurry(rcu_domain& dom = rcu_default_domain()) noexcept {
 }
 
 // Sets the longest time that retired objects wait for others to share a grace period; 10 ms at
-// first. A domain of laziness 0 is always in a hurry: about 2 us from retire() to the deleter, and
+// first. Where a reader does not report, its grace period may take as long again, up to 10 ms. A
+// domain of laziness 0 is always in a hurry: about 2 us from retire() to the deleter, and
 // up to a membarrier for each object.
 inline void rcu_limit_laziness(std::chrono::nanoseconds longest,
                                rcu_domain& dom = rcu_default_domain()) noexcept {

@@ -13,6 +13,8 @@
 // executor holds no lock while it runs one. barrier() inside a deleter goes on with the lists as
 // the same executor, unless another thread has taken its place meanwhile (relief.cpp): the thread
 // that was replaced then only finishes its deleter.
+#include <readmost/detail/threads/spinning.hpp>
+
 #include "platform/tools.hpp"
 #include "rcu/backlog.hpp"
 #include "rcu/deleter_run.hpp"
@@ -94,7 +96,18 @@ void collect(domain& d, reclamation& r) noexcept {
   }
 }
 
-// Moves current to done, and reclaims. False if the grace period is not over and `wait` is false.
+// Moves current, if there is one, to done, and reclaims. Its grace period is over.
+bool reclaim_current(domain& d, reclamation& r) noexcept {
+  if (r.current != nullptr) {
+    const closed_gate moving(r.moving);
+    retired* const done = r.current;
+    r.current = nullptr;
+    r.done = done;
+  }
+  return reclaim_done(d, r);
+}
+
+// The same when the grace period is over. False if it is not and `wait` is false.
 bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
   if (r.current != nullptr) {
     if (wait) {
@@ -103,12 +116,8 @@ bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
     } else if (!try_advance(d, r.current_grace_period)) {
       return false;
     }
-    const closed_gate moving(r.moving);
-    retired* const done = r.current;
-    r.current = nullptr;
-    r.done = done;
   }
-  return reclaim_done(d, r);
+  return reclaim_current(d, r);
 }
 
 // Whether the process is ending and the reclaimer has to stop.
@@ -442,6 +451,21 @@ bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept {
   if (!finish_current(d, r, wait)) return true;
   end_barriers(r, barriers);
   return any;
+}
+
+progress reclaim_reported(domain& d, reclamation& r) noexcept {
+  if (r.current == nullptr) {
+    collect(d, r);
+    if (r.current == nullptr) return progress::nothing;
+  }
+  // Threads that read all the time report at once.
+  if (!spin_for(
+          patience_for_reports(), [&] { return try_advance_by_reports(d, r.current_grace_period); },
+          [](std::uint32_t) {})) {
+    return progress::unreported;
+  }
+  reclaim_current(d, r);
+  return progress::reclaimed;
 }
 
 void reclaim_until_empty(domain& d, reclamation& r) noexcept {

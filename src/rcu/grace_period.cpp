@@ -307,7 +307,10 @@ bool is_over(const domain& d, std::uint64_t grace_period) noexcept {
   return true;
 }
 
-bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
+namespace {
+
+// `patience`: how long threads may take to report, in nanoseconds.
+bool try_advance_for(domain& d, std::uint64_t grace_period, std::uint64_t patience) noexcept {
   thread_record* const me = own_record(d);
   // Two iterations: one for the grace period in progress, one for its successor, which may be
   // needed.
@@ -318,8 +321,7 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
     if ((word & grace_period_begun) == 0) begin(d, me);
     auto& progress = d.progress;
     if (!progress.consensus && progress.version != 0 &&
-        !has_been_reported(d, me, progress.version) &&
-        nanoseconds_in_progress(d) < patience_for_reports()) {
+        !has_been_reported(d, me, progress.version) && nanoseconds_in_progress(d) < patience) {
       stop_leading(d);
       return false;
     }
@@ -336,6 +338,16 @@ bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
     end_grace_period(d);
   }
   return is_over(d, grace_period);
+}
+
+}  // namespace
+
+bool try_advance(domain& d, std::uint64_t grace_period) noexcept {
+  return try_advance_for(d, grace_period, patience_for_reports());
+}
+
+bool try_advance_by_reports(domain& d, std::uint64_t grace_period) noexcept {
+  return try_advance_for(d, grace_period, UINT64_MAX);
 }
 
 void await_grace_period(domain& d, std::uint64_t grace_period, urgency how) noexcept {

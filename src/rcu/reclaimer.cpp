@@ -7,8 +7,9 @@
 //
 // A grace period may take a membarrier, which interrupts every CPU of the process. So the reclaimer
 // is lazy: an object that is retired soon after the last collection waits for company, unless
-// somebody waits for its deleter or much has gathered. The first object after a pause does not
-// wait.
+// somebody waits for its deleter or much has gathered. What has gathered waits once more, for the
+// readers to report by themselves, as each does that reads meanwhile; a membarrier is for those
+// that do not. The first object after a pause does not wait.
 #include "rcu/backlog.hpp"
 #include "rcu/deleter_run.hpp"
 #include "rcu/reclamation.hpp"
@@ -63,14 +64,37 @@ bool sleep_until_needed(domain& d, reclamation& r) noexcept {
   return sleep_unless_needed(d, r, reclamation::asleep, longest_idleness, reclamation::not_started);
 }
 
-void gather(domain& d, reclamation& r) noexcept {
+// Returns whether the reclaimer may go on being lazy.
+bool gather(domain& d, reclamation& r) noexcept {
   const std::uint64_t laziness = r.laziness.load(platform::relaxed);
-  if (laziness == 0) return;
+  if (laziness == 0) return false;
   const std::uint64_t since = platform::now() - r.collected_at.load(platform::relaxed);
-  if (since < laziness) {
-    sleep_unless_needed(d, r, reclamation::lazy, laziness - since, reclamation::awake);
-  }
+  if (since >= laziness) return true;
+  return sleep_unless_needed(d, r, reclamation::lazy, laziness - since, reclamation::awake);
 }
+
+// The times after which a lazy reclaimer looks whether all readers have reported: most have soon,
+// and each look is a wake-up. In all less than the laziness, or than its default.
+class looks_for_reports {
+ public:
+  void begin(const reclamation& r) noexcept {
+    const std::uint64_t laziness = r.laziness.load(platform::relaxed);
+    next_ = (laziness < default_laziness ? laziness : default_laziness) / 8;
+    left_ = 3;
+  }
+  // Returns whether to look again, if nobody has come to wait.
+  bool await_next(domain& d, reclamation& r) noexcept {
+    if (left_ == 0) return false;
+    --left_;
+    const std::uint64_t time = next_;
+    next_ *= 2;
+    return sleep_unless_needed(d, r, reclamation::lazy, time, reclamation::awake);
+  }
+
+ private:
+  std::uint64_t next_ = 0;  // nanoseconds
+  unsigned left_ = 0;
+};
 
 // For the reclaimer of a domain that is closed, when it has nothing left to do.
 void end(reclamation& r) noexcept {
@@ -135,20 +159,29 @@ void take_place_of_reclaimer_again(const domain& d) noexcept {
 namespace {
 
 void serve_until_end(domain& d, reclamation& r) noexcept {
+  bool is_lazy = false;
+  looks_for_reports looks;
   for (;;) {
     // Late deleters may retire until they return.
     const bool is_alone = number_of_replaced(r) == 0 || is_mutant(mutant::ends_before_the_replaced);
-    const bool any = reclaim_all(d, r, true);
+    const bool was_lazy = is_lazy;
+    const progress made = was_lazy                  ? reclaim_reported(d, r)
+                          : reclaim_all(d, r, true) ? progress::reclaimed
+                                                    : progress::nothing;
     if (!is_executing(d)) return;  // another thread serves the domain now
     if (stop_executing(d, r)) return;
     const std::uint32_t state = r.reclaimer.load(platform::relaxed);
+    is_lazy = false;
     if (state == reclamation::awake) {
-      if (any) {
-        gather(d, r);
+      if (made == progress::unreported) {
+        is_lazy = looks.await_next(d, r);
+      } else if (made == progress::reclaimed) {
+        is_lazy = gather(d, r);
+        looks.begin(r);
       } else if (sleep_until_needed(d, r)) {
         return;
       }
-    } else if (!any && state == reclamation::closing) {
+    } else if (state == reclamation::closing && made == progress::nothing && !was_lazy) {
       if (is_alone) return end(r);
       await_late_deleters(r);
     }

@@ -122,6 +122,10 @@ void take_place_of_executor(const domain& d) noexcept;
 // For the executor: reclaims everything that is queued by now. `wait`: also waits for its grace
 // period. Returns whether there was anything. In the end the thread may have been replaced.
 bool reclaim_all(domain& d, reclamation& r, bool wait) noexcept;
+// For the executor, if nobody waits: collects, unless it has before, and reclaims what it has
+// collected if that needs no membarrier.
+enum class progress : std::uint8_t { nothing, reclaimed, unreported };
+progress reclaim_reported(domain& d, reclamation& r) noexcept;
 // For the executor: reclaims the objects whose grace period is over. False when the process is
 // ending and the thread has to stop, and when it has been replaced.
 bool reclaim_done(domain& d, reclamation& r) noexcept;

@@ -832,6 +832,60 @@ TEST(rcu_reclaimer, is_lazy_for_a_while_only) {
   }
 }
 
+// A reader that sleeps in between reports at each section: a lazy reclaimer waits for that.
+TEST(rcu_reclaimer, needs_no_membarrier_where_it_is_lazy_and_readers_come_back) {
+  separate_rcu_domain dom;
+  readmost::rcu_limit_laziness(milliseconds(20), dom);
+  std::atomic<bool> over{false};
+  std::thread reader([&] {
+    while (!over) {
+      {
+        const rcu_reader section(dom);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+  });
+  const auto before = rcu_statistics_of(dom);
+  const auto made = [&] { return rcu_statistics_of(dom).grace_periods - before.grace_periods; };
+  const bool has_made = wait_until([&] {
+    (new based)->retire({}, dom);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return made() >= 10;
+  });
+  const auto by_membarrier = rcu_statistics_of(dom).by_membarrier - before.by_membarrier;
+  over = true;
+  reader.join();
+  EXPECT_TRUE(has_made);
+  EXPECT_LE(by_membarrier, 5U) << "of " << made();
+  rcu_barrier(dom);
+}
+
+TEST(rcu_reclaimer, does_not_wait_for_good_for_readers_that_do_not_come_back) {
+  separate_rcu_domain dom;
+  readmost::rcu_limit_laziness(milliseconds(20), dom);
+  helper_thread reader;
+  for (int round = 0; round < 3; ++round) {
+    reader.call([&] { return dom.lock(), dom.unlock(), 0; });
+    retire_some(5, dom);
+    EXPECT_TRUE(wait_until([] { return counted::living == 0; }));
+  }
+}
+
+// Whatever the reclaimer waits for at that moment: company, or reports.
+TEST(rcu_reclaimer, is_not_lazy_for_a_barrier_while_a_reader_has_not_reported) {
+  separate_rcu_domain dom;
+  helper_thread reader;
+  for (const int pause : {1, 5, 11, 13, 17}) {
+    make_lazy(dom);
+    readmost::rcu_limit_laziness(milliseconds(10), dom);
+    reader.call([&] { return dom.lock(), dom.unlock(), 0; });
+    (new based)->retire({}, dom);
+    std::this_thread::sleep_for(milliseconds(pause));
+    rcu_barrier(dom);
+    EXPECT_EQ(counted::living, 0);
+  }
+}
+
 #if !defined(READMOST_THREAD_SANITIZER) && !defined(__SANITIZE_ADDRESS__)
 TEST(rcu_reclaimer, is_started_when_the_system_no_longer_refuses_it) {
   separate_rcu_domain dom;

@@ -27,8 +27,11 @@ std::uint64_t grace_period_from_now(domain& d) noexcept;
 
 bool is_over(const domain& d, std::uint64_t grace_period) noexcept;
 
-// Makes progress towards its end without waiting; returns whether it is over.
+// Makes progress towards its end without waiting; returns whether it is over. Executes a membarrier
+// only once threads have had some microseconds to report.
 bool try_advance(domain& d, std::uint64_t grace_period) noexcept;
+// The same without a membarrier, however long the reports take.
+bool try_advance_by_reports(domain& d, std::uint64_t grace_period) noexcept;
 
 // Returns when it is over. Precondition: the caller is in no read section of the domain.
 [[gnu::noinline]] void await_grace_period(domain& d, std::uint64_t grace_period,
