@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The C API of Readmost: `readmost.h` (reader-writer locks) and `readmost_rcu.h` (read-copy
-//! update), written by hand. The headers are the reference: what each function requires, promises
+//! The C API of Readmost: `readmost.h` (reader-writer locks), `readmost_rcu.h` (read-copy update) and
+//! `readmost_hazard_pointer.h`, written by hand. The headers are the reference: what each function requires, promises
 //! and costs stands there. The crate `readmost` has safe types.
 //!
 //! The lists that `readmost_rcu.h` defines by inline functions are no part of the library and are
@@ -10,7 +10,7 @@
 #![warn(missing_debug_implementations)]
 
 use core::cell::UnsafeCell;
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 pub use libc::{clockid_t, timespec};
 
 // --- readmost.h: types ---------------------------------------------------------------------------
@@ -179,6 +179,54 @@ pub const READMOST_RCU_IN_BACKGROUND: c_int = 0;
 pub const READMOST_RCU_IN_PLACE: c_int = 1;
 pub const READMOST_RCU_ON_REQUEST: c_int = 2;
 
+// --- readmost_hazard_pointer.h: types ------------------------------------------------------------
+
+/// A hazard pointer. Empty if all bytes are zero.
+#[repr(C)]
+#[derive(Debug)]
+pub struct readmost_hazard_pointer_t {
+    slot: *mut c_void,
+}
+
+impl readmost_hazard_pointer_t {
+    /// An empty one.
+    pub const fn new() -> Self {
+        Self { slot: core::ptr::null_mut() }
+    }
+}
+
+impl Default for readmost_hazard_pointer_t {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A member of objects that hazard pointers protect, to which the pointers point. Needs no
+/// initialization.
+#[repr(C)]
+#[derive(Debug)]
+pub struct readmost_hazard_head {
+    next: *mut readmost_hazard_head,
+    how: *const c_void,
+    function: Option<readmost_hazard_function_t>,
+    bytes: usize,
+}
+
+impl readmost_hazard_head {
+    pub const fn new() -> Self {
+        let (next, how) = (core::ptr::null_mut(), core::ptr::null());
+        Self { next, how, function: None, bytes: 0 }
+    }
+}
+
+impl Default for readmost_hazard_head {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub type readmost_hazard_function_t = unsafe extern "C" fn(head: *mut readmost_hazard_head);
+
 // --- Functions -----------------------------------------------------------------------------------
 
 // tests/c_header.rs reads these declarations: one function each, as rustfmt lays them out.
@@ -277,6 +325,7 @@ extern "C" {
     pub fn readmost_rcu_barrier(domain: *mut readmost_rcu_domain_t) -> c_int;
     pub fn readmost_rcu_hurry(domain: *mut readmost_rcu_domain_t);
     pub fn readmost_rcu_limit_laziness(domain: *mut readmost_rcu_domain_t, microseconds: u64);
+    pub fn readmost_rcu_limit_reclaimers(domain: *mut readmost_rcu_domain_t, most: c_uint);
     pub fn readmost_rcu_limit_backlog(domain: *mut readmost_rcu_domain_t, objects: u64, bytes: u64);
     pub fn readmost_rcu_backlog_policy(domain: *mut readmost_rcu_domain_t, policy: c_int) -> c_int;
     pub fn readmost_rcu_warn_of_stalls_after(milliseconds: u64);
@@ -387,4 +436,29 @@ extern "C" {
         domain: *mut readmost_rcu_domain_t,
         figures: *mut readmost_rcu_statistics_t,
     );
+    // readmost_hazard_pointer.h
+    pub fn readmost_hazard_pointer_create(hazard: *mut readmost_hazard_pointer_t) -> c_int;
+    pub fn readmost_hazard_pointer_destroy(hazard: *mut readmost_hazard_pointer_t);
+    pub fn readmost_hazard_pointer_protect(
+        hazard: *mut readmost_hazard_pointer_t,
+        pointer: *const c_void,
+    ) -> *mut c_void;
+    pub fn readmost_hazard_pointer_try_protect(
+        hazard: *mut readmost_hazard_pointer_t,
+        expected: *mut c_void,
+        pointer: *const c_void,
+    ) -> c_int;
+    pub fn readmost_hazard_pointer_set(
+        hazard: *mut readmost_hazard_pointer_t,
+        head: *const readmost_hazard_head,
+    );
+    pub fn readmost_hazard_pointer_reset(hazard: *mut readmost_hazard_pointer_t);
+    pub fn readmost_hazard_retire(
+        head: *mut readmost_hazard_head,
+        function: Option<readmost_hazard_function_t>,
+        bytes: usize,
+    ) -> c_int;
+    pub fn readmost_hazard_clean_up();
+    pub fn readmost_hazard_limit_backlog(objects: u64, bytes: u64, microseconds: u64);
+    pub fn readmost_hazard_reclaim_by(who: c_int) -> c_int;
 }
