@@ -188,11 +188,11 @@ READMOST_API int readmost_rcu_cond_synchronize(readmost_rcu_domain_t* domain,
  * a time; but if one takes longer than 0.1 to 0.2 s while others wait, these are called in another
  * thread meanwhile: see readmost_rcu_limit_reclaimers(). The function may free the memory of the
  * head, call any function of this header, lock and sleep. `bytes`, the memory that it gives back,
- * counts towards the limit of the backlog, rounded up to a power of two. Allocates nothing. May be
- * called inside sections. Wait-free below the limit of the backlog: see
- * readmost_rcu_limit_backlog(). When the process ends by exit(3), objects that wait are reclaimed,
- * before the functions of atexit(3) are called, unless none has been for a second; afterwards only
- * readmost_rcu_barrier() calls functions. EINVAL: null function. */
+ * counts towards the limit of the backlog, rounded up to a power of two, at most 2 to the power of
+ * 47. Allocates nothing. May be called inside sections. Wait-free below the limit of the backlog:
+ * see readmost_rcu_limit_backlog(). When the process ends by exit(3), objects that wait are
+ * reclaimed, before the functions of atexit(3) are called, unless none has been for a second;
+ * afterwards only readmost_rcu_barrier() calls functions. EINVAL: null function. */
 READMOST_API int readmost_rcu_call(readmost_rcu_domain_t* domain, struct readmost_rcu_head* head,
                                    readmost_rcu_function_t* function,
                                    size_t bytes) READMOST_NOTHROW;
@@ -479,7 +479,7 @@ READMOST_API void readmost_id_table_for_each(readmost_id_table_t* table, readmos
 /* The number of objects; exact while there is no writer. */
 READMOST_API uint64_t readmost_id_table_size(const readmost_id_table_t* table) READMOST_NOTHROW;
 
-/* Gives the table slots for so many objects. ENOMEM. */
+/* Gives the table slots for so many objects. EINVAL: more than the table may have. ENOMEM. */
 READMOST_API int readmost_id_table_reserve(readmost_id_table_t* table,
                                            uint64_t objects) READMOST_NOTHROW;
 

@@ -267,8 +267,10 @@ class id_table {
     }
   }
 
-  // Gives the table at least so many slots, or most_objects. Throws std::bad_alloc.
+  // Gives the table at least so many slots. Throws std::bad_alloc, and std::length_error if that is
+  // more than max_size(); then the table is unchanged.
   void reserve(std::uint64_t objects) {
+    if (objects > max_size()) refuse_as_too_many(objects, max_size());
     if (!slots_.reserve(objects)) READMOST_THROW(std::bad_alloc());
   }
   // Gives back the slots behind the last object, as far as no id would be given out twice for it.
@@ -279,16 +281,18 @@ class id_table {
 
  private:
   static typename slots::array& first_array(std::uint64_t most) {
-    if (most > most_objects) {
-      READMOST_THROW(std::length_error("id_table: " + std::to_string(most) +
-                                       " objects are too many, " + std::to_string(most_objects) +
-                                       " the most"));
-    }
+    if (most > most_objects) refuse_as_too_many(most, most_objects);
     auto* const first = slots::array::make(slots::fewest_slots);
     if (first == nullptr) READMOST_THROW(std::bad_alloc());
     return *first;
   }
 
+  [[noreturn, gnu::noinline]] static void refuse_as_too_many(std::uint64_t objects,
+                                                             std::uint64_t most) {
+    READMOST_THROW(std::length_error("id_table: " + std::to_string(objects) +
+                                     " objects are too many, " + std::to_string(most) +
+                                     " the most"));
+  }
   [[noreturn, gnu::noinline]] void refuse(detail::id_refusal why) const {
     switch (why) {
       case detail::id_refusal::full:

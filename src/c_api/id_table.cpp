@@ -134,6 +134,7 @@ std::uint64_t readmost_id_table_size(const readmost_id_table_t* table) noexcept 
 }
 
 int readmost_id_table_reserve(readmost_id_table_t* table, std::uint64_t objects) noexcept {
+  if (objects > table->objects.most()) return EINVAL;
   return table->objects.reserve(objects) ? 0 : ENOMEM;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -343,19 +344,23 @@ __attribute__((constructor)) void stay_loaded() noexcept {
 
 namespace {
 
-// The CPUs of the main thread when this code was loaded; none: unknown. Read then, because programs
-// later pin their threads, also the main one.
+// The CPUs of the main thread when this code was loaded; none: unknown. And its nice value. Read
+// then, because programs later pin and renice their threads, also the main one.
 constinit cpu_mask cpus_at_start;
+constinit int nice_at_start = 0;
 
-__attribute__((constructor)) void note_cpus() noexcept {
+__attribute__((constructor)) void note_scheduling() noexcept {
   errno_kept kept;
   cpus_at_start.get(getpid());
+  nice_at_start = getpriority(PRIO_PROCESS, static_cast<id_t>(getpid()));
 }
 
-// The thread inherits how its creator is scheduled: perhaps on one CPU, ahead of everybody else.
+// The thread inherits how its creator is scheduled: perhaps on one CPU, ahead of everybody else or
+// behind. What the process may not undo stays, as for a creator with a higher nice value.
 void schedule_ordinarily() noexcept {
   const sched_param none{};
   syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+  setpriority(PRIO_PROCESS, 0, nice_at_start);
   if (cpus_at_start.size() != 0) cpus_at_start.set();
 }
 

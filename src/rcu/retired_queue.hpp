@@ -55,10 +55,13 @@ inline constexpr unsigned call_size_shift = 57;
 inline constexpr std::uintptr_t call_mark = std::uintptr_t{1} << 63;
 inline constexpr std::uintptr_t call_address = (std::uintptr_t{1} << call_size_shift) - 1;
 inline constexpr unsigned call_sizes = 64;
+// More than an address space has is counted as this, so that the sum over a backlog fits its count.
+inline constexpr std::size_t most_call_bytes = std::size_t{1} << 47;
 
 inline const retired_kind* kind_of_call(retired_call function, std::size_t bytes) noexcept {
-  const auto size = bytes == 0 ? 0U : static_cast<unsigned>(std::bit_width(bytes - 1)) + 1;
-  const std::uintptr_t bits = std::min(size, call_sizes - 1);
+  const std::size_t counted = std::min(bytes, most_call_bytes);
+  const std::uintptr_t bits =
+      counted == 0 ? 0U : static_cast<unsigned>(std::bit_width(counted - 1)) + 1;
   return reinterpret_cast<const retired_kind*>(reinterpret_cast<std::uintptr_t>(function) |
                                                bits << call_size_shift | call_mark);
 }

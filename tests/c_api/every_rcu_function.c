@@ -341,6 +341,8 @@ static void accounts(readmost_rcu_domain_t* domain) {
   EXPECT(readmost_id_table_create(&table, domain, (UINT64_C(1) << 32) + 1), EINVAL);
   EXPECT(readmost_id_table_create(&table, domain, most), 0);
   EXPECT(readmost_id_table_reserve(table, 10), 0);
+  EXPECT(readmost_id_table_reserve(table, most + 1), EINVAL);
+  EXPECT(readmost_id_table_reserve(table, (uint64_t)-1), EINVAL);
   for (int i = 0; i < most; ++i) ids[i] = open_account(table, i);
   EXPECT(readmost_id_table_size(table), most);
   struct account* refused = make_account(0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <readmost_rcu.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -118,13 +119,19 @@ TEST(rcu_calls, count_for_their_bytes_rounded_up_to_a_power_of_two) {
   readmost_rcu_domain_t* domain = nullptr;
   ASSERT_EQ(readmost_rcu_domain_create(&domain), 0);
   ASSERT_EQ(readmost_rcu_reclaim_by(domain, READMOST_RCU_IN_PLACE), 0);
-  constexpr std::size_t huge = std::size_t{1} << 62;
+  constexpr std::size_t huge = std::size_t{1} << 47;
   const std::vector<std::pair<std::size_t, std::size_t>> cases{
-      {0, 0},       {1, 1},
-      {2, 2},       {3, 4},
-      {64, 64},     {65, 128},
-      {100, 128},   {4096, 4096},
-      {huge, huge}, {std::numeric_limits<std::size_t>::max(), huge}};
+      {0, 0},
+      {1, 1},
+      {2, 2},
+      {3, 4},
+      {64, 64},
+      {65, 128},
+      {100, 128},
+      {4096, 4096},
+      {huge, huge},
+      {huge + 1, huge},
+      {std::numeric_limits<std::size_t>::max(), huge}};
   for (const auto& [given, counted] : cases) {
     readmost_rcu_head head;
     {
@@ -135,6 +142,25 @@ TEST(rcu_calls, count_for_their_bytes_rounded_up_to_a_power_of_two) {
     ASSERT_EQ(readmost_rcu_barrier(domain), 0);
     EXPECT_EQ(statistics_of(domain).waiting_bytes, 0U) << given;
   }
+  EXPECT_EQ(readmost_rcu_domain_destroy(domain), 0);
+}
+
+TEST(rcu_calls, of_any_size_count_together) {
+  readmost_rcu_domain_t* domain = nullptr;
+  ASSERT_EQ(readmost_rcu_domain_create(&domain), 0);
+  ASSERT_EQ(readmost_rcu_reclaim_by(domain, READMOST_RCU_IN_PLACE), 0);
+  std::array<readmost_rcu_head, 64> heads;
+  {
+    const section inside(domain);
+    for (readmost_rcu_head& each : heads) {
+      ASSERT_EQ(readmost_rcu_call(domain, &each, do_nothing, std::size_t{1} << 62), 0);
+    }
+    EXPECT_EQ(statistics_of(domain).waiting_bytes, std::uint64_t{64} << 47);
+    readmost_rcu_head refused;
+    EXPECT_EQ(readmost_rcu_try_call(domain, &refused, do_nothing, 1), EAGAIN);
+  }
+  ASSERT_EQ(readmost_rcu_barrier(domain), 0);
+  EXPECT_EQ(statistics_of(domain).waiting_bytes, 0U);
   EXPECT_EQ(readmost_rcu_domain_destroy(domain), 0);
 }
 

@@ -150,6 +150,17 @@ TEST(id_table, holds_no_more_than_it_may) {
   EXPECT_EQ(length_error_of([&] { none.emplace(1); }), "id_table: full with 0 objects");
 }
 
+TEST(id_table, reserves_no_more_than_it_may_hold) {
+  id_table<int> table(100);
+  EXPECT_EQ(length_error_of([&] { table.reserve(101); }),
+            "id_table: 101 objects are too many, 100 the most");
+  EXPECT_EQ(length_error_of([&] { table.reserve(~std::uint64_t{0}); }),
+            "id_table: 18446744073709551615 objects are too many, 100 the most");
+  EXPECT_EQ(table.capacity(), 4U);
+  table.reserve(100);
+  EXPECT_EQ(table.capacity(), 128U);
+}
+
 // Two bits for the slot and two for the generation: 4 objects at a time, 12 ids.
 using small_ids = id_table<int, readmost::detail::mutex, 2, 2>;
 

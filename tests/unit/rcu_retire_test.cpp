@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -443,6 +444,26 @@ TEST(rcu_reclaimer, has_the_cpus_and_the_priority_of_the_process) {
   rcu_barrier(dom);
   EXPECT_TRUE(CPU_EQUAL(&of_process, &of_reclaimer));
   EXPECT_EQ(policy, SCHED_OTHER);
+}
+
+TEST(rcu_reclaimer, has_the_nice_value_of_the_process) {
+  const auto nice_of = [](pid_t thread) {
+    return getpriority(PRIO_PROCESS, static_cast<id_t>(thread));
+  };
+  separate_rcu_domain dom;
+  const int of_process = nice_of(getpid());
+  int of_reclaimer = -21;
+  int expected = of_process;
+  std::thread([&] {
+    // A thread may always make itself nicer, but not every user may undo that.
+    setpriority(PRIO_PROCESS, 0, of_process + 5);
+    setpriority(PRIO_PROCESS, 0, of_process);
+    expected = nice_of(0);
+    setpriority(PRIO_PROCESS, 0, of_process + 5);
+    retire_with(dom, [&] { of_reclaimer = nice_of(0); });
+  }).join();
+  rcu_barrier(dom);
+  EXPECT_EQ(of_reclaimer, expected);
 }
 
 TEST(rcu_reclaimer, does_not_run_deleters_in_the_threads_that_retire) {

@@ -180,8 +180,8 @@ inline void relax() noexcept {
 // from 4 to 50 ns. The first call measures it, which takes some microseconds.
 std::uint32_t pauses(std::uint32_t units) noexcept;
 
-// The picoseconds that a read-modify-write of a line takes which this core owns: from 2,000 to 8,000
-// on today's cores. The first call measures it, which takes some microseconds.
+// The picoseconds that a read-modify-write of a line takes which this core owns: from 2,000 to
+// 8,000 on today's cores. The first call measures it, which takes some microseconds.
 std::uint32_t time_of_update() noexcept;
 
 // The number of iterations that a bounded spin loop may take. One under the checker, which reaches
@@ -268,10 +268,10 @@ unsigned current_cpu() noexcept;
 // it loaded this library: then the C library allocates memory.
 void watch_thread_exit(void (*on_exit)()) noexcept;
 
-// Starts a detached thread of the library's own: with ordinary priority, on the CPUs that the main
-// thread could use when the library was loaded, whatever the caller is confined to. No asynchronous
-// signal is handled in it; those that its own instructions cause (SIGSEGV) are. False if the system
-// refuses.
+// Starts a detached thread of the library's own: with ordinary priority, on the CPUs and with the
+// nice value that the main thread had when the library was loaded, whatever the caller is confined
+// to; but a higher nice value stays where the user may not lower it. No asynchronous signal is
+// handled in it; those that its own instructions cause (SIGSEGV) are. False if the system refuses.
 bool start_thread(void (*body)(void*), void* argument) noexcept;
 
 // The calling thread's id in the kernel.

@@ -90,7 +90,8 @@ enum class reclaiming : std::uint8_t {
 [[gnu::noinline]] bool try_schedule(domain& d, retired& object, const retired_kind& kind) noexcept;
 
 // The same for objects with two words for the library, as in C: the function itself takes the place
-// of the kind. `bytes` counts towards the limit of the backlog, rounded up to a power of two.
+// of the kind. `bytes` counts towards the limit of the backlog, rounded up to a power of two
+// and no more than retired_queue.hpp says.
 using retired_call = void (*)(retired* object);
 void schedule_call(domain& d, retired& object, retired_call function, std::size_t bytes) noexcept;
 bool try_schedule_call(domain& d, retired& object, retired_call function,
