@@ -12,6 +12,12 @@ Written by `readmost report --simulated-markdown docs/generated/simulated-figure
 """
 
 
+def not_as_printed(verdict):
+    for order in verdict.orders:
+        if order.agree < order.count:
+            yield f"{'Open' if order.is_open else 'Otherwise'}: {order.check.told}."
+
+
 def text(results):
     part = page.part(results)
     counts = (f"{count} {kind}" for kind, count in part.counts.items() if count)
@@ -24,7 +30,7 @@ def text(results):
         "|---|---|---|---|",
     ]
     for shown in part.shown:
-        told = shown.missing or shown.verdict.line
+        told = shown.missing or " ".join([shown.verdict.line, *not_as_printed(shown.verdict)])
         name = f"{shown.figure.source}: {shown.figure.title}"
         cells = (name, f"`{shown.figure.machine}`", shown.verdict.kind, told)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
