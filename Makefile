@@ -69,6 +69,12 @@ kernel-test:
 	$(stage) install scripts/setup --kernel
 	@kernel/harness/run
 
+# The distribution's kernel source with the patches of kernel/patches, built and tested in guests: docs/kernel.md.
+.PHONY: kernel-check
+kernel-check:
+	$(stage) install scripts/setup --kernel
+	@kernel/harness/check
+
 # The libraries and the command for musl, for three machines, and their tests: docs/porting.md.
 .PHONY: musl
 musl:

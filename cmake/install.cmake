@@ -47,10 +47,11 @@ install(FILES ${CMAKE_BINARY_DIR}/readmost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 # users name it.
 set(gdb_script ${PROJECT_SOURCE_DIR}/tools/gdb/readmost-gdb.py)
 install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/readmost)
-foreach(library IN ITEMS libreadmost.so.${PROJECT_VERSION} libreadmost-pthread.so)
-  install(FILES ${gdb_script} RENAME ${library}-gdb.py
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
-endforeach()
+set(gdb_folder ${CMAKE_INSTALL_DATADIR}/gdb/auto-load\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+install(FILES ${gdb_script} RENAME libreadmost.so.${PROJECT_VERSION}-gdb.py DESTINATION ${gdb_folder})
+# Packages install this library beside the script of the first line.
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/preloaded-gdb.py RENAME libreadmost-pthread.so-gdb.py
+        DESTINATION ${gdb_folder})
 # Where an installation has it.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost)
 file(CREATE_LINK ${gdb_script} ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost/readmost-gdb.py SYMBOLIC)

@@ -88,6 +88,7 @@ STYLES = {
     "bravo-prwlock": Style("sky", "s"),
     "bravo-consensus": Style("sky", "^"),
     "pthread": Style("ink", "s", "--"),
+    "pthread-writer": Style("ink", "P", ":"),
     "bravo-pthread": Style("ink", "s"),
     "std::shared_mutex": Style("grey", "D", ":"),
     "ba": Style("orange", "^", "--"),

@@ -93,7 +93,9 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
 }
 
 const bench::registration here("hash_table_bench", [] {
-  return bench::benchmark_of_locks<options>(description, measure);
+  bench::contender_list all = bench::all_contenders();
+  bench::add_preferring_locks(all);
+  return bench::benchmark_of<options>(description, std::move(all), measure);
 });
 
 }  // namespace

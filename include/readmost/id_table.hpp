@@ -287,8 +287,8 @@ class id_table {
     return *first;
   }
 
-  [[noreturn, gnu::noinline]] static void refuse_as_too_many(std::uint64_t objects,
-                                                             std::uint64_t most) {
+  [[noreturn, gnu::noinline]] static void refuse_as_too_many([[maybe_unused]] std::uint64_t objects,
+                                                             [[maybe_unused]] std::uint64_t most) {
     READMOST_THROW(std::length_error("id_table: " + std::to_string(objects) +
                                      " objects are too many, " + std::to_string(most) +
                                      " the most"));

@@ -91,6 +91,8 @@ MODULE_PARM_DESC(fault, "breaks one mechanism for the torture tests to notice");
 
 static struct tracepoint *sched_switch;
 
+bool readmost_watches_switches __read_mostly;
+
 static void on_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int prev_state)
 {
@@ -117,6 +119,8 @@ static int watch_switches(void)
 	if (ret)
 		pr_err("readmost: not loaded: the sched_switch tracepoint refused the probe, error %d\n",
 		       ret);
+	else
+		WRITE_ONCE(readmost_watches_switches, true);
 	return ret;
 }
 

@@ -87,6 +87,9 @@ DECLARE_PER_CPU(struct readmost_statistics, readmost_statistics);
 #define count_event(name)	this_cpu_inc(readmost_statistics.name)
 #define count_events(name, n)	this_cpu_add(readmost_statistics.name, n)
 
+/* Whether the next two are called: until then no lock is biased. */
+extern bool readmost_watches_switches;
+
 /* Called at each context switch, by the CPU that switches, with interrupts disabled. */
 void prw_schedule_out(void);
 void fcp_rcu_schedule_out(void);

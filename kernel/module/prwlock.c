@@ -289,7 +289,7 @@ static void earn_bias(struct prwlock *lock)
 	unsigned int reads;
 
 	count_event(active_reads);
-	if (READ_ONCE(lock->bias) || atomic_read(&lock->writers))
+	if (READ_ONCE(lock->bias) || !READ_ONCE(readmost_watches_switches) || atomic_read(&lock->writers))
 		return;
 	reads = READ_ONCE(lock->reads) + 1;
 	WRITE_ONCE(lock->reads, reads);
@@ -549,6 +549,9 @@ void __prwlock_init(struct prwlock *lock, struct prw_domain *domain,
 	memset(lock, 0, sizeof(*lock));
 	lock->domain = domain;
 	init_rwsem(&lock->sem);
+#ifdef CONFIG_RWSEM_BRAVO
+	rwsem_never_biased(&lock->sem);
+#endif
 	lockdep_set_novalidate_class(&lock->sem);
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	lockdep_init_map_wait(&lock->dep_map, name, key, 0, LD_WAIT_SLEEP);
@@ -824,6 +827,47 @@ bool prw_try_upgrade(struct prwlock *lock)
 	return true;
 }
 EXPORT_SYMBOL_GPL(prw_try_upgrade);
+
+/* Whether a passive reader of the lock is on some CPU. */
+static bool is_in_slot(struct prwlock *lock)
+{
+	int cpu, i;
+
+	for_each_online_cpu(cpu) {
+		for (i = 0; i < PRW_SLOTS; i++) {
+			if (READ_ONCE(per_cpu(prw_slots, cpu).of[i]) == lock)
+				return true;
+		}
+	}
+	return false;
+}
+
+/**
+ * prw_is_locked() - whether somebody holds a lock
+ * @lock: the lock
+ *
+ * Looks at the slots of all CPUs: for assertions.
+ *
+ * Return: true if the caller holds it, or somebody else during the whole call.
+ */
+bool prw_is_locked(struct prwlock *lock)
+{
+	bool held;
+
+	/* The caller stays on its CPU, where its slot is. */
+	preempt_disable();
+	held = is_in_slot(lock);
+	preempt_enable();
+	/*
+	 * A hold moves from a slot to the count, and an unlock that takes another
+	 * reader's place in the count leaves that one in the semaphore: never back.
+	 */
+	smp_rmb();	/* pairs with E */
+	held = held || atomic_read(&lock->converted) > 0;
+	smp_rmb();
+	return held || rwsem_is_locked(&lock->sem);
+}
+EXPORT_SYMBOL_GPL(prw_is_locked);
 
 /**
  * prw_is_contended() - whether somebody waits for a lock

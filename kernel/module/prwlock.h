@@ -70,6 +70,7 @@ int prw_domain_destroy(struct prw_domain *domain);
 
 /**
  * struct prwlock - the lock
+ * @sem: orders writers, and the readers that are not passive
  * @bias: readers may be passive
  * @revoked: the bias was taken away by writers that may give it back
  * @draining: passive holds may be in slots although the bias is gone
@@ -79,10 +80,10 @@ int prw_domain_destroy(struct prw_domain *domain);
  * @writers: writers that hold the lock or want it
  * @biased_at: when the bias was set, in ns
  * @version: of the last consensus
- * @sem: orders writers, and the readers that are not passive
  * @dep_map: what lockdep knows of the lock
  */
 struct prwlock {
+	struct rw_semaphore sem;
 	bool bias;
 	bool revoked;
 	bool draining;
@@ -92,7 +93,6 @@ struct prwlock {
 	atomic_t writers;
 	u64 biased_at;
 	u64 version;
-	struct rw_semaphore sem;
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	struct lockdep_map dep_map;
 #endif
@@ -105,18 +105,29 @@ struct prwlock {
 #define __PRWLOCK_DEP_MAP(lockname)
 #endif
 
+/* Active holds carry no name, so BRAVO may not put them into a slot of a task. */
+#ifdef CONFIG_RWSEM_BRAVO
+#define __PRWLOCK_NEVER_BIASED		.sem.bravo.never = true,
+#else
+#define __PRWLOCK_NEVER_BIASED
+#endif
+
+#define __PRWLOCK_INITIALIZER(lockname)					\
+	{								\
+		.sem = __RWSEM_INITIALIZER((lockname).sem),		\
+		__PRWLOCK_NEVER_BIASED					\
+		.domain = &prw_default_domain,				\
+		.converted = ATOMIC_INIT(0),				\
+		.writers = ATOMIC_INIT(0),				\
+		__PRWLOCK_DEP_MAP(lockname)				\
+	}
+
 /**
  * DEFINE_PRWLOCK() - define and initialise a lock of the default domain
  * @lockname: name of the variable
  */
 #define DEFINE_PRWLOCK(lockname)					\
-	struct prwlock lockname = {					\
-		.domain = &prw_default_domain,				\
-		.converted = ATOMIC_INIT(0),				\
-		.writers = ATOMIC_INIT(0),				\
-		.sem = __RWSEM_INITIALIZER((lockname).sem),		\
-		__PRWLOCK_DEP_MAP(lockname)				\
-	}
+	struct prwlock lockname = __PRWLOCK_INITIALIZER(lockname)
 
 void __prwlock_init(struct prwlock *lock, struct prw_domain *domain,
 		    const char *name, struct lock_class_key *key);
@@ -165,6 +176,7 @@ void prw_write_unlock(struct prwlock *lock);
 bool __must_check prw_try_upgrade(struct prwlock *lock);
 void prw_downgrade(struct prwlock *lock);
 
+bool prw_is_locked(struct prwlock *lock);
 bool prw_is_contended(struct prwlock *lock);
 u64 prw_imbalances(void);
 

@@ -74,7 +74,7 @@ void let_wait(void (*function)(), useconds_t microseconds) {
 }
 
 void read_often() {
-  for (int i = 0; i < 2'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     pthread_rwlock_rdlock(&sessions);
     pthread_rwlock_unlock(&sessions);
   }

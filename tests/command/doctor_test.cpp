@@ -25,6 +25,13 @@ class doctor : public real_command {
     return report;
   }
 
+  static std::string in_one_line(const std::string& page) {
+    std::istringstream words(page);
+    std::string line;
+    for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+    return line;
+  }
+
   // The texts of the findings that are obstacles, or of those that are not, one per line.
   static std::string findings(const json& report, bool obstacles) {
     std::string text;
@@ -67,11 +74,13 @@ TEST_F(doctor, tells_what_there_is_what_it_costs_and_what_it_means) {
   const ending end = readmost({"doctor", "--quick"});
   EXPECT_EQ(end.code, 0) << end.out << end.err;
   EXPECT_EQ(end.err, "");
-  EXPECT_THAT(end.out, AllOf(HasSubstr("This machine\n"), HasSubstr("private expedited: yes"),
-                             HasSubstr(READMOST_REAL_LIBRARY), HasSubstr("Costs, nanoseconds"),
-                             HasSubstr("membarrier, no other thread"), HasSubstr("Lock and unlock"),
-                             HasSubstr("What it means\n"), HasSubstr("reads per write"),
-                             HasSubstr("Readers can be passive here.")));
+  EXPECT_THAT(end.out, AllOf(HasSubstr("This machine\n"), HasSubstr(READMOST_REAL_LIBRARY),
+                             HasSubstr("Costs, nanoseconds"), HasSubstr("Lock and unlock"),
+                             HasSubstr("What it means\n")));
+  // Where lines end depends on the figures.
+  EXPECT_THAT(in_one_line(end.out),
+              AllOf(HasSubstr("private expedited: yes"), HasSubstr("membarrier, no other thread"),
+                    HasSubstr("reads per write"), HasSubstr("Readers can be passive here.")));
 }
 
 TEST_F(doctor, fits_a_terminal) {

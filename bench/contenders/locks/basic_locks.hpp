@@ -9,6 +9,18 @@ namespace bench {
 // glibc's lock, or the lock of a preloaded library.
 class pthread_lock {
  public:
+  pthread_lock() = default;
+  // `kind`: PTHREAD_RWLOCK_PREFER_...
+  explicit pthread_lock(int kind) {
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, kind);
+    pthread_rwlock_init(&lock_, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+  }
+  pthread_lock(const pthread_lock&) = delete;
+  pthread_lock& operator=(const pthread_lock&) = delete;
+
   void lock() { pthread_rwlock_wrlock(&lock_); }
   bool try_lock() { return pthread_rwlock_trywrlock(&lock_) == 0; }
   void unlock() { pthread_rwlock_unlock(&lock_); }

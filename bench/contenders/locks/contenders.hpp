@@ -29,7 +29,8 @@ void add_library_locks(contender_list& to);
 void add_rival_locks(contender_list& to);
 void add_bravo_locks(contender_list& to);
 
-// Readmost's lock under the other preferences, which only the benchmarks of waiting compare.
+// Readmost's lock and the C library's under their other preferences. Only benchmarks in which
+// threads wait for long compare these.
 void add_preferring_locks(contender_list& to);
 
 // A benchmark of all locks: measure(lock, options, effort, figures) measures a turn of one.

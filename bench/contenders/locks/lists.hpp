@@ -29,11 +29,18 @@ class preferring : public readmost::shared_mutex {
   preferring() noexcept : readmost::shared_mutex(prefers) {}
 };
 
-// Our lock under the preferences that are not its default.
+// The C library's lock as it prefers writers: one that waits keeps readers out.
+class writer_preferring_pthread_lock : public pthread_lock {
+ public:
+  writer_preferring_pthread_lock() : pthread_lock(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {}
+};
+
+// The same locks under the preferences that are not their default.
 template <class Use>
 void for_each_preferring_lock(Use use) {
   use.template operator()<preferring<readmost::preference::reader>>("prwlock-reader");
   use.template operator()<preferring<readmost::preference::phase_fair>>("prwlock-phase-fair");
+  use.template operator()<writer_preferring_pthread_lock>("pthread-writer");
 }
 
 template <class Use>

@@ -6,6 +6,7 @@
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use readmost::rcu::{self, Rcu};
+use readmost::HazardPointer;
 use readmost_benches::{beside, together};
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -153,6 +154,35 @@ impl Cell for LeftRight {
     }
 }
 
+impl Cell for readmost::HazardCell<Config> {
+    fn make() -> Self {
+        Self::new(Config::new(0))
+    }
+    #[inline]
+    fn load(&self) -> u64 {
+        HazardPointer::new().protect(self).expect("never empty").sum()
+    }
+    fn replace(&self, number: u64) {
+        self.store(Config::new(number));
+    }
+}
+
+impl Cell for haphazard::AtomicPtr<Config> {
+    fn make() -> Self {
+        Self::from(Box::new(Config::new(0)))
+    }
+    #[inline]
+    fn load(&self) -> u64 {
+        let mut hazard = haphazard::HazardPointer::new();
+        self.safe_load(&mut hazard).expect("never null").sum()
+    }
+    fn replace(&self, number: u64) {
+        let old = self.swap(Box::new(Config::new(number))).expect("never null");
+        // SAFETY: unlinked by the swap, once.
+        unsafe { old.retire() };
+    }
+}
+
 impl Cell for RwLock<Arc<Config>> {
     fn make() -> Self {
         Self::new(Arc::new(Config::new(0)))
@@ -207,7 +237,7 @@ fn measure<C: Cell>(c: &mut Criterion, name: &str) {
     });
 }
 
-/// A section that is open already, so that a load is one load.
+/// A section that is open already, so that a load is one load; a hazard pointer that is made already.
 fn within_a_section(c: &mut Criterion) {
     let cell = Rcu::new(Config::new(0));
     let section = rcu::section();
@@ -215,6 +245,16 @@ fn within_a_section(c: &mut Criterion) {
         b.iter(|| black_box(cell.load(&section).sum()));
     });
     drop(section);
+    let cell = readmost::HazardCell::new(Config::new(0));
+    let mut hazard = HazardPointer::new();
+    c.bench_function("load within an open section: readmost HazardPointer", |b| {
+        b.iter(|| black_box(hazard.protect(&cell).expect("never empty").sum()));
+    });
+    let cell = haphazard::AtomicPtr::from(Box::new(Config::new(0)));
+    let mut hazard = haphazard::HazardPointer::new();
+    c.bench_function("load within an open section: haphazard", |b| {
+        b.iter(|| black_box(cell.safe_load(&mut hazard).expect("never null").sum()));
+    });
     let guard = crossbeam_epoch::pin();
     let other = crossbeam_epoch::Atomic::new(Config::new(0));
     c.bench_function("load within an open section: crossbeam-epoch", |b| {
@@ -230,8 +270,10 @@ fn cells(c: &mut Criterion) {
     measure::<crossbeam_epoch::Atomic<Config>>(c, "crossbeam-epoch");
     measure::<Seize>(c, "seize");
     measure::<LeftRight>(c, "left-right");
+    measure::<haphazard::AtomicPtr<Config>>(c, "haphazard");
     measure::<readmost::RwLock<Config>>(c, "readmost RwLock");
     measure::<Rcu<Config>>(c, "readmost Rcu");
+    measure::<readmost::HazardCell<Config>>(c, "readmost HazardCell");
 }
 
 criterion_group! {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reader-writer locks and RCU for data that are mostly read. Readers execute no atomic
+//! Reader-writer locks, RCU and hazard pointers for data that are mostly read. Readers execute no atomic
 //! read-modify-write and no fence, and write no memory that another thread writes, so that readers
 //! do not slow each other down. 64-bit little-endian Linux.
 //!
@@ -8,6 +8,7 @@
 //! | a `parking_lot::RwLock` or `std::sync::RwLock` that many threads read at once | [`RwLock`]: change the `use` line |
 //! | readers that must never wait, and may use the value from before | [`Rcu`] |
 //! | a map of that kind | [`RcuHashMap`] |
+//! | readers that keep a value for long, and should not delay the dropping of others | [`HazardCell`] and [`HazardPointer`] |
 //!
 //! ```
 //! use readmost::RwLock; // was: use parking_lot::RwLock;
@@ -45,6 +46,7 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod hash_map;
+pub mod hazard;
 mod preference;
 mod raw;
 pub mod rcu;
@@ -55,6 +57,7 @@ mod lock_api_0_4;
 pub mod lock_api_0_5;
 
 pub use hash_map::RcuHashMap;
+pub use hazard::{HazardCell, HazardPointer};
 #[cfg(feature = "lock_api_0_4")]
 pub use lock_api_0_4::*;
 pub use preference::{PhaseFair, PreferReader, PreferWriter, Preference};
