@@ -136,7 +136,7 @@ DECLARED = (
          quick_turn=0.2),
     rcu("rcu_patterns", contenders=("after", "before"), seconds=0.1, threads=(1, 2),
         quick_threads=(2,), points=17, quick_turn=0.5),
-    rcu("reclamation_stress", all=6, turns=3, seconds=0.06, threads=(1, 2, 4), quick_threads=(2,),
+    rcu("reclamation_stress", all=8, turns=3, seconds=0.06, threads=(1, 2, 4), quick_threads=(2,),
         points=16, overhead=0.03, start=0.3, quick_turn=1.0),
     rcu("rcu_read_pair", all=12, turns=3, seconds=0.1, points=2, quick_turn=0.15),
     rcu("grace_period", contenders=RCU, turns=3, start=3.0, quick_turn=0.4),

@@ -15,6 +15,7 @@ std::vector<reclamation_policy> all_reclamation_policies() {
 #endif
 #if defined(BENCH_HAS_XENIUM)
       xenium_policy(),
+      xenium_hazard_policy(),
 #endif
       policy_of<by_epochs>(),
       policy_of<by_fenced_hazard_pointers>(),

@@ -65,5 +65,6 @@ std::vector<reclamation_policy> all_reclamation_policies();
 
 reclamation_policy liburcu_policy();
 reclamation_policy xenium_policy();
+reclamation_policy xenium_hazard_policy();
 
 }  // namespace bench

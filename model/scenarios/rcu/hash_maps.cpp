@@ -23,6 +23,7 @@ using map = rcu_hash_map<std::uint32_t, content, as_it_is>;
 constexpr std::uint32_t a1 = 5;
 constexpr std::uint32_t a2 = 5 + 32;
 constexpr std::uint32_t b1 = 5 + 16;
+constexpr std::uint32_t b2 = b1 + 32;
 
 constexpr std::size_t small = 16;
 constexpr std::size_t large = 32;
@@ -153,6 +154,21 @@ SCENARIO(
     inserted.give();
     in.erase(a1);
     reclaim_all_retired();
+  });
+  add_resizer(s, in, large);
+}
+
+SCENARIO(map_inserts_while_growing,
+         "chains that an insertion has joined while the map grew are separate afterwards",
+         effort::medium) {
+  auto& in = make_map(s, small, {a1});
+  add_writer(s, [&in] {
+    in.try_emplace(b1, b1);
+    in.rehash(large);  // to its end
+    in.erase(a1);
+    reclaim_all_retired();
+    look_up(in, b2);  // to the end of the chain
+    expect_found(in, b1);
   });
   add_resizer(s, in, large);
 }

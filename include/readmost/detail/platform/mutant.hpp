@@ -103,6 +103,7 @@
   X(pops_without_section, "a stack's pop protects neither the top nor itself from reuse")         \
   X(changes_newer_table_alone, "writers forget the older table of a hash map that is resized")    \
   X(forgets_sibling_chain, "an erased element stays on the chain that shares its end")            \
+  X(leaves_fresh_pair_zipped, "chains that an insertion joins while a map grows stay joined")     \
   X(waits_without_reference,                                                                      \
     "a thread that waits for the lock of an object in an id table does not keep the object")      \
   X(foreign_fence_trusted, "a membarrier serves writers that asked while it ran")

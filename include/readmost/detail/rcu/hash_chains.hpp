@@ -67,7 +67,8 @@ class bucket_array {
 
  public:
   // A bit for each of eight pairs of buckets of one stripe: whether the pair may be zipped. A pair
-  // is a bucket of the lower half and the one in the upper half that was split off from it.
+  // is a bucket of the lower half and the one in the upper half that was split off from it. Changed
+  // while holding the stripe's mutex.
   using pair_group = platform::variable<std::uint8_t>;
   static constexpr std::size_t pairs_in_group = 8;
 
@@ -100,7 +101,10 @@ class bucket_array {
   pair_group& group(std::size_t stripe, std::size_t number) noexcept {
     return first_group()[stripe * groups_of_stripe() + number];
   }
-  void mark_as_zipped(std::size_t lower) noexcept {
+  // If both have elements, one of the chains leads to all of them. If one is empty there is nothing
+  // to separate.
+  void mark_if_zipped(std::size_t lower) noexcept {
+    if (head(lower).peek() == nullptr || head(lower + (mask + 1) / 2).peek() == nullptr) return;
     const std::size_t in_stripe = lower / hash_stripes;
     pair_group& of = group(lower % hash_stripes, in_stripe / pairs_in_group);
     of = static_cast<std::uint8_t>(of | 1U << in_stripe % pairs_in_group);
@@ -237,6 +241,10 @@ struct alignas(platform::cache_line) hash_stripe {
     // (RH2) Pairs with (RH1).
     newer->head(fresh.hash).publish(&fresh, letter::RH2);
     if (keeps_older_table()) older->head(fresh.hash).publish(&fresh, letter::RH2);
+    // The element leads to those of both halves.
+    if (is_growing() && !is_mutant(mutant::leaves_fresh_pair_zipped)) {
+      newer->mark_if_zipped(fresh.hash & older->mask);
+    }
     count.store(count.load(platform::relaxed) + 1, platform::relaxed);
   }
 
@@ -272,6 +280,7 @@ struct alignas(platform::cache_line) hash_stripe {
   }
 
  private:
+  bool is_growing() const noexcept { return older != nullptr && older->mask < newer->mask; }
   bool keeps_older_table() const noexcept {
     return older != nullptr && !is_mutant(mutant::changes_newer_table_alone);
   }

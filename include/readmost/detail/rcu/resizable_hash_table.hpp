@@ -262,7 +262,8 @@ class resizable_hash_table {
   using stripe = hash_stripe<node>;
   using owned_buckets = typename buckets::owner;
 
-  static constexpr std::size_t batch_size = 64;  // of elements that are retired together
+  static constexpr std::size_t batch_size = 64;     // of elements that are retired together
+  static constexpr std::size_t groups_at_once = 8;  // of pairs that are unzipped under one lock
 
   stripe& stripe_of(std::size_t hash) noexcept { return stripes_[hash & (hash_stripes - 1)]; }
   std::size_t number_of_stripe(const stripe& s) const noexcept {
@@ -474,11 +475,11 @@ class resizable_hash_table {
     if (large == nullptr) return false;
     for_each_stripe([&](stripe& s, std::size_t number) {
       for (std::size_t bucket = number; bucket < count; bucket += hash_stripes) {
-        large->mark_as_zipped(bucket);
         node* const first = small->head(bucket).peek();
         for (const std::size_t half : {bucket, bucket + count}) {
           large->head(half).prepare(large->first_in_bucket(half, first));
         }
+        large->mark_if_zipped(bucket);
       }
       s.begin_resizing(*large);
     });
@@ -491,20 +492,34 @@ class resizable_hash_table {
   // not be joined again before its readers are gone.
   bool unzip_one_step(buckets& large) noexcept {
     bool any = false;
+    const std::size_t groups = large.groups_of_stripe();
     for (std::size_t number = 0; number < hash_stripes; ++number) {
-      for (std::size_t i = 0; i < large.groups_of_stripe(); ++i) {
-        typename buckets::pair_group& zipped = large.group(number, i);
-        if (zipped == 0) continue;
-        unsigned left = 0;
-        // For each group anew, so that other writers get the mutex.
-        const std::scoped_lock lock(stripes_[number].writing);
-        for (std::size_t pair = 0; pair < buckets::pairs_in_group; ++pair) {
-          const std::size_t lower = (i * buckets::pairs_in_group + pair) * hash_stripes + number;
-          if ((zipped >> pair & 1) != 0 && large.unzip_step(lower)) left |= 1U << pair;
-        }
-        zipped = static_cast<std::uint8_t>(left);
-        any = any || left != 0;
+      for (std::size_t i = 0; i < groups; i += groups_at_once) {
+        any = unzip_groups(large, number, i, std::min(i + groups_at_once, groups)) || any;
       }
+    }
+    return any;
+  }
+
+  // Of one stripe, from group `i` on.
+  bool unzip_groups(buckets& large, std::size_t number, std::size_t i, std::size_t end) noexcept {
+    const auto skip = [&] {
+      while (i != end && large.group(number, i) == 0) ++i;
+    };
+    skip();
+    if (i == end) return false;
+    bool any = false;
+    // For a few groups at a time, so that other writers get the mutex.
+    const std::scoped_lock lock(stripes_[number].writing);
+    for (; i != end; ++i, skip()) {
+      typename buckets::pair_group& zipped = large.group(number, i);
+      unsigned left = 0;
+      for (std::size_t pair = 0; pair < buckets::pairs_in_group; ++pair) {
+        const std::size_t lower = (i * buckets::pairs_in_group + pair) * hash_stripes + number;
+        if ((zipped >> pair & 1) != 0 && large.unzip_step(lower)) left |= 1U << pair;
+      }
+      zipped = static_cast<std::uint8_t>(left);
+      any = any || left != 0;
     }
     return any;
   }
