@@ -109,6 +109,8 @@ def parser():
     option("--simulated", metavar="FILE",
            help="take the simulated figures from this file of results instead")
     option("--markdown", metavar="FILE", help="write the main tables as Markdown")
+    option("--simulated-markdown", metavar="FILE",
+           help="write the verdicts on the simulated figures as Markdown")
     option("--plot", metavar="FILE.svg",
            help="write the main result as one plot: std::shared_mutex with Readmost preloaded")
     return top
@@ -335,16 +337,19 @@ def simulate(figure, asked, programs, build, found, file, progress):
 
 def report(options):
     from . import markdown, report as page  # need jinja2, unlike bench
+    from .simulated import markdown as simulated_markdown
 
     makers = {
         options.html: page.html,
         options.markdown: markdown.text,
+        options.simulated_markdown: simulated_markdown.text,
         options.plot: page.main_result_svg,
     }
     wanted = [(path, make) for path, make in makers.items() if path]
     if not wanted:
         raise Failure(
-            "name a file to write, as in 'readmost report out.html', --markdown FILE or --plot FILE"
+            "name a file to write, as in 'readmost report out.html', --markdown FILE, --simulated-markdown FILE or"
+            " --plot FILE"
         )
     found = results.load(options.results)
     if options.simulated:

@@ -11,7 +11,8 @@ from evaluation import contenders, figures, report, results, simulated
 from evaluation.benchmarks import Asked
 from evaluation.programs import Broken
 from evaluation.samples import Samples
-from evaluation.simulated import judging, published, running
+from evaluation.simulated import judging, markdown, published, running
+from evaluation.simulated import page as page_of_simulations
 from evaluation.simulated.figure import CALLED
 
 MEASURED = synthetic.results(synthetic.at_random(1, 0.3))
@@ -244,6 +245,19 @@ class Page(unittest.TestCase):
             self.assertIn(figure.why or f"readmost bench {figure.name}", reason)
         left = {figure.id: len(figure.panels) for figure in figures.MEASURED} | {"simulated-bravo-2": 1}
         self.assertEqual(browser.faults(page, 390, left), [])
+
+    def test_the_verdicts_stand_in_markdown(self):
+        text = markdown.text(WHOLE)
+        rows = re.findall(r"(?m)^\| (.+?) \| `(.+?)` \| (.+?) \| (.+) \|$", text)
+        self.assertEqual(len(rows), len(simulated.ALL))
+        for (name, its_machine, kind, told), figure in zip(rows, simulated.ALL, strict=True):
+            self.assertEqual((name, its_machine), (f"{figure.source}: {figure.title}", figure.machine))
+            self.assertEqual(kind, page_of_simulations.verdict_of(figure, WHOLE).kind)
+            self.assertGreater(len(told), 3)
+        part = page_of_simulations.part(WHOLE)
+        self.assertIn(f"{part.near} of {len(part.numbers)} within a factor of 2", text)
+        only = {**WHOLE, "simulated": {"bravo-2": WHOLE["simulated"]["bravo-2"]}}
+        self.assertEqual(markdown.text(only).count("Not there: "), sum(not one.why for one in simulated.ALL) - 1)
 
     def test_nothing_simulated_is_one_line(self):
         page = report.html(MEASURED)
