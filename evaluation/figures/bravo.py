@@ -10,7 +10,8 @@ CPUS = 72  # of the paper's machine
 
 LOCKS = Contest(PRWLOCK, rivals_of_lock)
 KERNEL = (
-    "It measures the kernel's rwsem, in a kernel patched for it, which a library cannot replace. "
+    "It measures the kernel's rwsem, in a kernel patched for it, which a library cannot replace;"
+    " docs/kernel.md counts it in emulated guests. "
 )
 
 

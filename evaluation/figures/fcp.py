@@ -29,7 +29,7 @@ WAKERS = (
 )
 KERNEL = (
     "It measures locks inside the kernel, whose page faults take them, in a kernel patched for it;"
-    " a library cannot replace those. "
+    " a library cannot replace those, and docs/kernel.md counts them in emulated guests. "
 )
 # How it is called in a check, its table, the unit.
 KYOTO_CABINET = tuple(
