@@ -25,11 +25,25 @@ void count_lock(domain& d, thread_record* me) noexcept {
 
 }  // namespace
 
+namespace {
+
+// Whoever has met the lock first may have yet to say in its state that holds are not noted; the
+// unlock of a hold that was noted until then would leave its note.
+void see_whether_noted(rwlock& lock, rules how) noexcept {
+  if (how.noted || is_observed() || is_mutant(mutant::noted_until_met)) return;
+  if (!notes_holds(lock.state.load(platform::relaxed))) return;
+  lock.state.fetch_or(rwlock::unnoted, platform::relaxed);
+}
+
+}  // namespace
+
 void meet(rwlock& lock, thread_record* me, rules how) noexcept {
-  if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return;
+  if ((lock.traits.load(platform::relaxed) & rwlock::met) != 0) return see_whether_noted(lock, how);
   // In one step, because another thread that finds the lock met may give it its bias.
   const std::uint8_t traits = is_observed() ? rwlock::met | rwlock::never_biased : rwlock::met;
-  if ((lock.traits.fetch_or(traits, platform::relaxed) & rwlock::met) != 0) return;
+  if ((lock.traits.fetch_or(traits, platform::relaxed) & rwlock::met) != 0) {
+    return see_whether_noted(lock, how);
+  }
   count_lock(domains[lock.domain], me);
   if (lock_statistics_on()) note_meeting(address(lock));
   // An observed lock is neither `ready` nor `unnoted`: see observation.hpp.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before its first bias the slots are cleared of holds of an earlier lock at the same address.
+// The first threads to use a lock; and before its first bias the slots are cleared of holds of an
+// earlier lock at the same address.
+#include "lock/holds.hpp"
 #include "scenarios/lock_scene.hpp"
 
 namespace readmost::model {
@@ -30,6 +32,23 @@ void be_online_and_due() {
 }
 
 }  // namespace
+
+SCENARIO(first_readers_leave_no_note,
+         "of two threads that use a lock first, whose holds are not noted, none leaves a note",
+         effort::small) {
+  auto& on = unbiased_scene(s);
+  on.lock.traits.store(0, platform::relaxed);
+  on.lock.state.store(0, platform::relaxed);
+  const auto read = [](lock_scene& on) {
+    rules how = readers_first;
+    how.noted = false;
+    on.read(how);
+    const thread_record& me = my_record();
+    expect(noted_holds_of(me, on.lock) == 0 && me.unnoted == 0, "a hold's note is left");
+  };
+  on.thread("first reader", be_known, read);
+  on.thread("other first reader", be_known, read);
+}
 
 SCENARIO(stale_hold_before_first_bias, "a hold of an earlier lock keeps no writer out",
          effort::small) {

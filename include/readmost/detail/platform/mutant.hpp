@@ -33,6 +33,7 @@
   X(counted_for_ever, "a reader that gives up stays counted as waiting")                          \
   X(handoff_ignored, "a writer that has not slept enters before one that has asked to be next")   \
   X(upgrade_of_two_holds, "an upgrade ignores a second hold of the caller")                       \
+  X(noted_until_met, "a second first reader notes a hold whose unlock leaves the note")           \
   X(wrong_domain, "a writer asks the threads of the default domain, whatever the lock's domain")  \
   X(idle_for_ever, "no record is ever taken out of the index")                                    \
   X(fork_keeps_waiters, "threads that do not exist in a fork's child stay counted as waiting")    \
