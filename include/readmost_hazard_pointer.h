@@ -57,8 +57,7 @@ struct readmost_hazard_head {
 
 typedef void readmost_hazard_function_t(struct readmost_hazard_head* head);
 
-/* --- Hazard pointers ---------------------------------------------------------------------------
- */
+/* --- Hazard pointers -------------------------------------------------------------------------- */
 
 /* Makes a hazard pointer, which protects nothing. ENOMEM: no memory; `hazard` is empty. Cost: a few
  * ns. */
