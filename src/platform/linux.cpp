@@ -158,9 +158,6 @@ std::uint32_t pauses(std::uint32_t units) noexcept {
 
 namespace {
 
-// In picoseconds; 0: not measured yet.
-constinit atomic<std::uint32_t> update_time{0};
-
 std::uint64_t time_of_updates(std::uint32_t count) noexcept {
   atomic<std::uint32_t> updated{0};
   const std::uint64_t start = now();
@@ -168,22 +165,17 @@ std::uint64_t time_of_updates(std::uint32_t count) noexcept {
   return now() - start;
 }
 
-std::uint32_t measure_update() noexcept {
-  constexpr std::uint32_t count = 128;
-  constexpr std::uint64_t most = 100'000;
-  const std::uint64_t picoseconds = 1'000 * shortest_time(time_of_updates, count) / count;
-  return static_cast<std::uint32_t>(picoseconds == 0 ? 1 : picoseconds < most ? picoseconds : most);
-}
-
 }  // namespace
 
-std::uint32_t time_of_update() noexcept {
-  std::uint32_t known = update_time.load(relaxed);
-  if (known == 0) [[unlikely]] {
-    known = measure_update();
-    update_time.store(known, relaxed);
-  }
-  return known;
+constinit atomic<std::uint32_t> update_time{0};
+
+std::uint32_t measure_update_time() noexcept {
+  constexpr std::uint32_t count = 128;
+  constexpr std::uint64_t most = 100'000;
+  const std::uint64_t measured = 1'000 * shortest_time(time_of_updates, count) / count;
+  const std::uint64_t picoseconds = measured == 0 ? 1 : measured < most ? measured : most;
+  update_time.store(static_cast<std::uint32_t>(picoseconds), relaxed);
+  return static_cast<std::uint32_t>(picoseconds);
 }
 
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,

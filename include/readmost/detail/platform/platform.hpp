@@ -182,7 +182,12 @@ std::uint32_t pauses(std::uint32_t units) noexcept;
 
 // The picoseconds that a read-modify-write of a line takes which this core owns: from 2,000 to
 // 8,000 on today's cores. The first call measures it, which takes some microseconds.
-std::uint32_t time_of_update() noexcept;
+extern atomic<std::uint32_t> update_time;  // 0: not measured yet
+std::uint32_t measure_update_time() noexcept;
+inline std::uint32_t time_of_update() noexcept {
+  const std::uint32_t known = update_time.load(relaxed);
+  return known != 0 ? known : measure_update_time();
+}
 
 // The number of iterations that a bounded spin loop may take. One under the checker, which reaches
 // the same states.
