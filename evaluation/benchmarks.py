@@ -115,7 +115,8 @@ DECLARED = (
     lock_sweep("rwbench_locks", seconds=0.08, points=6, quick_turn=0.4),
     program("rocksdb_readwhilewriting", seconds=0.3, threads=THREADS, points=2, overhead=0.15,
             quick_turn=1.0),
-    lock_sweep("hash_table_bench", turns=3, seconds=0.15, overhead=0.04, quick_turn=0.2),
+    lock("hash_table_bench", contenders=(*BRAVO, *STRONG, "prwlock-reader", "pthread-writer"), turns=3,
+         seconds=0.15, threads=THREADS, quick_threads=FEW, overhead=0.04, quick_turn=0.2),
     lock("lock_sizes", all=31, turns=1, start=0.2, quick_turn=0.1),
     # RCU
     machine("operation_costs", all=1, start=4.0, quick_turn=1.0),
@@ -132,7 +133,7 @@ DECLARED = (
             threads=(2, 8), points=6, overhead=0.05, quick_turn=1.0),
     lock("write_latency", contenders=("prwlock", "preloaded", "pthread", *LIBRARIES),
          preloads=(PRELOADED,), turns=3, start=0.6, quick_turn=0.2),
-    lock("longest_wait", all=37, preloads=tuple(PRELOADED_AS), turns=3, seconds=0.4, points=3,
+    lock("longest_wait", all=38, preloads=tuple(PRELOADED_AS), turns=3, seconds=0.4, points=3,
          quick_turn=0.2),
     rcu("rcu_patterns", contenders=("after", "before"), seconds=0.1, threads=(1, 2),
         quick_threads=(2,), points=17, quick_turn=0.5),
