@@ -71,10 +71,10 @@ def lock(name, **more):
     return Benchmark("bench_locks", name, **more)
 
 
-def lock_sweep(name, **more):
+def lock_sweep(name, also=(), **more):
     """A benchmark of the papers' locks whose points have a length, for each number of threads."""
     return lock(
-        name, contenders=(*BRAVO, *STRONG), threads=THREADS, quick_threads=FEW, **more
+        name, contenders=(*BRAVO, *STRONG, *also), threads=THREADS, quick_threads=FEW, **more
     )
 
 
@@ -115,8 +115,8 @@ DECLARED = (
     lock_sweep("rwbench_locks", seconds=0.08, points=6, quick_turn=0.4),
     program("rocksdb_readwhilewriting", seconds=0.3, threads=THREADS, points=2, overhead=0.15,
             quick_turn=1.0),
-    lock("hash_table_bench", contenders=(*BRAVO, *STRONG, "prwlock-reader", "pthread-writer"), turns=3,
-         seconds=0.15, threads=THREADS, quick_threads=FEW, overhead=0.04, quick_turn=0.2),
+    lock_sweep("hash_table_bench", also=("prwlock-reader", "pthread-writer"), turns=3, seconds=0.15,
+               overhead=0.04, quick_turn=0.2),
     lock("lock_sizes", all=31, turns=1, start=0.2, quick_turn=0.1),
     # RCU
     machine("operation_costs", all=1, start=4.0, quick_turn=1.0),

@@ -93,9 +93,7 @@ void measure(const bench::contender& lock, const options& chosen, bench::effort 
 }
 
 const bench::registration here("hash_table_bench", [] {
-  bench::contender_list all = bench::all_contenders();
-  bench::add_preferring_locks(all);
-  return bench::benchmark_of<options>(description, std::move(all), measure);
+  return bench::benchmark_of<options>(description, bench::all_with_preferences(), measure);
 });
 
 }  // namespace

@@ -14,6 +14,12 @@ contender_list all_contenders() {
   return all;
 }
 
+contender_list all_with_preferences() {
+  contender_list all = all_contenders();
+  add_preferring_locks(all);
+  return all;
+}
+
 const contender& contender_named(const contender_list& all, const std::string& name) {
   for (const auto& each : all) {
     if (each->name() == name) return *each;

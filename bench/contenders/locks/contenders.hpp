@@ -33,6 +33,9 @@ void add_bravo_locks(contender_list& to);
 // threads wait for long compare these.
 void add_preferring_locks(contender_list& to);
 
+// all_contenders(), and those.
+contender_list all_with_preferences();
+
 // A benchmark of all locks: measure(lock, options, effort, figures) measures a turn of one.
 template <class Options = no_options, class Measure>
 benchmark benchmark_of_locks(std::string description, Measure measure) {

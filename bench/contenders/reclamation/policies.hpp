@@ -51,6 +51,19 @@ class operation_in {
   Section open_;
 };
 
+// Operations at whose end the thread lets go of what it protects one by one.
+template <class Thread>
+class protecting_operation {
+ public:
+  explicit protecting_operation(Thread& of) : of_(of) {}
+  ~protecting_operation() { of_.protect_nothing(); }
+  protecting_operation(const protecting_operation&) = delete;
+  protecting_operation& operator=(const protecting_operation&) = delete;
+
+ private:
+  Thread& of_;
+};
+
 // Nodes that are left by threads that have ended.
 template <class Node>
 class orphans {
@@ -156,18 +169,10 @@ struct by_hazard_pointers {
       for (auto& each : hazards_) each = readmost::make_hazard_pointer();
     }
 
-    class operation {
-     public:
-      explicit operation(thread& of) : of_(of) {}
-      ~operation() {
-        for (auto& each : of_.hazards_) each.reset_protection();
-      }
-      operation(const operation&) = delete;
-      operation& operator=(const operation&) = delete;
-
-     private:
-      thread& of_;
-    };
+    using operation = protecting_operation<thread>;
+    void protect_nothing() {
+      for (auto& each : hazards_) each.reset_protection();
+    }
     void publish(std::size_t i, const Node* what) { hazards_[i].reset_protection(what); }
     void swap(std::size_t i, std::size_t j) { hazards_[i].swap(hazards_[j]); }
     void retire(Node* old) {
@@ -199,18 +204,10 @@ struct by_fenced_hazard_pointers {
     using node = Node;
     static constexpr bool protects_each = true;
 
-    class operation {
-     public:
-      explicit operation(thread& of) : of_(of) {}
-      ~operation() {
-        for (std::size_t i = 0; i < protected_places; ++i) of_.slots_.clear(i);
-      }
-      operation(const operation&) = delete;
-      operation& operator=(const operation&) = delete;
-
-     private:
-      thread& of_;
-    };
+    using operation = protecting_operation<thread>;
+    void protect_nothing() {
+      for (std::size_t i = 0; i < protected_places; ++i) slots_.clear(i);
+    }
     void publish(std::size_t i, Node* what) { slots_.publish(place_[i], what); }
     void swap(std::size_t i, std::size_t j) { std::swap(place_[i], place_[j]); }
     void retire(Node* old) {

@@ -71,18 +71,10 @@ struct by_xenium_hazards {
     using node = Node;
     static constexpr bool protects_each = true;
 
-    class operation {
-     public:
-      explicit operation(thread& of) : of_(of) {}
-      ~operation() {
-        for (guard& each : of_.guards_) each.reset();
-      }
-      operation(const operation&) = delete;
-      operation& operator=(const operation&) = delete;
-
-     private:
-      thread& of_;
-    };
+    using operation = protecting_operation<thread>;
+    void protect_nothing() {
+      for (guard& each : guards_) each.reset();
+    }
     void publish(std::size_t i, Node* what) {
       guards_[i].reset();
       guards_[i] = guard{typename pointer::marked_ptr(what)};
