@@ -2,6 +2,7 @@
 """The verdicts on the simulated figures as Markdown, for the documentation."""
 
 from .. import machine
+from ..markdown import cell, row
 from . import judging, page
 
 HEAD = """# The papers' figures on simulated machines
@@ -26,14 +27,13 @@ def text(results):
         f"- Figures: {', '.join(counts)}",
         f"- Numbers that a paper prints: {part.near} of {len(part.numbers)} within a factor of {judging.WITHIN}",
         "",
-        "| Figure | Machine | Agrees with the paper? | Compared |",
+        row("Figure", "Machine", "Agrees with the paper?", "Compared"),
         "|---|---|---|---|",
     ]
     for shown in part.shown:
         told = shown.missing or " ".join([shown.verdict.line, *not_as_printed(shown.verdict)])
         name = f"{shown.figure.source}: {shown.figure.title}"
-        cells = (name, f"`{shown.figure.machine}`", shown.verdict.kind, told)
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        lines.append(row(name, f"`{shown.figure.machine}`", shown.verdict.kind, cell(told)))
     seeds = {found["seeds"] for found in results.get("simulated", {}).values()}
     if len(seeds) == 1:
         lines += ["", f"Medians of {machine.count(seeds.pop(), 'seed')}; an order that they do not agree on is open."]
