@@ -59,6 +59,7 @@
 //! delayed, also not by its thread's exit. In the child of a `fork`, what any thread of the parent
 //! protected stays protected.
 
+use crate::node::{self, drop_node};
 use readmost_sys as c;
 use std::fmt;
 use std::mem::size_of;
@@ -163,26 +164,8 @@ impl fmt::Debug for HazardPointer {
 
 // --- Values --------------------------------------------------------------------------------------
 
-/// A value and the library's link, by which it waits to be dropped.
-#[repr(C)]
-struct Node<T> {
-    head: c::readmost_hazard_head,
-    value: T,
-}
-
-impl<T> Node<T> {
-    fn boxed(value: T) -> *mut Self {
-        Box::into_raw(Box::new(Self { head: c::readmost_hazard_head::new(), value }))
-    }
-}
-
-/// # Safety
-/// `head` is that of a node from `Node::boxed()`, which nobody else uses or will.
-unsafe extern "C" fn drop_node<T>(head: *mut c::readmost_hazard_head) {
-    // SAFETY: as the caller says; the head is the first member. A panic ends here, as in every
-    // function for C: the process aborts.
-    drop(unsafe { Box::from_raw(head.cast::<Node<T>>()) });
-}
+/// A value that waits for the last hazard pointer which protects it.
+type Node<T> = node::Node<c::readmost_hazard_head, T>;
 
 /// Hands a node over to the library. May drop others.
 ///
@@ -195,7 +178,7 @@ unsafe fn retire_node<T: Send + Sync + 'static>(node: *mut Node<T>) {
     // SAFETY: as the caller says: whoever still uses the node has protected it before this call, so
     // drop_node() has it alone. T may be dropped by another thread, at any time.
     let result = unsafe {
-        c::readmost_hazard_retire(node.cast(), Some(drop_node::<T>), size_of::<Node<T>>())
+        c::readmost_hazard_retire(node.cast(), Some(drop_node::<_, T>), size_of::<Node<T>>())
     };
     debug_assert_eq!(result, 0);
 }

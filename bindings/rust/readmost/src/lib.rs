@@ -47,6 +47,7 @@
 
 mod hash_map;
 pub mod hazard;
+mod node;
 mod preference;
 mod raw;
 pub mod rcu;

@@ -48,6 +48,7 @@
 //! When the process ends by returning from `main` or [`std::process::exit`], what waits is dropped
 //! first. [`barrier`] waits for all that was retired before.
 
+use crate::node::{self, drop_node};
 use readmost_sys as c;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -150,26 +151,8 @@ unsafe extern "C" fn at_exit(round: *mut c_void) {
 
 // --- Retiring ------------------------------------------------------------------------------------
 
-/// A value and the library's link, by which it waits for its grace period.
-#[repr(C)]
-struct Node<T> {
-    head: c::readmost_rcu_head,
-    value: T,
-}
-
-impl<T> Node<T> {
-    fn boxed(value: T) -> *mut Self {
-        Box::into_raw(Box::new(Self { head: c::readmost_rcu_head::new(), value }))
-    }
-}
-
-/// # Safety
-/// `head` is that of a node from `Node::boxed()`, which nobody else uses or will.
-unsafe extern "C" fn drop_node<T>(head: *mut c::readmost_rcu_head) {
-    // SAFETY: as the caller says; the head is the first member. A panic ends here, as in every
-    // function for C: the process aborts.
-    drop(unsafe { Box::from_raw(head.cast::<Node<T>>()) });
-}
+/// A value that waits for its grace period.
+type Node<T> = node::Node<c::readmost_rcu_head, T>;
 
 /// Hands a node over to the library.
 ///
@@ -180,7 +163,7 @@ unsafe fn retire_node<T: Send + 'static>(node: *mut Node<T>) {
     // SAFETY: as the caller says: no section that is open at the end of a grace period from now can
     // use the node, so drop_node() has it alone. T may be dropped by another thread, at any time.
     let result = unsafe {
-        c::readmost_rcu_call(DOMAIN, node.cast(), Some(drop_node::<T>), size_of::<Node<T>>())
+        c::readmost_rcu_call(DOMAIN, node.cast(), Some(drop_node::<_, T>), size_of::<Node<T>>())
     };
     debug_assert_eq!(result, 0);
 }

@@ -1,40 +1,13 @@
 //! `HazardPointer` and `HazardCell`: what readers see, and when values are dropped.
 
+mod support;
+
 use readmost::hazard::{self, HazardCell, HazardPointer};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// A value whose drop is noticed.
-struct Counted {
-    number: u64,
-    twin: u64,
-    alive: Arc<AtomicUsize>,
-}
-
-impl Counted {
-    fn new(number: u64, alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self { number, twin: number, alive: Arc::clone(alive) }
-    }
-
-    fn check(&self) -> u64 {
-        assert_eq!(self.number, self.twin);
-        self.number
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.number = u64::MAX;
-        self.alive.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn counter() -> Arc<AtomicUsize> {
-    Arc::new(AtomicUsize::new(0))
-}
+use support::{counter, run_again, Counted};
 
 /// After which a test that waits fails, in seconds.
 const PATIENCE: u64 = 20;
@@ -331,19 +304,6 @@ fn a_cell_and_a_hazard_pointer_can_be_shown() {
     );
     assert_eq!(format!("{:?}", HazardCell::<u8>::default()), "HazardCell(None)");
     assert_eq!(HazardCell::from(7).read(|value| value.copied()), Some(7));
-}
-
-/// Runs the test `name` of this program again, with the variable set; returns whether it was
-/// aborted, and what it said.
-fn run_again(name: &str, variable: &str) -> (bool, String) {
-    use std::os::unix::process::ExitStatusExt;
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
-        .env(variable, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.signal() == Some(libc::SIGABRT), text)
 }
 
 #[test]

@@ -1,43 +1,15 @@
 //! `Rcu` and `RcuHashMap`: what readers see, and when values are dropped.
 
+mod support;
+
 use readmost::rcu::{self, Rcu};
 use readmost::RcuHashMap;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread;
-
-/// A value whose drop is noticed.
-#[derive(Debug)]
-struct Counted {
-    number: u64,
-    twin: u64,
-    alive: Arc<AtomicUsize>,
-}
-
-impl Counted {
-    fn new(number: u64, alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self { number, twin: number, alive: Arc::clone(alive) }
-    }
-
-    fn check(&self) -> u64 {
-        assert_eq!(self.number, self.twin);
-        self.number
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.number = u64::MAX;
-        self.alive.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn counter() -> Arc<AtomicUsize> {
-    Arc::new(AtomicUsize::new(0))
-}
+use support::{counter, run_again, Counted};
 
 #[test]
 fn a_reader_keeps_what_it_has_loaded() {
@@ -247,19 +219,6 @@ fn a_section_in_a_thread_local_ends_with_the_thread() {
     cell.store(Counted::new(2, &alive));
     rcu::barrier();
     assert_eq!(alive.load(Ordering::Relaxed), 1);
-}
-
-/// Runs the test `name` of this program again, with the variable set; returns whether it was
-/// aborted, and what it said.
-fn run_again(name: &str, variable: &str) -> (bool, String) {
-    use std::os::unix::process::ExitStatusExt;
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
-        .env(variable, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.signal() == Some(libc::SIGABRT), text)
 }
 
 #[test]
