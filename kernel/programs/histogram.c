@@ -79,11 +79,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int file;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: histogram THREADS ROUNDS\n");
-		return 2;
-	}
-	take_arguments(argv + 1);
+	take_only_arguments("histogram", argc, argv);
 	file = make_image();
 	for (i = 0; i < rounds; i++) {
 		image = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);

@@ -79,11 +79,7 @@ int main(int argc, char **argv)
 	unsigned long operations;
 	unsigned int document, i;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: indexing THREADS ROUNDS\n");
-		return 2;
-	}
-	take_arguments(argv + 1);
+	take_only_arguments("indexing", argc, argv);
 	file = open("/tmp/documents", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	must(file >= 0, "open /tmp/documents");
 	unlink("/tmp/documents");

@@ -60,6 +60,16 @@ static inline void take_arguments(char **arguments)
 	rounds = number("rounds", arguments[1], 1000000);
 }
 
+/* The same of a program that takes no others, or the end of it. */
+static inline void take_only_arguments(const char *name, int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: %s THREADS ROUNDS\n", name);
+		exit(2);
+	}
+	take_arguments(argv + 1);
+}
+
 static inline void *map_pages(size_t pages)
 {
 	void *memory = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,

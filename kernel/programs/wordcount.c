@@ -89,11 +89,7 @@ int main(int argc, char **argv)
 	uint32_t random = 7;
 	unsigned int i, round;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: wordcount THREADS ROUNDS\n");
-		return 2;
-	}
-	take_arguments(argv + 1);
+	take_only_arguments("wordcount", argc, argv);
 	text = malloc(WORDS * sizeof(*text));
 	must(text, "malloc");
 	for (i = 0; i < WORDS; i++) {
