@@ -11,6 +11,8 @@
 #include <readmost/hazard_pointer.hpp>
 #include <type_traits>
 
+#include "rcu/retired_queue.hpp"
+
 namespace readmost::detail {
 
 namespace {
@@ -30,9 +32,6 @@ static_assert(sizeof(readmost_hazard_pointer_t) == sizeof(hazard_pointer));
 static_assert(alignof(readmost_hazard_pointer_t) == alignof(hazard_pointer));
 static_assert(std::is_standard_layout_v<hazard_pointer>);  // its slot comes first
 static_assert(std::is_standard_layout_v<retired_with_kind>);
-
-// More than an address space. Sums of what programs pass must not overflow.
-constexpr std::size_t most_bytes = std::size_t{1} << 48;
 
 hazard_pointer& hazard_at(readmost_hazard_pointer_t* hazard) noexcept {
   return *reinterpret_cast<hazard_pointer*>(hazard);
@@ -88,7 +87,8 @@ int readmost_hazard_retire(readmost_hazard_head* head, readmost_hazard_function_
                            std::size_t bytes) noexcept {
   if (function == nullptr) return EINVAL;
   auto* const reclaim = reinterpret_cast<void (*)(retired*) noexcept>(function);
-  auto* const object = new (head) retired_with_kind{{}, {reclaim, std::min(bytes, most_bytes)}};
+  auto* const object =
+      new (head) retired_with_kind{{}, {reclaim, std::min(bytes, most_call_bytes)}};
   retire_hazardous(object->link, object->kind);
   return 0;
 }

@@ -220,9 +220,7 @@ struct alignas(platform::cache_line) hash_stripe {
   // --- Precondition of all members below: the caller holds the mutex.
 
   // The smaller of the two tables, whose chains have each element of the stripe once.
-  buckets& coarse() const noexcept {
-    return older != nullptr && older->mask < newer->mask ? *older : *newer;
-  }
+  buckets& coarse() const noexcept { return is_growing() ? *older : *newer; }
 
   // matches(element)
   template <class Matches>
