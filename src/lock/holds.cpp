@@ -23,10 +23,6 @@ void count_lock(domain& d, thread_record* me) noexcept {
   d.locks_met.fetch_add(count, platform::relaxed);
 }
 
-}  // namespace
-
-namespace {
-
 // Whoever has met the lock first may have yet to say in its state that holds are not noted; the
 // unlock of a hold that was noted until then would leave its note.
 void see_whether_noted(rwlock& lock, rules how) noexcept {
