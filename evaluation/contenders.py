@@ -49,7 +49,8 @@ RCU = ("readmost::rcu", "liburcu-memb", "liburcu-bp", "liburcu-qsbr", "liburcu-m
 # These are our lock in another form, or contain it or our consensus: neither our main contender nor
 # its rivals.
 OURS_TOO = (
-    "bravo-prwlock", "bravo-consensus", "prwlock-reader", "prwlock-phase-fair", *PRELOADED_AS,
+    "bravo-prwlock", "bravo-consensus", "prwlock-reader", "prwlock-writer", "prwlock-phase-fair",
+    *PRELOADED_AS,
 )
 
 
@@ -82,6 +83,7 @@ STYLES = {
     PRWLOCK: OURS,
     PRELOADED: Style("ours", "D", "--"),
     "prwlock-reader": Style("ours", "s"),
+    "prwlock-writer": Style("ours", "P"),
     "prwlock-phase-fair": Style("ours", "^"),
     "preloaded-writer": Style("ours", "P", "--"),
     "preloaded-phase-fair": Style("ours", "v", "--"),

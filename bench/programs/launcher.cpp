@@ -144,18 +144,45 @@ finished_program launcher::run(const std::string& lock, std::vector<std::string>
   return done;
 }
 
-std::vector<preloaded_lock> all_preloaded_locks() {
-  const auto programs = std::make_shared<launcher>();
+namespace {
+
+// With these variables set besides what the benchmark sets.
+preloaded_lock preloaded(const std::shared_ptr<launcher>& programs, std::string name,
+                         const std::string& lock, const variables& always) {
+  return {std::move(name), [=](std::vector<std::string> words, const variables& more,
+                               std::chrono::duration<double> working_time) {
+            variables all = always;
+            all.insert(all.end(), more.begin(), more.end());
+            return programs->run(
+                lock, std::move(words), all,
+                time_to_start_and_end + std::chrono::ceil<std::chrono::seconds>(working_time));
+          }};
+}
+
+std::vector<preloaded_lock> all_preloaded(const std::shared_ptr<launcher>& programs) {
   std::vector<preloaded_lock> all;
   for (const std::string& lock : launcher::locks()) {
-    all.push_back({lock, [=](std::vector<std::string> words, const variables& more,
-                             std::chrono::duration<double> working_time) {
-                     return programs->run(
-                         lock, std::move(words), more,
-                         time_to_start_and_end +
-                             std::chrono::ceil<std::chrono::seconds>(working_time));
-                   }});
+    all.push_back(preloaded(programs, lock, lock, {}));
   }
+  return all;
+}
+
+}  // namespace
+
+std::filesystem::path writers_first_library() {
+  return program_folder() / "programs" / "libwriters-first.so";
+}
+
+std::vector<preloaded_lock> all_preloaded_locks() {
+  return all_preloaded(std::make_shared<launcher>());
+}
+
+std::vector<preloaded_lock> all_preloaded_with_preferences() {
+  const auto programs = std::make_shared<launcher>();
+  std::vector<preloaded_lock> all = all_preloaded(programs);
+  all.push_back(preloaded(programs, "prwlock-writer", "prwlock", {{"READMOST_PREFER", "writer"}}));
+  all.push_back(preloaded(programs, "pthread-writer", std::string(not_preloaded),
+                          {{"LD_PRELOAD", writers_first_library()}}));
   return all;
 }
 

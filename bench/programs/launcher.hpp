@@ -62,11 +62,20 @@ struct preloaded_lock {
 };
 std::vector<preloaded_lock> all_preloaded_locks();
 
+// Those, and Readmost's and glibc's locks under writer preference, as `prwlock-writer` and
+// `pthread-writer`: where a writer never rests, only locks of one preference are comparable.
+// glibc's is for locks that the program initialises by a call.
+std::vector<preloaded_lock> all_preloaded_with_preferences();
+
+// The library that makes glibc's prefer writers.
+std::filesystem::path writers_first_library();
+
 // A benchmark of these locks: measure(run, options, effort, figures) measures a turn of one.
 template <class Options = no_options, class Measure>
-benchmark benchmark_of_preloaded_locks(std::string description, Measure measure) {
+benchmark benchmark_of_preloaded_locks(std::string description, Measure measure,
+                                       std::vector<preloaded_lock> locks = all_preloaded_locks()) {
   return benchmark_of<Options>(
-      std::move(description), all_preloaded_locks(),
+      std::move(description), std::move(locks),
       [measure](const preloaded_lock& lock, const Options& chosen, effort much, figures& found) {
         if constexpr (std::is_invocable_v<Measure, const run_function&, effort, figures&>) {
           measure(lock.run, much, found);

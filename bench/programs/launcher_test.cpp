@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/launcher.hpp"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <algorithm>
 
 #include "process/preload.hpp"
 
@@ -77,6 +81,42 @@ TEST_F(LauncherTest, RejectsALockThatTheLibraryDoesNotKnow) {
   EXPECT_THAT(error_of_run("no-lock",
                            {bench::program_folder() / "examples" / "rwbench", "--seconds", "0.05"}),
               AllOf(HasSubstr("READMOST_LOCK=no-lock"), HasSubstr("did not get that lock")));
+}
+
+TEST_F(LauncherTest, ReadmostUnderWriterPreferenceIsAContenderWhereItMatters) {
+  const auto all = bench::all_preloaded_with_preferences();
+  const auto lock = std::ranges::find(all, "prwlock-writer", &bench::preloaded_lock::name);
+  ASSERT_NE(lock, all.end());
+  EXPECT_THAT(lock->run({"env"}, {}, a_minute).output,
+              AllOf(HasSubstr("READMOST_PREFER=writer\n"), HasSubstr("READMOST_LOCK=prwlock\n")));
+}
+
+TEST_F(LauncherTest, GlibcUnderWriterPreferenceIsAContenderWhereItMatters) {
+  const auto all = bench::all_preloaded_with_preferences();
+  const auto lock = std::ranges::find(all, "pthread-writer", &bench::preloaded_lock::name);
+  ASSERT_NE(lock, all.end());
+  EXPECT_THAT(lock->run({"env"}, {}, a_minute).output,
+              AllOf(HasSubstr("LD_PRELOAD=" + bench::writers_first_library().string() + "\n"),
+                    Not(HasSubstr("READMOST_"))));
+}
+
+TEST(WritersFirst, LetsInitialisedLocksOfGlibcPreferWriters) {
+  void* const library = dlopen(bench::writers_first_library().c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto init =
+      reinterpret_cast<decltype(&pthread_rwlock_init)>(dlsym(library, "pthread_rwlock_init"));
+  ASSERT_NE(init, nullptr);
+  pthread_rwlockattr_t shared;
+  pthread_rwlockattr_init(&shared);
+  pthread_rwlockattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+  for (const pthread_rwlockattr_t* attributes :
+       {static_cast<pthread_rwlockattr_t*>(nullptr), &shared}) {
+    pthread_rwlock_t lock;
+    ASSERT_EQ(init(&lock, attributes), 0);
+    EXPECT_EQ(lock.__data.__flags, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    EXPECT_EQ(lock.__data.__shared != 0, attributes != nullptr);
+    pthread_rwlock_destroy(&lock);
+  }
 }
 
 TEST_F(LauncherTest, AFailureNamesTheCommandAndShowsItsOutput) {

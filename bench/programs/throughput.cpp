@@ -99,7 +99,7 @@ const bench::registration rocksdb("rocksdb_readwhilewriting", [] {
       "RocksDB's readwhilewriting over each lock (BRAVO 5.5, Fig. 5): reads per second by the "
       "number "
       "of readers, beside one writer.",
-      measure_rocksdb);
+      measure_rocksdb, bench::all_preloaded_with_preferences());
 });
 
 #endif
