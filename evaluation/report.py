@@ -164,6 +164,7 @@ def html(results, of=figures.ALL):
     pages = [page for page in every if page.plots]
     counts = {kind: sum(page.verdict.kind == kind for page in pages) for kind in judging.KINDS}
     programs, lines = summary.programs(results, of), summary.lines(results, of)
+    losses = summary.losses(lines)
     answers = (summary.of_programs(programs), summary.of_lines(lines), summary.of_claims(counts))
     simulated = simulated_page.part(results)
     drawn = "".join(svg for page in [*pages, *simulated.shown] for _, svg in [*page.plots, *page.legend])
@@ -180,7 +181,8 @@ def html(results, of=figures.ALL):
         simulated=simulated,
         programs=programs,
         lines=lines,
-        losses=summary.losses(lines),
+        losses=losses,
+        losses_by_figure=summary.grouped(losses).values(),
         machine=machine.sentence(results["machine"]),
         facts=results["machine"],
         builds=builds(results),

@@ -155,6 +155,15 @@ def losses(found):
     return sorted(lost, key=lambda point: point.times.median)
 
 
+def grouped(points):
+    """By figure and by (ours, table): {figure's id: (figure, {(ours, table): points})}, in their order."""
+    found = {}
+    for point in points:
+        _, tables = found.setdefault(point.figure.id, (point.figure, {}))
+        tables.setdefault((point.ours, point.row.table), []).append(point)
+    return found
+
+
 # --- In sentences ---
 
 

@@ -31,7 +31,8 @@ class ReadmostRecipe(ConanFile):
         self.version = re.search(r"project\(readmost VERSION ([0-9.]+)", text).group(1)
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "man/*", "rivals/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "man/*", "rivals/*", "src/*",
+                        "tools/gdb/*"):
             copy(self, pattern, self._source, self.export_sources_folder)
 
     def validate(self):

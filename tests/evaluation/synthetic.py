@@ -161,7 +161,7 @@ SHAPES = {
         (("Scan",), (64, 4096), ("scan, scalar", "scan, avx2"), "ns per slot", "less"),
     ],
     "real_programs": [
-        (tables_of("own-programs"), FEW, contenders.PRELOADABLE, "operations per second", "more"),
+        ((*tables_of("own-programs"), *tables_of("own-map")), FEW, contenders.PRELOADABLE, "operations per second", "more"),
     ],
     "reclamation_stress": [
         (tuple(own.STRUCTURES), (1, 2, 4), RECLAMATION, "operations per second", "more"),
