@@ -458,6 +458,30 @@ TEST_F(rcu_process_exit, precedes_the_destructors_of_all_static_objects) {
   EXPECT_EQ(*reclaimed.operator->(), 20'001);
 }
 
+// The main thread has never retired anything, nor opened a section.
+TEST_F(rcu_process_exit, precedes_them_also_where_only_other_threads_have_retired) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  shared_object<std::atomic<int>> too_late;
+  end_after([&] {
+    static bool exists = false;
+    std::thread([&] {
+      retire_counted(reclaimed);
+      static struct used_by_deleters {
+        used_by_deleters() { exists = true; }
+        ~used_by_deleters() { exists = false; }
+      } object;
+      for (int i = 0; i < 20'000; ++i) {
+        retire_with(rcu_default_domain(), [&] {
+          if (!exists) ++*too_late.operator->();
+          ++*reclaimed.operator->();
+        });
+      }
+    }).join();
+  });
+  EXPECT_EQ(*too_late.operator->(), 0);
+  EXPECT_EQ(*reclaimed.operator->(), 20'001);
+}
+
 TEST_F(rcu_process_exit, awaits_the_deleter_that_runs) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   end_after([&] {
