@@ -120,9 +120,9 @@ bool finish_current(domain& d, reclamation& r, bool wait) noexcept {
   return reclaim_current(d, r);
 }
 
-// Whether the process is ending and the reclaimer has to stop.
-bool has_to_stop(const reclamation& r) noexcept {
-  return is_reclaimer() && is_process_over(r);
+// Whether the process is ending and the reclaimer has to stop. `reclaimer`: is_reclaimer().
+bool has_to_stop(const reclamation& r, bool reclaimer = is_reclaimer()) noexcept {
+  return reclaimer && is_process_over(r);
 }
 
 // --- Barriers
@@ -415,15 +415,16 @@ bool reclaim_done(domain& d, reclamation& r) noexcept {
   constexpr std::int64_t objects_until_told = 64;
   constexpr std::uint64_t time_until_told = 10'000'000;
   const bool checks = checks_misuse();
+  const bool reclaimer = is_reclaimer();
   std::int64_t objects = 0;
   std::uint64_t bytes = 0;
   deleter_run deleters(d, r);
   std::uint64_t told = deleters.looked_at();
   bool stopped = false;
-  while (!(stopped = has_to_stop(r))) {
+  while (!(stopped = has_to_stop(r, reclaimer))) {
     retired* const object = deleters.next();
     if (object == nullptr) break;
-    if (deleters.has_more()) want_relief(d, r);
+    if (reclaimer && deleters.has_more()) want_relief(d, r);
     const retired_kind* const kind = kind_of(*object);
     if (checks) object->kind = nullptr;  // no longer queued: a deleter may keep it
     bytes += bytes_of(kind);

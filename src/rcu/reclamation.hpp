@@ -150,13 +150,26 @@ bool have_deleters_begun(reclamation& r, std::uint32_t barrier) noexcept;
 // In the child of a fork.
 void forget_other_executors(const domain& d, reclamation& r) noexcept;
 
-// --- relief.cpp
+// --- reclaimer.cpp and relief.cpp
 
-// For the executor, behind whose deleter something waits: starts a relief if it is the reclaimer
-// and has none.
-void want_relief(domain& d, reclamation& r) noexcept;
-// The same for a thread that has queued an object and found the reclaimer awake.
-void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept;
+// Whether the calling thread is the reclaimer of any domain, which does not change while it runs
+// deleters; or of this one.
+bool is_reclaimer() noexcept;
+bool is_reclaimer(const domain& d) noexcept;
+
+// Starts the relief, unless another thread does or the domain has none.
+void start_relief(domain& d, reclamation& r) noexcept;
+// For a thread that has queued an object and found the reclaimer awake: starts a relief if that has
+// none.
+inline void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept {
+  if (r.relief.load(platform::relaxed) == reclamation::no_relief) [[unlikely]]
+    start_relief(d, r);
+}
+// For the executor, behind whose deleter something waits: the same if it is the reclaimer.
+inline void want_relief(domain& d, reclamation& r) noexcept {
+  if (r.relief.load(platform::relaxed) == reclamation::no_relief && is_reclaimer(d)) [[unlikely]]
+    start_relief(d, r);
+}
 // What relieves the executor of its lists, if it is the reclaimer, has not got beyond one deleter
 // since the last look, and something waits.
 class relief_look {
@@ -170,11 +183,6 @@ class relief_look {
 // Ends the relief. Precondition: there is no reclaimer but the calling thread.
 void end_relief(reclamation& r) noexcept;
 
-// --- reclaimer.cpp
-
-// Whether the calling thread is the reclaimer of any domain, or of this one.
-bool is_reclaimer() noexcept;
-bool is_reclaimer(const domain& d) noexcept;
 // The calling thread takes the place of the domain's reclaimer. Again: in the child of a fork, if
 // it was one of the domain's threads before.
 void take_place_of_reclaimer(domain& d) noexcept;

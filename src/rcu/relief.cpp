@@ -65,6 +65,8 @@ void run_relief(void* of_domain) noexcept {
   tell_no_relief(r);
 }
 
+}  // namespace
+
 void start_relief(domain& d, reclamation& r) noexcept {
   if (!runs(r) || has_no_thread(r)) return;
   if (r.most_reclaimers.load(platform::relaxed) < 2) return;
@@ -74,19 +76,6 @@ void start_relief(domain& d, reclamation& r) noexcept {
   if (platform::start_thread(run_relief, &d)) return;
   r.start_again.store(platform::now() + between_starts, platform::relaxed);
   tell_no_relief(r);
-}
-
-}  // namespace
-
-void want_relief(domain& d, reclamation& r) noexcept {
-  if (is_reclaimer(d) && r.relief.load(platform::relaxed) == reclamation::no_relief) {
-    start_relief(d, r);
-  }
-}
-
-void want_relief_of_reclaimer(domain& d, reclamation& r) noexcept {
-  if (r.relief.load(platform::relaxed) == reclamation::no_relief) [[unlikely]]
-    start_relief(d, r);
 }
 
 relief_look::result relief_look::operator()(domain& d, reclamation& r) noexcept {
