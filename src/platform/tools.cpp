@@ -49,9 +49,11 @@ enum : std::uintptr_t {
 };
 
 // Asks Valgrind, by an instruction sequence without effect. Outside of Valgrind, and from a tool
-// that does not know the request, the answer is `otherwise`.
-std::uintptr_t ask_valgrind(std::uintptr_t otherwise, std::uintptr_t request,
-                            const void* first = nullptr, std::uintptr_t second = 0) noexcept {
+// that does not know the request, the answer is `otherwise`, as on processors that have no such
+// sequence here.
+std::uintptr_t ask_valgrind(std::uintptr_t otherwise, [[maybe_unused]] std::uintptr_t request,
+                            [[maybe_unused]] const void* first = nullptr,
+                            [[maybe_unused]] std::uintptr_t second = 0) noexcept {
 #if defined(__x86_64__)
   const std::uintptr_t arguments[6] = {request, reinterpret_cast<std::uintptr_t>(first), second};
   std::uintptr_t answer = otherwise;

@@ -72,13 +72,12 @@ class profile : public real_command {
     return end.code == 0 ? json::parse(end.out) : json::array();
   }
 
-  void serve(const words& variables) {
+  void serve(const words& variables,
+             const std::string& served = READMOST_CONTENDED_PROGRAM " serve") {
     environment = variables;
     environment.push_back(std::string("LD_PRELOAD=") + READMOST_REAL_LIBRARY);
     executable = "/bin/sh";
-    const std::string command =
-        std::string("exec ") + READMOST_CONTENDED_PROGRAM + " serve > ready";
-    program = start({"-c", command});
+    program = start({"-c", "exec " + served + " > ready"});
     environment.clear();
     executable = READMOST_COMMAND;
     EXPECT_EQ(read_when_written(path("ready")), "ready\n");
@@ -265,6 +264,25 @@ TEST_F(profile, of_a_program_that_loses_no_time_says_so) {
   EXPECT_EQ(read(path("p.folded")), "");
 }
 
+// The program ends at once.
+TEST_F(profile, says_before_the_program_starts_that_locks_of_classes_are_not_in_it) {
+  const auto told = [&](const std::string& program) {
+    const ending end = readmost({"run", "--profile", "p.folded", "--", program});
+    EXPECT_EQ(end.code, 2);
+    return end.err;
+  };
+  EXPECT_THAT(told(READMOST_HOLDING_CLASSES),
+              StartsWith("readmost: warning: '" READMOST_HOLDING_CLASSES
+                         "' has Readmost's classes from its own file: their locks are not in"));
+  EXPECT_THAT(told(READMOST_HOLDING_CLASSES_SHARED),
+              HasSubstr("' has Readmost's classes from libreadmost.so.0: their locks are not in"));
+  EXPECT_THAT(told(READMOST_HOLDING_PROGRAM), Not(HasSubstr("classes")));
+}
+
+TEST_F(profile, that_is_not_asked_for_needs_no_warning) {
+  EXPECT_EQ(readmost({"run", "--", READMOST_HOLDING_CLASSES}).err, "");
+}
+
 TEST_F(profile, leaves_nothing_behind) {
   fs::create_directory(path("tmp"));
   environment = {"TMPDIR=" + path("tmp").string()};
@@ -319,6 +337,13 @@ TEST_F(profile, of_a_running_program_is_taken_by_top) {
           .code,
       0);
   EXPECT_GT(judged_by("flame_graph_frames.py", "live.svg").size(), 3u);
+}
+
+TEST_F(profile, of_a_running_program_with_classes_says_the_same) {
+  serve({"READMOST_PROFILE=1"}, READMOST_HOLDING_CLASSES " waited");
+  const ending end =
+      readmost({"top", "-p", std::to_string(program), "--profile", "p.folded", "--seconds", "0.2"});
+  EXPECT_THAT(end.err, HasSubstr("' has Readmost's classes from its own file: "));
 }
 
 TEST_F(profile, of_a_program_that_keeps_none_is_refused_by_top) {

@@ -21,6 +21,7 @@
 #include "process/environment.hpp"
 #include "process/preload.hpp"
 #include "process/program_file.hpp"
+#include "profile/classes.hpp"
 #include "profile/formats.hpp"
 #include "profile/scratch_folder.hpp"
 #include "statistics/lock_names.hpp"
@@ -171,6 +172,7 @@ void run(const run_options& options, std::vector<std::string> program) {
   prepend_library(env, library);
   warn_of_preload_obstacle(file);
   warn_of_refusal_by_sanitizer(file, env);
+  if (!options.profile.empty()) warn_of_classes_without_profile(file, file.string());
   if (!options.profile.empty() || wants_open_metrics(options)) {
     run_and_write(options, lock, file, std::move(program), std::move(env));
   }

@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "process/signal_watch.hpp"
+#include "profile/classes.hpp"
 #include "profile/formats.hpp"
 #include "terminal.hpp"
 #include "top/metrics.hpp"
@@ -184,7 +185,10 @@ int top(const top_options& options) {
   signal_watch signals;
   top_target target(options.pid);
   try {
-    if (!options.profile.empty()) return write_profile(options, target, signals);
+    if (!options.profile.empty()) {
+      warn_of_classes_without_profile(fmt::format("/proc/{}/exe", target.pid()), target.program());
+      return write_profile(options, target, signals);
+    }
     if (!options.open_metrics.empty()) return tell_until_the_end(options, target, signals);
     return show_until_the_end(options, target, signals);
   } catch (const top_target::process_ended&) {
