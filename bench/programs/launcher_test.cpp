@@ -97,7 +97,7 @@ TEST_F(LauncherTest, GlibcUnderWriterPreferenceIsAContenderWhereItMatters) {
   ASSERT_NE(lock, all.end());
   EXPECT_THAT(lock->run({"env"}, {}, a_minute).output,
               AllOf(HasSubstr("LD_PRELOAD=" + bench::writers_first_library().string() + "\n"),
-                    Not(HasSubstr("READMOST_"))));
+                    Not(HasSubstr("READMOST_LOCK=")), Not(HasSubstr("READMOST_PREFER="))));
 }
 
 TEST(WritersFirst, LetsInitialisedLocksOfGlibcPreferWriters) {
