@@ -436,24 +436,28 @@ TEST_F(rcu_process_exit, reclaims_also_what_deleters_retire) {
   }
 }
 
-// Built after the first retirement, so what std::atexit() was given then would come too late.
+// The objects' deleters use a static object that is built after the first retirement, so what
+// std::atexit() was given then would come too late.
+void retire_for_a_later_static(shared_object<std::atomic<int>>& reclaimed,
+                               shared_object<std::atomic<int>>& too_late) {
+  retire_counted(reclaimed);
+  static bool exists = false;
+  static struct used_by_deleters {
+    used_by_deleters() { exists = true; }
+    ~used_by_deleters() { exists = false; }
+  } object;
+  for (int i = 0; i < 20'000; ++i) {
+    retire_with(rcu_default_domain(), [&] {
+      if (!exists) ++*too_late.operator->();
+      ++*reclaimed.operator->();
+    });
+  }
+}
+
 TEST_F(rcu_process_exit, precedes_the_destructors_of_all_static_objects) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   shared_object<std::atomic<int>> too_late;
-  end_after([&] {
-    retire_counted(reclaimed);
-    static bool exists = false;
-    static struct used_by_deleters {
-      used_by_deleters() { exists = true; }
-      ~used_by_deleters() { exists = false; }
-    } object;
-    for (int i = 0; i < 20'000; ++i) {
-      retire_with(rcu_default_domain(), [&] {
-        if (!exists) ++*too_late.operator->();
-        ++*reclaimed.operator->();
-      });
-    }
-  });
+  end_after([&] { retire_for_a_later_static(reclaimed, too_late); });
   EXPECT_EQ(*too_late.operator->(), 0);
   EXPECT_EQ(*reclaimed.operator->(), 20'001);
 }
@@ -462,22 +466,7 @@ TEST_F(rcu_process_exit, precedes_the_destructors_of_all_static_objects) {
 TEST_F(rcu_process_exit, precedes_them_also_where_only_other_threads_have_retired) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   shared_object<std::atomic<int>> too_late;
-  end_after([&] {
-    static bool exists = false;
-    std::thread([&] {
-      retire_counted(reclaimed);
-      static struct used_by_deleters {
-        used_by_deleters() { exists = true; }
-        ~used_by_deleters() { exists = false; }
-      } object;
-      for (int i = 0; i < 20'000; ++i) {
-        retire_with(rcu_default_domain(), [&] {
-          if (!exists) ++*too_late.operator->();
-          ++*reclaimed.operator->();
-        });
-      }
-    }).join();
-  });
+  end_after([&] { std::thread([&] { retire_for_a_later_static(reclaimed, too_late); }).join(); });
   EXPECT_EQ(*too_late.operator->(), 0);
   EXPECT_EQ(*reclaimed.operator->(), 20'001);
 }
