@@ -50,6 +50,7 @@ RETIRE_LATENCIES = tuple(
     for readers in ("no reader", "a reader without a pause")
 )
 FLOOD = "A flood of retired objects"
+BESIDE_STALLED = ", a reader stands still"
 STRUCTURES = {
     f"{structure}, {mix}{beside}": f"{keys}, {share}{beside}"
     for structure, keys in (
@@ -57,10 +58,15 @@ STRUCTURES = {
         ("Skip list", "Skip list, 65,536 keys"),
     )
     for mix, share in (("reads", "10% changes"), ("changes", "changes alone"))
-    for beside in ("", ", a reader stands still")
+    for beside in ("", BESIDE_STALLED)
 }
-UNDISTURBED = [table for table in STRUCTURES if not table.endswith("stands still")]
-STALLED = [table for table in STRUCTURES if table.endswith("stands still")]
+UNDISTURBED = {
+    table: title for table, title in STRUCTURES.items() if not table.endswith(BESIDE_STALLED)
+}
+STALLED = {
+    table: title.removesuffix(BESIDE_STALLED)
+    for table, title in STRUCTURES.items() if table.endswith(BESIDE_STALLED)
+}
 PROBABILITIES = (0.5, 0.1, 0.01, 0.001, 0.0001)
 PATTERNS = {
     f"{pattern}, 1 write in 1000": pattern
@@ -384,10 +390,7 @@ FIGURES = (
         "own-reclamation", "Readmost", "", "Lock-free structures by policy of reclamation",
         "RCU is as fast as liburcu, hazard pointers as those with a fence.",
         "The structures of smr-benchmark and pop_setbench, written anew: operations per second.",
-        curves(
-            {table: STRUCTURES[table] for table in UNDISTURBED}, Axis("operations per second"),
-            Axis("threads"),
-        ),
+        curves(UNDISTURBED, Axis("operations per second"), Axis("threads")),
         ("reclamation_stress",),
         judge_reclamation,
         RECLAMATION,
@@ -396,10 +399,7 @@ FIGURES = (
         "own-reclamation-stalled", "Readmost", "", "Lock-free structures beside a reader that stands still",
         "Hazard pointers stay as fast as those with a fence.",
         "Operations per second while one more thread stays inside one operation.",
-        curves(
-            {table: STRUCTURES[table].removesuffix(", a reader stands still") for table in STALLED},
-            Axis("operations per second"), Axis("threads"),
-        ),
+        curves(STALLED, Axis("operations per second"), Axis("threads")),
         ("reclamation_stress",),
         judge_stalled,
         RECLAMATION,
@@ -410,10 +410,7 @@ FIGURES = (
         "The most bytes of removed nodes that waited at a time while one more thread stays inside one"
         " operation.",
         curves(
-            {
-                f"{table}: waiting": STRUCTURES[table].removesuffix(", a reader stands still")
-                for table in STALLED
-            },
+            {f"{table}: waiting": title for table, title in STALLED.items()},
             Axis("bytes", log=True), Axis("threads"),
         ),
         ("reclamation_stress",),
