@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -164,6 +165,19 @@ std::optional<fs::path> script_interpreter(const fs::path& path) {
   return interpreter;
 }
 
+// The first shared library that the file names and whose name begins with one of these.
+std::optional<std::string> needed_with_prefix(const fs::path& path,
+                                              std::initializer_list<std::string_view> prefixes) {
+  const std::optional<elf_file> elf = read_elf(path);
+  if (!elf) return std::nullopt;
+  for (const std::string& library : elf->needed) {
+    if (std::ranges::any_of(prefixes, [&](auto prefix) { return library.starts_with(prefix); })) {
+      return library;
+    }
+  }
+  return std::nullopt;
+}
+
 // The loader ignores LD_PRELOAD when the program gains rights its caller does not have.
 const char* gained_rights(const fs::path& path) {
   struct stat file{};
@@ -234,23 +248,11 @@ std::optional<std::string> preload_obstacle(const fs::path& program) {
 }
 
 std::optional<std::string> address_sanitizer_of(const fs::path& program) {
-  const std::optional<elf_file> elf = read_elf(program);
-  if (!elf) return std::nullopt;
-  for (const std::string& library : elf->needed) {
-    if (library.starts_with("libasan.so") || library.starts_with("libclang_rt.asan")) {
-      return library;
-    }
-  }
-  return std::nullopt;
+  return needed_with_prefix(program, {"libasan.so", "libclang_rt.asan"});
 }
 
 std::optional<std::string> needed_library(const fs::path& program, std::string_view prefix) {
-  const std::optional<elf_file> elf = read_elf(script_interpreter(program).value_or(program));
-  if (!elf) return std::nullopt;
-  for (const std::string& library : elf->needed) {
-    if (library.starts_with(prefix)) return library;
-  }
-  return std::nullopt;
+  return needed_with_prefix(script_interpreter(program).value_or(program), {prefix});
 }
 
 bool has_in_data(const fs::path& program, std::string_view bytes) {
