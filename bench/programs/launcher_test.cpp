@@ -37,6 +37,13 @@ class LauncherTest : public testing::Test {
     return error_of([&] { programs_.run(lock, program, {}, limit); });
   }
 
+  // What a program gets that runs over this lock.
+  static std::string environment_over(std::string_view name) {
+    const auto all = bench::all_preloaded_with_preferences();
+    const auto lock = std::ranges::find(all, name, &bench::preloaded_lock::name);
+    return lock == all.end() ? "no such lock" : lock->run({"env"}, {}, a_minute).output;
+  }
+
   bench::launcher programs_;
 };
 
@@ -84,18 +91,12 @@ TEST_F(LauncherTest, RejectsALockThatTheLibraryDoesNotKnow) {
 }
 
 TEST_F(LauncherTest, ReadmostUnderWriterPreferenceIsAContenderWhereItMatters) {
-  const auto all = bench::all_preloaded_with_preferences();
-  const auto lock = std::ranges::find(all, "prwlock-writer", &bench::preloaded_lock::name);
-  ASSERT_NE(lock, all.end());
-  EXPECT_THAT(lock->run({"env"}, {}, a_minute).output,
+  EXPECT_THAT(environment_over("prwlock-writer"),
               AllOf(HasSubstr("READMOST_PREFER=writer\n"), HasSubstr("READMOST_LOCK=prwlock\n")));
 }
 
 TEST_F(LauncherTest, GlibcUnderWriterPreferenceIsAContenderWhereItMatters) {
-  const auto all = bench::all_preloaded_with_preferences();
-  const auto lock = std::ranges::find(all, "pthread-writer", &bench::preloaded_lock::name);
-  ASSERT_NE(lock, all.end());
-  EXPECT_THAT(lock->run({"env"}, {}, a_minute).output,
+  EXPECT_THAT(environment_over("pthread-writer"),
               AllOf(HasSubstr("LD_PRELOAD=" + bench::writers_first_library().string() + "\n"),
                     Not(HasSubstr("READMOST_LOCK=")), Not(HasSubstr("READMOST_PREFER="))));
 }
