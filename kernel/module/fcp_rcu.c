@@ -459,12 +459,13 @@ static long reclaim(void)
 
 static int reclaim_until_stopped(void *data)
 {
-	for (;;) {
+	while (!kthread_should_stop() || has_work()) {
 		u64 pass;
 
 		wait_event_interruptible(reclaimer_wait, has_work() || kthread_should_stop());
+		/* Another caller's grace period may have done it meanwhile. */
 		if (!has_work())
-			break;
+			continue;
 		pass = READ_ONCE(passes_begun) + 1;
 		/* A barrier that finds this pass begun waits for the next. */
 		smp_store_mb(passes_begun, pass);

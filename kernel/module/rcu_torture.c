@@ -285,6 +285,18 @@ static int writer(void *data)
 
 /* --- The run ----------------------------------------------------------- */
 
+/* Often ends the grace period that the reclaimer was woken for, which must still take work later. */
+static void outrun_reclaimer(void)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		fcp_rcu_start_poll();
+		fcp_rcu_synchronize_expedited();
+	}
+	fcp_rcu_barrier();
+}
+
 static u64 seen_at_age(int from, int to)
 {
 	u64 sum = 0;
@@ -384,6 +396,7 @@ static int __init rcu_torture_init(void)
 	for (i = 0; i < OBJECTS; i++)
 		free_object(&objects[i]);
 
+	outrun_reclaimer();
 	ret = start();
 	verdict = ret ? "FAIL: cannot start" : run();
 	torture_stop_hotplug();
