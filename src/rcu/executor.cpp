@@ -411,6 +411,8 @@ bool stop_executing(domain& d, reclamation& r) noexcept {
 // --- Reclaiming
 
 bool reclaim_done(domain& d, reclamation& r) noexcept {
+  // Read without the gate: outside of deleters the executor cannot be replaced.
+  if (r.done == nullptr) return true;
   // A deleter may call this again; the nested call continues with the remaining objects.
   constexpr std::int64_t objects_until_told = 64;
   constexpr std::uint64_t time_until_told = 10'000'000;
