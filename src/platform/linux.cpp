@@ -19,6 +19,7 @@
 #include <unwind.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -475,6 +476,31 @@ void* map_shared_pages(const char* path, std::size_t bytes) noexcept {
 void remove_file(const char* path) noexcept {
   errno_kept kept;
   unlink(path);
+}
+
+void* map_left_pages(const char* variable, std::size_t bytes) noexcept {
+  errno_kept kept;
+  char number[16];
+  if (!environment(variable, number, sizeof number)) return nullptr;
+  char* end = nullptr;
+  const long file = std::strtol(number, &end, 10);
+  if (end == number || *end != '\0' || file <= STDERR_FILENO || file > INT_MAX) return nullptr;
+  void* const pages =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
+  // Whatever else the number may mean in this process is left open.
+  if (pages == MAP_FAILED) return nullptr;
+  return pages;
+}
+
+void unmap_pages(void* pages, std::size_t bytes) noexcept {
+  errno_kept kept;
+  munmap(pages, bytes);
+}
+
+std::uint64_t pid_namespace() noexcept {
+  errno_kept kept;
+  struct stat found{};
+  return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
 int process_id() noexcept {

@@ -6,6 +6,7 @@
 #include <readmost/detail/platform/mutant.hpp>
 
 #include "threads/parts.hpp"
+#include "threads/switch_notes.hpp"
 
 namespace readmost::detail {
 
@@ -173,6 +174,8 @@ void forget_other_threads(domain& d) noexcept {
 
 // The child has only the forking thread, and the records of all threads as they were.
 constinit part registry_part{.in_child = [] {
+  // The kernel notes the parent's switches.
+  clear_where_set(notes_of_switches);
   for_each_domain(forget_other_threads);
   forget_fences();
   passive_state.store(passive_undecided, platform::relaxed);
@@ -223,6 +226,7 @@ thread_record* enlist(unsigned domain) noexcept {
   if (record != nullptr) {
     platform::watch_thread_exit(on_thread_exit);
     record->thread.store(platform::thread_id(), platform::relaxed);
+    begin_switch_notes(*record);
     call_parts(&part::on_enlist, *record);
     own_records[domain] = record;
     memberships |= 1U << domain;

@@ -162,6 +162,10 @@ void add_run(CLI::App& app, run_options& options) {
              "flame graph (.svg), pprof (.pb.gz) or collapsed\n"
              "stacks (.folded, .txt)",
              some_text("a file"));
+  command->add_flag("--scheduler-help", options.scheduler_help,
+                    "let the kernel note which threads are switched out\n"
+                    "and what they hold (takes root, or CAP_BPF and\n"
+                    "CAP_PERFMON; without them the program runs as ever)");
 }
 
 void add_compare(CLI::App& app, compare_options& options) {

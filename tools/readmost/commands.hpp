@@ -13,6 +13,7 @@ struct run_options {
   std::string stats;   // empty: READMOST_STATS decides; "-": on stderr
   bool backtrace = false;
   std::string profile;  // empty: none
+  bool scheduler_help = false;
 };
 
 struct compare_options {

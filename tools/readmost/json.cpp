@@ -230,6 +230,8 @@ std::string as_json(const examination& all) {
        {"machine", all.machine},
        {"library",
         {{"path", text_or_null(all.library)}, {"version", text_or_null(all.preloaded.version)}}},
+       {"scheduler_help",
+        {{"offered", all.scheduler_help.offered}, {"text", all.scheduler_help.text}}},
        {"nanoseconds", all.costs},
        {"locks",
         {{"glibc", all.glibc.costs},

@@ -21,6 +21,7 @@
 #include "process/environment.hpp"
 #include "process/preload.hpp"
 #include "process/program_file.hpp"
+#include "process/scheduler_help.hpp"
 #include "profile/classes.hpp"
 #include "profile/formats.hpp"
 #include "profile/scratch_folder.hpp"
@@ -166,13 +167,14 @@ void run(const run_options& options, std::vector<std::string> program) {
   const std::string lock =
       options.lock.empty() ? env.get("READMOST_LOCK").value_or("") : options.lock;
   const std::filesystem::path found = find_library(env, lock);
-  const std::filesystem::path file = find_program(program.front(), env);
+  std::filesystem::path file = find_program(program.front(), env);
   const std::filesystem::path library = library_for(file, found);
   apply(options, env);
   prepend_library(env, library);
   warn_of_preload_obstacle(file);
   warn_of_refusal_by_sanitizer(file, env);
   if (!options.profile.empty()) warn_of_classes_without_profile(file, file.string());
+  if (options.scheduler_help) file = with_scheduler_help(program, env);
   if (!options.profile.empty() || wants_open_metrics(options)) {
     run_and_write(options, lock, file, std::move(program), std::move(env));
   }

@@ -49,6 +49,7 @@ examination examine(const doctor_options& options) {
   } catch (const failure& problem) {
     all.library_problem = problem.what();
   }
+  all.scheduler_help = ask_for_scheduler_help();
   constexpr unsigned long child_processes = 2;
   progress bar(measurements_of(all.machine) + child_processes);
   all.glibc = measure_pthread_in_child("", words_for_child(options));

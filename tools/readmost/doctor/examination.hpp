@@ -7,6 +7,7 @@
 #include "doctor/pthread_costs.hpp"
 #include "machine/facts.hpp"
 #include "machine/synchronization_costs.hpp"
+#include "process/scheduler_help.hpp"
 
 namespace readmost::command {
 
@@ -18,6 +19,7 @@ struct examination {
   pthread_costs preloaded;  // with it, if there is one
   std::string library;      // its path; empty when there is none
   std::string library_problem;
+  scheduler_answer scheduler_help;
 };
 
 // One conclusion.

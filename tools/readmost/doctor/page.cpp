@@ -118,6 +118,7 @@ std::string as_section(const examination& all) {
   fact(page, "rseq", rseq_of(machine));
   fact(page, "PROCMAP_QUERY", machine.procmap_query ? "yes" : "no (Linux 6.11 has it)");
   fact(page, "ptrace", ptrace_of(machine));
+  fact(page, "scheduler help", all.scheduler_help.text);
   fact(page, "library", library_of(all));
   return page;
 }

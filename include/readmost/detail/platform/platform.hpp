@@ -310,6 +310,11 @@ void* map_pages(std::size_t bytes) noexcept;
 void* map_shared_pages(const char* path, std::size_t bytes) noexcept;
 void remove_file(const char* path) noexcept;
 
+// Maps the file whose number is in an environment variable, which the program that started this one
+// has left open. Null without one. The file stays open, for a program that is started in turn.
+void* map_left_pages(const char* variable, std::size_t bytes) noexcept;
+void unmap_pages(void* pages, std::size_t bytes) noexcept;
+
 // The kind of mapping that holds `address`: the records of this process do not tell how another
 // process uses shared memory. Cost: 1 us (Linux 6.11), else up to 1 us for each mapping of the
 // process (reads /proc/self/maps).
@@ -328,6 +333,8 @@ mapping_kind kind_of_written_memory(const void* address) noexcept;
 bool is_unmapped(const void* memory, std::size_t bytes) noexcept;
 
 int process_id() noexcept;
+// Tells namespaces of process ids apart; 0 if unknown.
+std::uint64_t pid_namespace() noexcept;
 
 // The value of an environment variable, cut to `size` - 1 characters; false without one. Works
 // before the C library has set up its environment, when getenv() finds nothing. A program that runs

@@ -74,6 +74,9 @@ struct alignas(platform::cache_line) thread_record {
   // Rounds in a row that found the record dormant. Written by rounds, and by the owner when it
   // comes online; a hint.
   platform::atomic<std::uint32_t> idle_rounds{};
+  // Where the kernel notes switches of the thread, and the period there: see
+  // src/threads/switch_notes_layout.h. 0 without the scheduler's help.
+  platform::atomic<std::uint64_t> note{};
 
   // Line 3: passive reads by home slot, written at every passive read lock. The bias policy and the
   // statistics use them.
