@@ -2,6 +2,7 @@
 // The locks of the shape of glibc's keep threads out and lose no sleeper.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -63,6 +64,37 @@ TEST(lock_of_glibcs_shape, keeps_writers_apart_and_wakes_whoever_sleeps) {
     expect_exclusion<glibc_like_rwlock>(threads);
     expect_exclusion<glibc_like_mutex>(threads);
   }
+}
+
+// A primary writer that loses its CPU before it has told others to sleep has them spin until it
+// runs again: for a round of slices, in which each other thread of its CPU has one, and not for
+// longer.
+TEST(lock_of_glibcs_shape, stands_still_for_a_round_of_slices_at_most) {
+  constexpr unsigned threads = 16;
+  constexpr unsigned rounds = 25;
+  machine_description description = tiny();
+  description.time_slice = 20'000'000;
+  const duration round = threads / description.cpus() * description.time_slice;
+  machine on(description, 1);
+  struct scene {
+    alignas(128) glibc_like_rwlock lock;
+    instant last = 0;
+    duration longest = 0;
+  };
+  auto& at = *new (on.memory().take(sizeof(scene), alignof(scene))) scene();
+  for (unsigned i = 0; i < threads; ++i) {
+    on.add_thread("writer", [&] {
+      while (on.now() < rounds * round) {
+        at.lock.lock();
+        at.longest = std::max(at.longest, on.now() - at.last);
+        at.last = on.now();
+        at.lock.unlock();
+      }
+    });
+  }
+  on.run();
+  EXPECT_GT(at.longest, description.time_slice);  // so it did happen
+  EXPECT_LT(at.longest, 2 * round);
 }
 
 }  // namespace

@@ -8,6 +8,10 @@
 #include "machine/timing.hpp"
 #include "spread.hpp"
 
+#ifdef __OPTIMIZE_SIZE__
+#error "compile this with -O2: with -Os calls of lambdas would be measured too"
+#endif
+
 namespace readmost::command {
 
 // Alone in its cache line.
