@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The holds, claims and waits of a thread that exits, or that does not exist in a fork's child.
+#include "lock/absence.hpp"
 #include "lock/holds.hpp"
 #include "lock/sleep_note.hpp"
 #include "threads/parts.hpp"
@@ -103,6 +104,7 @@ constinit part holds_part{.on_enlist = clear_moved_holds,
                           .on_exit = count_holds,
                           .on_departure = forget_holds,
                           .in_child = [] {
+                            absence::forget_all();
                             for_each_orphan([](thread_record& record) {
                               undo_decision(record);
                               undo_waiting(record);

@@ -155,7 +155,7 @@ class reader {
                                                    : leave_queue(outcome::timed_out);
       }
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && spin_.has_stayed_away()) {
+      if (!brief && spin_.has_stayed_away([this] { prepare_to_be_away(); })) {
         continue;
       } else if (is_to_be_counted(state)) {
         join_queue(state);
@@ -237,6 +237,17 @@ class reader {
     return result;
   }
 
+  void prepare_to_be_away() noexcept {
+    watch_.before_sleep();
+    prepare_sleep();
+  }
+
+  void prepare_sleep() noexcept {
+    go_offline();
+    if (me_ != nullptr) clear_moved_holds(*me_);
+    sleep_.take(me_, lock_, sleeps_as::reader, how_);
+  }
+
   // Sleeps until another thread opens the door, unless the state has changed.
   void sleep(std::uint64_t state) noexcept {
     watch_.before_sleep();
@@ -244,9 +255,7 @@ class reader {
     if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
       return;
     }
-    go_offline();
-    if (me_ != nullptr) clear_moved_holds(*me_);
-    sleep_.take(me_, lock_, sleeps_as::reader, how_);
+    prepare_sleep();
     const bool looks_up = how_.prefers == preference::writer && !starving_;
     const bool timed_out =
         parking::sleep_as_reader(sleep_word(lock_), static_cast<std::uint32_t>(parked),

@@ -6,6 +6,7 @@
 #include <readmost/detail/lock/rwlock.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
+#include "lock/absence.hpp"
 #include "platform/probes.hpp"
 #include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
@@ -16,8 +17,8 @@ namespace readmost::detail {
 // reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. The thread stays away for some ten microseconds, and
 // for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
-// its wait. Where threads outnumber the CPUs, shorter absences cost throughput: with 0.2 ms it is
-// 0.8 of glibc's, whose waiters sleep.
+// its wait. Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU
+// from threads that have something to do, perhaps from the one that holds the lock.
 class spinner {
  public:
   // `until`: the caller's deadline, or null.
@@ -35,11 +36,12 @@ class spinner {
   spinner& operator=(const spinner&) = delete;
 
   // To be called when the thread has to wait for another one to leave, before the lock's state
-  // counts it: whoever is counted keeps others out. True if the thread has stayed away, so that it
-  // has to look again.
-  bool has_stayed_away() noexcept {
+  // counts it: whoever is counted keeps others out. Calls before_sleep() if it is to sleep. True if
+  // the thread has stayed away, so that it has to look again.
+  template <class BeforeSleep>
+  bool has_stayed_away(BeforeSleep before_sleep) noexcept {
     if (waited_ || !may_stay_away_) return false;
-    if (until_ != nullptr && platform::time_left(*until_) <= away) {
+    if (until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
       may_stay_away_ = false;
       return false;
     }
@@ -51,7 +53,12 @@ class spinner {
       pause_ = longest;
       return false;
     }
-    stay_away();
+    if (is_crowded()) {
+      before_sleep();
+      sleep_away();
+    } else {
+      spin_away();
+    }
     return true;
   }
 
@@ -86,9 +93,7 @@ class spinner {
   // In nanoseconds.
   static constexpr std::int64_t at_once = 1'500;
   static constexpr std::int64_t right_after = 4'000;
-  static constexpr std::uint64_t away = 800'000;
   static constexpr std::uint64_t between_looks = 8'000;
-  static constexpr std::uint64_t between_looks_in_a_crowd = 20'000;
   static constexpr int enough_free_looks = 10;
   static constexpr std::uint64_t excused = 400'000;
 
@@ -111,36 +116,54 @@ class spinner {
            static_cast<unsigned>(std::popcount(used)) > platform::usable_cpus();
   }
 
-  // For `away`, or until a look finds the lock without a writer, and no writer has left it since
-  // the look before: perhaps all who want it stay away, or nobody but readers is there. If every
-  // thread has a CPU, also until several looks in turn find the lock free: it is not that busy, and
-  // the thread is excused from staying away for a while. In a crowd it may be free because those
-  // who use it do not run.
+  // Whether a look finds the lock without a writer, and no writer has left it since the look
+  // before, which saw `exits`: perhaps all who want it stay away, or nobody but readers is there.
+  bool is_quiet(std::uint64_t state, std::uint16_t& exits) const noexcept {
+    const std::uint16_t before = exits;
+    exits = lock_.writer_exits.load(platform::relaxed);
+    return exits == before && (state & rwlock::writing) == 0;
+  }
+
+  // Until the lock is quiet. Looks seldom, for each wakes this thread, and none if it has a CPU
+  // tells how busy the lock is: it may be free because those who use it do not run.
+  void sleep_away() const noexcept {
+    constexpr unsigned looks = 2;
+    std::uint64_t time = absence::begin(lock_);
+    if (until_ != nullptr) {
+      const std::uint64_t left = platform::time_left(*until_);
+      if (time > left / 2) time = left / 2;
+    }
+    std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
+    for (unsigned look = 0; look < looks; ++look) {
+      platform::sleep_for(time / looks);
+      if (is_quiet(lock_.state.load(platform::relaxed), exits)) break;
+    }
+    absence::end(lock_);
+  }
+
+  // Until the lock is quiet, or until several looks in turn find it free: it is not that busy, and
+  // the thread is excused from staying away for a while.
   //
   // A thread that has been away for all that time need not go again for as long: then those that it
   // keeps out stay away, so that threads of either kind use the lock in turns.
-  void stay_away() const noexcept {
-    const bool crowded = is_crowded();
-    const std::uint64_t interval = crowded ? between_looks_in_a_crowd : between_looks;
-    std::uint64_t next_look = platform::now() + interval;
+  void spin_away() const noexcept {
+    std::uint64_t next_look = platform::now() + between_looks;
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
     int free_looks = 0;
     const auto is_over = [&] {
       const std::uint64_t now = platform::now();
       if (now < next_look) return false;
-      next_look = now + interval;
+      next_look = now + between_looks;
       const std::uint64_t state = lock_.state.load(platform::relaxed);
-      const bool written = (state & rwlock::writing) != 0;
-      const std::uint16_t before = exits;
-      exits = lock_.writer_exits.load(platform::relaxed);
-      if (exits == before && !written) return true;
-      free_looks = written || rwlock::readers(state) != 0 ? 0 : free_looks + 1;
-      if (free_looks < enough_free_looks || crowded) return false;
+      if (is_quiet(state, exits)) return true;
+      const bool free = (state & rwlock::writing) == 0 && rwlock::readers(state) == 0;
+      free_looks = free ? free_looks + 1 : 0;
+      if (free_looks < enough_free_looks) return false;
       excuse_until(now + excused);
       return true;
     };
-    if (!spin_for(away, is_over, [](std::uint32_t) { pass(longest_brief); })) {
-      excuse_until(platform::now() + away);
+    if (!spin_for(absence::shortest, is_over, [](std::uint32_t) { pass(longest_brief); })) {
+      excuse_until(platform::now() + absence::shortest);
     }
   }
 

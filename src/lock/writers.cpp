@@ -91,7 +91,7 @@ class candidate {
       }
       watch_.start();
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && spin_.has_stayed_away()) continue;
+      if (!brief && spin_.has_stayed_away([this] { prepare_to_be_away(); })) continue;
       if (is_to_be_counted(state)) {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
@@ -318,6 +318,17 @@ class candidate {
     sleep_.take(me_, lock_, upgrades() ? sleeps_as::upgrader : sleeps_as::writer, how_);
   }
 
+  void prepare_to_be_away() noexcept {
+    watch_.before_sleep();
+    prepare_sleep();
+  }
+
+  void prepare_sleep() noexcept {
+    go_offline();
+    if (me_ != nullptr) clear_moved_holds(*me_);
+    note_sleep();
+  }
+
   // Whether nobody is inside, and only the writer is missing that was woken for all that sleep. It
   // wakes this one when it leaves or gives up. With writers_parked set, the state might be again
   // what that writer expects to sleep on.
@@ -345,9 +356,7 @@ class candidate {
     if (parked != state && !lock_.state.compare_exchange_weak(state, parked, platform::relaxed)) {
       return;
     }
-    go_offline();
-    if (me_ != nullptr) clear_moved_holds(*me_);
-    note_sleep();
+    prepare_sleep();
     has_slept_ = true;
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
                                     upgrades() ? parking::upgrader : parking::writers,

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that stay away from a busy lock: how long, and whether they sleep meanwhile.
+#include "lock/absence.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <readmost/shared_mutex.hpp>
+#include <vector>
+
+#include "lock/waiting.hpp"
+#include "support/helper_thread.hpp"
+#include "support/processes.hpp"
+
+namespace {
+
+namespace absence = readmost::detail::absence;
+namespace platform = readmost::detail::platform;
+using readmost::detail::rwlock;
+
+TEST(absence, is_the_longer_the_more_threads_are_away) {
+  rwlock lock;
+  EXPECT_EQ(absence::begin(lock), absence::shortest);
+  const unsigned cpus = platform::usable_cpus();
+  for (unsigned i = 1; i < cpus; ++i) absence::begin(lock);
+  EXPECT_EQ(absence::begin(lock), 2 * absence::shortest);
+  for (unsigned i = 0; i <= cpus; ++i) absence::end(lock);
+  EXPECT_EQ(absence::begin(lock), absence::shortest) << "all are back";
+  absence::end(lock);
+}
+
+TEST(absence, is_bounded) {
+  rwlock lock;
+  const unsigned many = 100 * platform::usable_cpus();
+  for (unsigned i = 0; i < many; ++i) EXPECT_LE(absence::begin(lock), absence::longest);
+  EXPECT_EQ(absence::begin(lock), absence::longest);
+  for (unsigned i = 0; i <= many; ++i) absence::end(lock);
+}
+
+TEST(absence, of_threads_that_a_child_does_not_have_is_forgotten_there) {
+  rwlock lock;
+  const unsigned others = 2 * platform::usable_cpus();
+  for (unsigned i = 0; i < others; ++i) absence::begin(lock);
+  readmost::detail::watch_forks();
+  test::in_a_child([&] {
+    EXPECT_EQ(absence::begin(lock), absence::shortest);
+    // Twice, as by a thread of which a handler forked while it was away.
+    absence::end(lock);
+    absence::end(lock);
+    EXPECT_EQ(absence::begin(lock), absence::shortest);
+  });
+  for (unsigned i = 0; i < others; ++i) absence::end(lock);
+}
+
+// Lets the calling thread wait for the lock as one that has just waited for it. Whether it stayed
+// away, and whether it slept.
+struct stay {
+  bool away = false;
+  bool asleep = false;
+};
+stay wait_right_after_a_wait(rwlock& lock) {
+  readmost::detail::thread_record* const me = readmost::detail::enlist();
+  stay seen;
+  for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
+    readmost::detail::spinner spin(me, lock, true);
+    seen.away = spin.has_stayed_away([&] { seen.asleep = true; });
+  }
+  return seen;
+}
+
+TEST(absence, is_slept_through_where_threads_outnumber_the_cpus) {
+  rwlock lock;
+  readmost::shared_mutex mutex;
+  std::vector<std::unique_ptr<test::helper_thread>> crowd;
+  for (unsigned i = 0; i <= platform::usable_cpus(); ++i) {
+    crowd.push_back(std::make_unique<test::helper_thread>());
+    crowd.back()->call([&] {
+      mutex.lock_shared();
+      mutex.unlock_shared();
+    });
+  }
+  const stay seen = wait_right_after_a_wait(lock);
+  EXPECT_TRUE(seen.away);
+  EXPECT_TRUE(seen.asleep);
+  EXPECT_EQ(absence::begin(lock), absence::shortest) << "it is back";
+  absence::end(lock);
+}
+
+TEST(absence, is_spun_through_by_a_thread_that_is_alone) {
+  rwlock lock;
+  const stay seen = wait_right_after_a_wait(lock);
+  EXPECT_TRUE(seen.away);
+  EXPECT_FALSE(seen.asleep);
+}
+
+}  // namespace
