@@ -10,7 +10,6 @@ extern "C" {
 __attribute__((visibility("default"), used)) constinit readmost::detail::introspection
     readmost_introspection(READMOST_VERSION, readmost::detail::domains,
                            &readmost::detail::lock_statistics,
-                           &readmost::detail::contention_profile,
                            readmost::detail::interpose::core_offset);
 }
 

@@ -10,21 +10,22 @@
 #include "interpose/layout.hpp"
 #include "lock/observation.hpp"
 #include "platform/choice.hpp"
-#include "platform/text.hpp"
-#include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
+#include "statistics/profile_setting.hpp"
+
+namespace readmost::detail {
+
+bool starts_no_profile_early() noexcept {
+  return true;
+}
+
+}  // namespace readmost::detail
 
 namespace readmost::detail::interpose {
 
 namespace {
 
 constexpr std::array<std::string_view, 4> prefer_names{"kind", "reader", "writer", "phase-fair"};
-
-// Whether a variable is set to something other than the empty text or 0.
-bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
-  return platform::environment(variable, value, size) && *value != '\0' &&
-         std::strcmp(value, "0") != 0;
-}
 
 // Whether the program's calls reach this library by way of another one: by a sanitizer's runtime in
 // the program itself, which tells the sanitizer of each.
@@ -35,24 +36,6 @@ bool is_called_by_another() noexcept {
   const void* const function = dlsym(RTLD_DEFAULT, "pthread_rwlock_rdlock");
   return function != nullptr && dladdr(&anchor, &here) != 0 && dladdr(function, &called) != 0 &&
          here.dli_fbase != called.dli_fbase;
-}
-
-// READMOST_PROFILE: 1 for a profile that `readmost top` reads, or a folder for the command's.
-void start_profile_if_asked() noexcept {
-  char value[4096];
-  if (!is_asked_for("READMOST_PROFILE", value, sizeof value)) return;
-  const bool in_memory = std::strcmp(value, "1") == 0;
-  if (start_contention_profile(in_memory ? nullptr : value, core_offset)) return;
-  text_buffer complaint;
-  complaint.add("readmost: no profile is kept: cannot write %zu KB ", sizeof(profile_table) / 1024);
-  if (in_memory) {
-    complaint.add("of memory for READMOST_PROFILE=1; raise the limit of memory\n");
-  } else {
-    complaint.add("into the folder READMOST_PROFILE=");
-    complaint.add_shown(value);
-    complaint.add("; name one that this program may write, or 1\n");
-  }
-  platform::write_text(nullptr, complaint.data(), complaint.length());
 }
 
 enum : std::uint32_t { unread, being_read, read };
@@ -81,7 +64,8 @@ const settings& current_settings() noexcept {
     if (in_force.stats && in_force.lock == lock_choice::prwlock) {
       enable_lock_statistics(in_force.stats_backtrace);
     }
-    if (in_force.lock == lock_choice::prwlock) start_profile_if_asked();
+    if (in_force.lock == lock_choice::prwlock)
+      start_profile_if_asked("pthread_rwlock_t", core_offset);
     progress.store(read, platform::release);
   } else {
     while (progress.load(platform::acquire) != read) platform::yield();

@@ -7,7 +7,6 @@
 #include "interpose/lock_tables.hpp"
 #include "interpose/settings.hpp"
 #include "platform/text.hpp"
-#include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
 #include "statistics/statistics.hpp"
 
@@ -67,10 +66,6 @@ void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
 __attribute__((constructor)) void note_start() noexcept {
   started = platform::now();
   current_settings();
-}
-
-__attribute__((destructor)) void end_profile() noexcept {
-  end_contention_profile();
 }
 
 __attribute__((destructor)) void write_report() noexcept {

@@ -38,7 +38,13 @@ inline std::size_t chosen_among(std::span<const std::string_view> names, const c
   return otherwise;
 }
 
-// The same for a variable that can be 0 or 1.
+// Whether a variable is set to something other than the empty text or 0.
+inline bool is_asked_for(const char* variable, char* value, std::size_t size) noexcept {
+  return platform::environment(variable, value, size) && *value != '\0' &&
+         !(value[0] == '0' && value[1] == '\0');
+}
+
+// The same as chosen_among() for a variable that can be 0 or 1.
 inline bool chosen_on(const char* variable, bool otherwise) noexcept {
   static constexpr std::string_view names[]{"0", "1"};
   return chosen_among(names, variable, otherwise ? 1 : 0) == 1;

@@ -8,7 +8,6 @@
 
 namespace readmost::detail {
 
-constinit platform::atomic<profile_table*> contention_profile{nullptr};
 constinit platform::atomic<bool> lock_delays_noted_{false};
 
 namespace {
@@ -133,14 +132,17 @@ void note_fork() noexcept {
 
 bool start_contention_profile(const char* folder, std::size_t core_offset) noexcept {
   if (folder != nullptr) {
-    // The time distinguishes programs that a process executes one after the other.
-    std::snprintf(file_name, sizeof file_name, "%s/%d-%llu.stacks", folder, platform::process_id(),
-                  static_cast<unsigned long long>(platform::now()));
+    // The time distinguishes programs that a process executes one after the other, the address the
+    // copies of the library in one of them.
+    std::snprintf(file_name, sizeof file_name, "%s/%d-%llu-%zx.stacks", folder,
+                  platform::process_id(), static_cast<unsigned long long>(platform::now()),
+                  reinterpret_cast<std::uintptr_t>(&file_name));
   }
   auto* const profile = static_cast<profile_table*>(
       platform::map_shared_pages(folder != nullptr ? file_name : nullptr, sizeof(profile_table)));
   if (profile == nullptr) return false;
   profile->size = sizeof(profile_table);
+  profile->execution = platform::execution_id();
   profile->process = platform::process_id();
   profile->core_offset = core_offset;
   read_modules(*profile);

@@ -10,6 +10,7 @@
 // together, with the weight of all since the last one.
 #pragma once
 
+#include <cstring>
 #include <readmost/detail/statistics/lock_statistics_on.hpp>
 #include <readmost/detail/threads/thread_record.hpp>
 
@@ -48,11 +49,15 @@ struct profile_table {
   static constexpr std::size_t most_modules = 256;
   static constexpr char expected_magic[16] = "readmost stacks";
 
+  // These two come first in every version.
   char magic[16]{};
   std::uint64_t size{};  // of this structure
+
+  std::uint64_t execution{};  // the program's, of which other copies of the library have tables too
   std::int32_t process{};
   platform::atomic<std::uint32_t> has_forked{};
-  // The distance from the address of a program's lock up to that of the core's lock in it.
+  // The distance from the address of a program's lock up to that of the core's lock in it; 0 in a
+  // library of classes.
   std::uint64_t core_offset{};
   platform::atomic<std::uint32_t> used{};  // stacks
   platform::atomic<std::uint32_t> modules_used{};
@@ -61,14 +66,15 @@ struct profile_table {
   counter lost_events[delay_kinds]{};
   profile_module modules[most_modules]{};
   profile_stack stacks[capacity]{};
+
+  bool has_magic() const noexcept { return std::memcmp(magic, expected_magic, sizeof magic) == 0; }
 };
 
 // Null without a profile; never unmapped.
 extern platform::atomic<profile_table*> contention_profile;
 
 // Starts a profile, in a new file in the folder, or in memory for `readmost top` if that is null.
-// False if the file cannot be made; without a profile then. Precondition: the program's threads
-// have not started yet.
+// False if the file cannot be made; without a profile then. Precondition: there is none yet.
 bool start_contention_profile(const char* folder, std::size_t core_offset) noexcept;
 
 inline profile_table* profile_in_force() noexcept {

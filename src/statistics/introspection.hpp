@@ -5,7 +5,6 @@
 #include <cstring>
 #include <readmost/detail/threads/domain.hpp>
 
-#include "statistics/contention_profile.hpp"
 #include "statistics/lock_names.hpp"
 #include "statistics/lock_table.hpp"
 
@@ -15,26 +14,22 @@ namespace readmost::detail {
 // which `version` and `sizes` verify.
 struct introspection {
   static constexpr const char* symbol = "readmost_introspection";
-  static constexpr std::size_t layouts = 6;
+  static constexpr std::size_t layouts = 5;
 
   char magic[16] = {'r', 'e', 'a', 'd', 'm', 'o', 's', 't', ' ', 'p', 't', 'h', 'r', 'e', 'a', 'd'};
   char version[16]{};
-  std::uint32_t sizes[layouts] = {sizeof(introspection), sizeof(domain),
-                                  sizeof(chunk),         sizeof(lock_table),
-                                  sizeof(tally_cells),   sizeof(profile_table)};
+  std::uint32_t sizes[layouts] = {sizeof(introspection), sizeof(domain), sizeof(chunk),
+                                  sizeof(lock_table), sizeof(tally_cells)};
   const domain* domains{};
   const lock_statistics_roots* statistics{};
-  const platform::atomic<profile_table*>* profile{};
   // The distance from the address of a program's lock up to that of the core's lock in it.
   std::size_t core_offset{};
   // Whether this lock is Readmost's own: statistics count no other.
   platform::atomic<lock_choice> lock{lock_choice::prwlock};
 
   constexpr introspection(const char* of_version, const domain* all_domains,
-                          const lock_statistics_roots* roots,
-                          const platform::atomic<profile_table*>* of_profile,
-                          std::size_t offset) noexcept
-      : domains(all_domains), statistics(roots), profile(of_profile), core_offset(offset) {
+                          const lock_statistics_roots* roots, std::size_t offset) noexcept
+      : domains(all_domains), statistics(roots), core_offset(offset) {
     for (std::size_t i = 0; i + 1 < sizeof version && of_version[i] != '\0'; ++i) {
       version[i] = of_version[i];
     }

@@ -15,6 +15,7 @@ const std::string slow_writer = "contended::write_slowly()";
 const std::string quick_writer = "contended::write_at_once()";
 const std::string slow_reader = "contended::look_up()";
 const std::string revoker = "contended::end_session()";
+const std::string pthread_writer = "contended::post()";
 
 struct stack {
   words frames;  // the outermost first
@@ -29,8 +30,35 @@ class profile : public real_command {
     waitpid(program, nullptr, 0);
   }
 
-  ending run(const std::string& file, const std::string& how = "return") const {
-    return readmost({"run", "--profile", file, "--", READMOST_CONTENDED_PROGRAM, how});
+  ending run(const std::string& file, const std::string& how = "return",
+             const std::string& of = READMOST_CONTENDED_PROGRAM) const {
+    return readmost({"run", "--profile", file, "--", of, how});
+  }
+
+  // That the functions of the contended program have lost what they lose to locks other than the
+  // one that is always pthread's; and that their stacks are whole, also without frame pointers,
+  // with nothing of the library in them.
+  void expect_all_of(const std::vector<stack>& stacks) const {
+    const auto writers = callers(stacks, "waits to write", "routes");
+    EXPECT_EQ(most(writers), slow_writer);
+    EXPECT_GE(writers.at(slow_writer), 8 * 20'000'000);
+    EXPECT_GT(writers.at(quick_writer), 0);
+    const auto readers = callers(stacks, "waits to read", "routes");
+    EXPECT_EQ(most(readers), slow_reader);
+    EXPECT_GE(readers.at(slow_reader), 2 * 10'000'000);
+    EXPECT_EQ(most(callers(stacks, "revokes the bias", "sessions")), revoker);
+    for (const stack& each : stacks) {
+      EXPECT_THAT(each.frames.front(),
+                  ContainsRegex("^lock contended::(routes|sessions|accounts) \\((lib)?command_"
+                                "contended_[a-z_.]+\\)$"));
+      for (const std::string& frame : each.frames) EXPECT_THAT(frame, Not(StartsWith("readmost")));
+      const std::string& innermost = each.frames.at(each.frames.size() - 2);
+      EXPECT_THAT(innermost, StartsWith("contended::"));
+      const bool in_thread = std::ranges::any_of(each.frames, [](const std::string& frame) {
+        return frame == "main" || frame.find("thread") != frame.npos || frame == "clone3";
+      });
+      EXPECT_TRUE(in_thread) << each.frames.size();
+    }
   }
 
   std::vector<stack> collapsed(const std::string& file) const {
@@ -46,13 +74,18 @@ class profile : public real_command {
     return all;
   }
 
-  // The time of each function that does this, where the lock's own functions are left out.
+  // The time of each function that does this to the lock, where the lock's own functions are left
+  // out.
   static std::map<std::string, long> callers(const std::vector<stack>& stacks,
-                                             const std::string& deed) {
+                                             const std::string& deed, const std::string& lock) {
+    const auto is_lock = [&](const std::string& frame) {
+      return frame.starts_with("lock contended::" + lock + " ");
+    };
     std::map<std::string, long> time;
     for (const stack& each : stacks) {
-      if (each.frames.back() == deed)
+      if (each.frames.back() == deed && std::ranges::any_of(each.frames, is_lock)) {
         time[each.frames.at(each.frames.size() - 2)] += each.nanoseconds;
+      }
     }
     return time;
   }
@@ -90,27 +123,88 @@ TEST_F(profile, names_the_functions_that_lose_most_time) {
   const ending end = run("stacks.folded");
   EXPECT_EQ(end.code, 0);
   EXPECT_EQ(end.err, "");
+  expect_all_of(collapsed("stacks.folded"));
+}
+
+// Locks of the classes, and of pthread in the same program.
+class profile_of_classes : public profile, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(profile_of_classes, names_the_functions_that_lose_most_time_to_either_kind_of_lock) {
+  const ending end = run("stacks.folded", "return", GetParam());
+  EXPECT_EQ(end.code, 0);
+  EXPECT_EQ(end.err, "");
   const std::vector<stack> stacks = collapsed("stacks.folded");
+  expect_all_of(stacks);
+  EXPECT_GE(callers(stacks, "waits to write", "accounts")[pthread_writer], 10'000'000);
+}
 
-  const auto writers = callers(stacks, "waits to write");
-  EXPECT_EQ(most(writers), slow_writer) << read(path("stacks.folded"));
-  EXPECT_GE(writers.at(slow_writer), 8 * 20'000'000);
-  EXPECT_GT(writers.at(quick_writer), 0);
-  const auto readers = callers(stacks, "waits to read");
-  EXPECT_EQ(most(readers), slow_reader);
-  EXPECT_GE(readers.at(slow_reader), 2 * 10'000'000);
-  const auto revokers = callers(stacks, "revokes the bias");
-  EXPECT_EQ(most(revokers), revoker) << read(path("stacks.folded"));
+TEST_P(profile_of_classes, is_written_however_the_program_ends) {
+  for (const auto& [how, code] : std::map<std::string, int>{
+           {"_exit", 3}, {"exit", 0}, {"exec", 0}, {"fork", 0}, {"signal", 0}}) {
+    const ending end = run(how + ".folded", how, GetParam());
+    EXPECT_TRUE(end.exited);
+    EXPECT_EQ(end.code, code) << how;
+    const std::vector<stack> stacks = collapsed(how + ".folded");
+    EXPECT_EQ(most(callers(stacks, "waits to write", "routes")), slow_writer) << how;
+    EXPECT_EQ(most(callers(stacks, "revokes the bias", "sessions")), revoker) << how;
+  }
+}
 
-  for (const stack& each : stacks) {
-    EXPECT_THAT(each.frames.front(), ContainsRegex("^lock contended::(routes|sessions) "
-                                                   "\\(command_contended_program\\)$"));
-    // Nothing of the library is left, and without frame pointers the stacks are whole.
-    for (const std::string& frame : each.frames) EXPECT_THAT(frame, Not(HasSubstr("readmost")));
-    const bool in_thread = std::ranges::any_of(each.frames, [](const std::string& frame) {
-      return frame == "main" || frame.find("thread") != frame.npos || frame == "clone3";
-    });
-    EXPECT_TRUE(in_thread) << each.frames.size();
+TEST_P(profile_of_classes, tells_programs_apart_that_one_process_executes) {
+  run("exec.folded", "exec", GetParam());
+  std::map<std::string, long> programs;
+  for (const stack& each : collapsed("exec.folded")) programs[each.frames.front()] += 1;
+  EXPECT_THAT(programs, ::testing::Each(::testing::Key(
+                            ContainsRegex("^command_contended_classes(_shared)? \\([0-9]+\\)$"))));
+}
+
+TEST_P(profile_of_classes, of_a_running_program_is_taken_by_top) {
+  serve({"READMOST_PROFILE=1"}, std::string(GetParam()) + " serve");
+  const ending end = readmost(
+      {"top", "-p", std::to_string(program), "--profile", "live.folded", "--seconds", "1.5"});
+  EXPECT_EQ(end.code, 0);
+  EXPECT_EQ(end.err, "");
+  const std::vector<stack> stacks = collapsed("live.folded");
+  EXPECT_EQ(most(callers(stacks, "waits to write", "routes")), slow_writer);
+  EXPECT_EQ(most(callers(stacks, "waits to write", "accounts")), pthread_writer);
+}
+
+INSTANTIATE_TEST_SUITE_P(linked, profile_of_classes,
+                         ::testing::Values(READMOST_CONTENDED_CLASSES,
+                                           READMOST_CONTENDED_CLASSES_SHARED),
+                         [](const auto& of) { return of.index == 0 ? "statically" : "shared"; });
+
+TEST_F(profile, of_classes_is_kept_where_nothing_is_preloaded) {
+  const ending end = run("static.folded", "return", READMOST_CONTENDED_CLASSES_STATIC);
+  EXPECT_THAT(end.err, AllOf(StartsWith("readmost: warning: "), HasSubstr("statically linked")));
+  EXPECT_EQ(std::ranges::count(end.err, '\n'), 1);
+  expect_all_of(collapsed("static.folded"));
+
+  executable = "/bin/sh";
+  environment = {"READMOST_PROFILE=1"};
+  program = start({"-c", "exec " READMOST_CONTENDED_CLASSES " serve > ready"});
+  environment.clear();
+  executable = READMOST_COMMAND;
+  EXPECT_EQ(read_when_written(path("ready")), "ready\n");
+  const ending live = readmost(
+      {"top", "-p", std::to_string(program), "--profile", "live.folded", "--seconds", "1.5"});
+  EXPECT_EQ(live.err, "");
+  EXPECT_EQ(most(callers(collapsed("live.folded"), "waits to write", "routes")), slow_writer);
+}
+
+TEST_F(profile, has_the_classes_of_a_plugin) {
+  for (const std::string plugin : {READMOST_CONTENDED_PLUGIN, READMOST_CONTENDED_PLUGIN_SHARED}) {
+    const ending end = readmost(
+        {"run", "--profile", "plugin.folded", "--", READMOST_CONTENDED_PROGRAM, "plugin", plugin});
+    EXPECT_EQ(end.code, 0);
+    EXPECT_EQ(end.err, "");
+    const std::vector<stack> stacks = collapsed("plugin.folded");
+    expect_all_of(stacks);
+    const std::string posted = "lock contended::accounts (command_contended_program)";
+    EXPECT_THAT(stacks, ::testing::Contains(::testing::Field(
+                            &stack::frames, ::testing::AllOf(::testing::Contains(posted),
+                                                             ::testing::Contains(pthread_writer)))))
+        << read(path("plugin.folded"));
   }
 }
 
@@ -214,8 +308,9 @@ TEST_F(profile, is_a_pprof_file) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const auto name = static_cast<std::size_t>(names.at(innermost.at(samples[i].first)));
     flat[strings.at(name)] += samples[i].second;
-    EXPECT_THAT(strings.at(static_cast<std::size_t>(deeds[i])),
-                ::testing::AnyOf("waits to read", "waits to write", "revokes the bias"));
+    EXPECT_THAT(
+        strings.at(static_cast<std::size_t>(deeds[i])),
+        ::testing::AnyOf("waits to read", "waits to write", "revokes the bias", "sessions"));
   }
   EXPECT_EQ(most(flat), slow_writer);
 }
@@ -226,14 +321,15 @@ TEST_F(profile, is_written_however_the_program_ends) {
     const ending end = run(how + ".folded", how);
     EXPECT_TRUE(end.exited);
     EXPECT_EQ(end.code, code) << how;
-    EXPECT_EQ(most(callers(collapsed(how + ".folded"), "waits to write")), slow_writer) << how;
+    EXPECT_EQ(most(callers(collapsed(how + ".folded"), "waits to write", "routes")), slow_writer)
+        << how;
   }
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   const ending end = run("abort.folded", "abort");
   EXPECT_FALSE(end.exited);
   EXPECT_EQ(end.code, SIGABRT) << "as without a profile";
-  EXPECT_EQ(most(callers(collapsed("abort.folded"), "waits to write")), slow_writer);
+  EXPECT_EQ(most(callers(collapsed("abort.folded"), "waits to write", "routes")), slow_writer);
 }
 
 TEST_F(profile, tells_programs_apart_that_one_process_executes) {
@@ -262,25 +358,6 @@ TEST_F(profile, of_a_program_that_loses_no_time_says_so) {
   EXPECT_EQ(judged_by("flame_graph_frames.py", "p.svg").size(), 2u);
   readmost({"run", "--profile", "p.folded", "--", "/bin/true"});
   EXPECT_EQ(read(path("p.folded")), "");
-}
-
-// The program ends at once.
-TEST_F(profile, says_before_the_program_starts_that_locks_of_classes_are_not_in_it) {
-  const auto told = [&](const std::string& program) {
-    const ending end = readmost({"run", "--profile", "p.folded", "--", program});
-    EXPECT_EQ(end.code, 2);
-    return end.err;
-  };
-  EXPECT_THAT(told(READMOST_HOLDING_CLASSES),
-              StartsWith("readmost: warning: '" READMOST_HOLDING_CLASSES
-                         "' has Readmost's classes from its own file: their locks are not in"));
-  EXPECT_THAT(told(READMOST_HOLDING_CLASSES_SHARED),
-              HasSubstr("' has Readmost's classes from libreadmost.so.0: their locks are not in"));
-  EXPECT_THAT(told(READMOST_HOLDING_PROGRAM), Not(HasSubstr("classes")));
-}
-
-TEST_F(profile, that_is_not_asked_for_needs_no_warning) {
-  EXPECT_EQ(readmost({"run", "--", READMOST_HOLDING_CLASSES}).err, "");
 }
 
 TEST_F(profile, leaves_nothing_behind) {
@@ -323,6 +400,23 @@ TEST_F(profile, is_not_kept_where_the_library_cannot_write) {
   const ending end = readmost({"run", "--", READMOST_CONTENDED_PROGRAM, "return"});
   EXPECT_EQ(end.code, 0);
   EXPECT_THAT(end.err, AllOf(HasSubstr("READMOST_PROFILE=/no/such/folder"), HasSubstr("or 1\n")));
+
+  const ending both = readmost({"run", "--", READMOST_CONTENDED_CLASSES, "return"});
+  EXPECT_EQ(both.code, 0);
+  EXPECT_THAT(both.err, AllOf(HasSubstr("no profile of pthread_rwlock_t is kept"),
+                              HasSubstr("no profile of Readmost's classes is kept")));
+  EXPECT_EQ(std::ranges::count(both.err, '\n'), 2) << both.err;
+}
+
+TEST_F(profile, of_another_build_of_the_library_is_not_shown) {
+  fs::create_directory(path("tmp"));
+  environment = {"TMPDIR=" + path("tmp").string()};
+  // Such a table in place of the program's own.
+  const fs::path other =
+      script("other", "printf 'readmost stacks\\0other' > \"$READMOST_PROFILE/1-1.stacks\"\n");
+  const ending end = readmost({"run", "--profile", "p.folded", "--", other});
+  EXPECT_EQ(end.code, 0);
+  EXPECT_THAT(end.err, HasSubstr("readmost: warning: process 1 has a profile of another build"));
 }
 
 TEST_F(profile, of_a_running_program_is_taken_by_top) {
@@ -331,19 +425,12 @@ TEST_F(profile, of_a_running_program_is_taken_by_top) {
       {"top", "-p", std::to_string(program), "--profile", "live.folded", "--seconds", "1.5"});
   EXPECT_EQ(end.code, 0);
   EXPECT_EQ(end.err, "");
-  EXPECT_EQ(most(callers(collapsed("live.folded"), "waits to write")), slow_writer);
+  EXPECT_EQ(most(callers(collapsed("live.folded"), "waits to write", "routes")), slow_writer);
   EXPECT_EQ(
       readmost({"top", "-p", std::to_string(program), "--profile", "live.svg", "--seconds", "0.6"})
           .code,
       0);
   EXPECT_GT(judged_by("flame_graph_frames.py", "live.svg").size(), 3u);
-}
-
-TEST_F(profile, of_a_running_program_with_classes_says_the_same) {
-  serve({"READMOST_PROFILE=1"}, READMOST_HOLDING_CLASSES " waited");
-  const ending end =
-      readmost({"top", "-p", std::to_string(program), "--profile", "p.folded", "--seconds", "0.2"});
-  EXPECT_THAT(end.err, HasSubstr("' has Readmost's classes from its own file: "));
 }
 
 TEST_F(profile, of_a_program_that_keeps_none_is_refused_by_top) {

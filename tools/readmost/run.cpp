@@ -22,16 +22,20 @@
 #include "process/preload.hpp"
 #include "process/program_file.hpp"
 #include "process/scheduler_help.hpp"
-#include "profile/classes.hpp"
 #include "profile/formats.hpp"
 #include "profile/scratch_folder.hpp"
 #include "statistics/lock_names.hpp"
+#include "statistics/profile_setting.hpp"
 
 namespace readmost::detail {
 
 // What the command starts has the library too, and tells them in its own name.
 bool tells_of_wrong_settings() noexcept {
   return false;
+}
+
+bool starts_no_profile_early() noexcept {
+  return true;
 }
 
 }  // namespace readmost::detail
@@ -123,11 +127,20 @@ class results {
       files.push_back(entry.path());
     }
     std::ranges::sort(files);
-    std::vector<process_profile> processes;
+    // The copies of the library in one program have a file each.
+    std::vector<std::vector<taken_profile>> programs;
     for (const std::filesystem::path& file : files) {
-      const profile_copy table = profile_in_file(file);
+      profile_copy table = profile_in_file(file);
       if (table == nullptr) continue;
-      process_profile process = readable(*table, nullptr, "");
+      const auto same = std::ranges::find_if(programs, [&](const auto& program) {
+        return program.front().table->execution == table->execution;
+      });
+      auto& program = same != programs.end() ? *same : programs.emplace_back();
+      program.push_back({std::move(table), nullptr});
+    }
+    std::vector<process_profile> processes;
+    for (const auto& program : programs) {
+      process_profile process = readable(program, "");
       if (!process.stacks.empty()) processes.push_back(std::move(process));
     }
     if (processes.empty()) {
@@ -173,7 +186,6 @@ void run(const run_options& options, std::vector<std::string> program) {
   prepend_library(env, library);
   warn_of_preload_obstacle(file);
   warn_of_refusal_by_sanitizer(file, env);
-  if (!options.profile.empty()) warn_of_classes_without_profile(file, file.string());
   if (options.scheduler_help) file = with_scheduler_help(program, env);
   if (!options.profile.empty() || wants_open_metrics(options)) {
     run_and_write(options, lock, file, std::move(program), std::move(env));

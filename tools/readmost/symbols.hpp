@@ -18,6 +18,8 @@ struct code_mapping {
   std::uint64_t offset = 0;  // in the file
   std::uint64_t inode = 0;   // 0: unknown
   std::string path;
+
+  bool operator==(const code_mapping&) const = default;
 };
 
 struct function_name {

@@ -21,7 +21,7 @@ namespace {
 std::string version_of_library() {
   const auto* shown =
       static_cast<const detail::introspection*>(dlsym(RTLD_DEFAULT, detail::introspection::symbol));
-  constexpr detail::introspection ours("", nullptr, nullptr, nullptr, 0);
+  constexpr detail::introspection ours("", nullptr, nullptr, 0);
   return shown != nullptr && shown->has_magic_of(ours) ? shown->version : "";
 }
 

@@ -7,11 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <initializer_list>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -49,7 +47,6 @@ void require_executable(const std::string& name, const fs::path& path) {
 
 struct elf_file {
   ElfW(Ehdr) header {};
-  std::vector<ElfW(Phdr)> segments;
   bool native = false;  // of the same class and machine as this program
   std::optional<std::string> interpreter;
   std::vector<std::string> needed;  // the shared libraries that it names
@@ -64,26 +61,6 @@ template <typename Object>
 bool read_object_at(std::ifstream& in, std::uint64_t offset, Object& object) {
   in.clear();
   return in.seekg(static_cast<std::streamoff>(offset)) && read_object(in, object);
-}
-
-// Reads in pieces, as a program's data may be large.
-bool contains(std::ifstream& in, std::uint64_t offset, std::uint64_t size,
-              std::string_view wanted) {
-  constexpr std::size_t piece = 1 << 20;
-  in.clear();
-  in.seekg(static_cast<std::streamoff>(offset));
-  std::string text;  // the end of the piece before, and a piece
-  while (size > 0 && in) {
-    const std::size_t kept = text.size();
-    text.resize(kept + static_cast<std::size_t>(std::min<std::uint64_t>(piece, size)));
-    in.read(text.data() + kept, static_cast<std::streamsize>(text.size() - kept));
-    const auto got = static_cast<std::size_t>(in.gcount());
-    text.resize(kept + got);
-    if (text.find(wanted) != std::string::npos) return true;
-    size -= got;
-    text.erase(0, text.size() - std::min(text.size(), wanted.size() - 1));
-  }
-  return false;
 }
 
 // The loader that the file names.
@@ -141,7 +118,7 @@ std::optional<elf_file> read_elf(const fs::path& path) {
                self.e_machine == elf.header.e_machine;
   if (!elf.native) return elf;
   in.seekg(static_cast<std::streamoff>(elf.header.e_phoff));
-  std::vector<ElfW(Phdr)>& segments = elf.segments;
+  std::vector<ElfW(Phdr)> segments;
   for (unsigned index = 0; index < elf.header.e_phnum; ++index) {
     ElfW(Phdr) segment{};
     if (!read_object(in, segment)) break;
@@ -163,19 +140,6 @@ std::optional<fs::path> script_interpreter(const fs::path& path) {
   std::string interpreter;
   if (!(words >> interpreter)) return std::nullopt;
   return interpreter;
-}
-
-// The first shared library that the file names and whose name begins with one of these.
-std::optional<std::string> needed_with_prefix(const fs::path& path,
-                                              std::initializer_list<std::string_view> prefixes) {
-  const std::optional<elf_file> elf = read_elf(path);
-  if (!elf) return std::nullopt;
-  for (const std::string& library : elf->needed) {
-    if (std::ranges::any_of(prefixes, [&](auto prefix) { return library.starts_with(prefix); })) {
-      return library;
-    }
-  }
-  return std::nullopt;
 }
 
 // The loader ignores LD_PRELOAD when the program gains rights its caller does not have.
@@ -248,22 +212,14 @@ std::optional<std::string> preload_obstacle(const fs::path& program) {
 }
 
 std::optional<std::string> address_sanitizer_of(const fs::path& program) {
-  return needed_with_prefix(program, {"libasan.so", "libclang_rt.asan"});
-}
-
-std::optional<std::string> needed_library(const fs::path& program, std::string_view prefix) {
-  return needed_with_prefix(script_interpreter(program).value_or(program), {prefix});
-}
-
-bool has_in_data(const fs::path& program, std::string_view bytes) {
-  const fs::path loaded = script_interpreter(program).value_or(program);
-  const std::optional<elf_file> elf = read_elf(loaded);
-  if (!elf) return false;
-  std::ifstream in(loaded, std::ios::binary);
-  return std::ranges::any_of(elf->segments, [&](const ElfW(Phdr) & segment) {
-    return segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0 &&
-           contains(in, segment.p_offset, segment.p_filesz, bytes);
-  });
+  const std::optional<elf_file> elf = read_elf(program);
+  if (!elf) return std::nullopt;
+  for (const std::string& library : elf->needed) {
+    if (library.starts_with("libasan.so") || library.starts_with("libclang_rt.asan")) {
+      return library;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string_view name_of(c_library which) {

@@ -28,14 +28,6 @@ std::optional<std::string> preload_obstacle(const std::filesystem::path& program
 // sanitizer is linked into the program.
 std::optional<std::string> address_sanitizer_of(const std::filesystem::path& program);
 
-// The shared library whose name begins so, if the program, or the interpreter of a script, names
-// it.
-std::optional<std::string> needed_library(const std::filesystem::path& program,
-                                          std::string_view prefix);
-
-// Whether these bytes are in the writable data of the program, or of the interpreter of a script.
-bool has_in_data(const std::filesystem::path& program, std::string_view bytes);
-
 // Whether this is a shared library for programs of our own architecture.
 bool is_loadable_library(const std::filesystem::path& file);
 

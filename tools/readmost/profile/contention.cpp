@@ -19,33 +19,47 @@ using namespace readmost::detail;
 constexpr std::array<const char*, delay_kinds> deeds{"waits to read", "waits to write",
                                                      "revokes the bias"};
 
-std::vector<code_mapping> mappings_of(const profile_table& table) {
-  std::vector<code_mapping> mappings;
+void add_mappings(const profile_table& table, std::vector<code_mapping>& mappings) {
   const std::uint32_t used = table.modules_used.load(platform::relaxed);
   for (std::size_t i = 0; i < std::min<std::size_t>(used, profile_table::most_modules); ++i) {
     const profile_module& m = table.modules[i];
-    mappings.push_back(
-        {m.start, m.end, m.offset, m.inode, std::string(m.path, strnlen(m.path, sizeof m.path))});
+    code_mapping mapping{m.start, m.end, m.offset, m.inode,
+                         std::string(m.path, strnlen(m.path, sizeof m.path))};
+    if (std::ranges::find(mappings, mapping) == mappings.end()) {
+      mappings.push_back(std::move(mapping));
+    }
   }
-  return mappings;
 }
 
-// Whether the function only passes a call on to the lock. Where it is inlined its name may lack the
-// class; then its source tells.
+// Whether the function only passes a call on to the lock, or is a part of Readmost's, which a
+// program may contain. Where it is inlined its name may lack the class; then its source tells.
 bool passes_on(const function_name& function) {
-  constexpr std::array<std::string_view, 15> begins{
-      "pthread_rwlock_",      "__pthread_rwlock_",      "std::__glibcxx_rwlock_",
-      "__glibcxx_rwlock_",    "std::shared_mutex::",    "std::shared_timed_mutex",
-      "std::__shared_mutex_", "std::__shared_timed_",   "std::unique_lock<",
-      "std::shared_lock<",    "std::lock_guard<",       "std::scoped_lock<",
-      "std::__1::shared_",    "std::__1::unique_lock<", "std::__1::lock_guard<"};
+  constexpr std::array<std::string_view, 17> begins{"readmost::",
+                                                    "readmost_rwlock_",
+                                                    "pthread_rwlock_",
+                                                    "__pthread_rwlock_",
+                                                    "std::__glibcxx_rwlock_",
+                                                    "__glibcxx_rwlock_",
+                                                    "std::shared_mutex::",
+                                                    "std::shared_timed_mutex",
+                                                    "std::__shared_mutex_",
+                                                    "std::__shared_timed_",
+                                                    "std::unique_lock<",
+                                                    "std::shared_lock<",
+                                                    "std::lock_guard<",
+                                                    "std::scoped_lock<",
+                                                    "std::__1::shared_",
+                                                    "std::__1::unique_lock<",
+                                                    "std::__1::lock_guard<"};
   const std::string& text = function.text;
-  const std::size_t name = text.starts_with("void ") ? 5 : 0;
+  // That of a template begins with its type.
+  const std::size_t name = text.starts_with("void ") || text.starts_with("bool ") ? 5 : 0;
   if (std::ranges::any_of(begins, [&](std::string_view begin) {
         return text.compare(name, begin.size(), begin) == 0;
       })) {
     return true;
   }
+  if (function.source.find("include/readmost/") != std::string::npos) return true;
   // Of libstdc++ and libc++.
   constexpr std::array<std::string_view, 6> headers{
       "shared_mutex", "mutex", "std_mutex.h", "unique_lock.h", "lock_guard.h", "shared_lock.h"};
@@ -75,7 +89,6 @@ class reader {
       all.push_back(std::move(one));
     }
     add_lost(all);
-    std::ranges::sort(all, std::greater(), &contention_stack::nanoseconds);
     return all;
   }
 
@@ -132,7 +145,9 @@ class reader {
 
   bool is_in_library(std::uintptr_t address) const {
     const code_mapping* const mapping = names_.mapping_of(address);
-    return mapping != nullptr && file_name_of(mapping->path).starts_with(library_file);
+    if (mapping == nullptr) return false;
+    const std::string_view file = file_name_of(mapping->path);
+    return file.starts_with(library_file) || file.starts_with("libreadmost.so");
   }
 
   std::vector<contention_frame> frames_of(const profile_stack& entry) {
@@ -146,6 +161,8 @@ class reader {
       if (entry.frames[i] == 0 || (inside && is_in_library(address))) continue;
       contention_frame frame = frame_at(address);
       if (inside) {
+        // What is inlined into the library's functions may have no full name.
+        if (passes_on(frame.functions.back())) continue;
         const auto callers = std::ranges::find_if_not(frame.functions, passes_on);
         frame.functions.erase(frame.functions.begin(), callers);
         if (frame.functions.empty()) continue;
@@ -184,22 +201,35 @@ profile_copy profile_in_file(const std::filesystem::path& file) {
   auto table = std::make_unique<profile_table>();
   std::ifstream content(file, std::ios::binary);
   content.read(reinterpret_cast<char*>(table.get()), sizeof *table);
-  if (content.gcount() != sizeof *table || table->size != sizeof *table ||
-      std::memcmp(table->magic, profile_table::expected_magic, sizeof table->magic) != 0) {
+  if (!table->has_magic()) return nullptr;
+  if (content.gcount() != sizeof *table || table->size != sizeof *table) {
+    warn_of_other_build(std::atoi(file.filename().c_str()));
     return nullptr;
   }
   return table;
 }
 
-process_profile readable(const profile_table& table, const profile_table* earlier,
-                         const std::string& root) {
+void warn_of_other_build(int process) {
+  fmt::print(stderr,
+             "readmost: warning: process {} has a profile of another build of Readmost, which is "
+             "not shown; use the 'readmost' of that build\n",
+             process);
+}
+
+process_profile readable(const std::vector<taken_profile>& tables, const std::string& root) {
   process_profile profile;
-  profile.process = table.process;
-  profile.names = std::make_shared<symbols>(mappings_of(table), root);
+  profile.process = tables.front().table->process;
+  std::vector<code_mapping> mappings;
+  for (const taken_profile& each : tables) add_mappings(*each.table, mappings);
+  profile.names = std::make_shared<symbols>(std::move(mappings), root);
   if (!profile.names->mappings().empty()) {
     profile.program = file_name_of(profile.names->mappings().front().path);
   }
-  profile.stacks = reader(table, earlier, *profile.names).stacks();
+  for (const taken_profile& each : tables) {
+    std::ranges::move(reader(*each.table, each.earlier.get(), *profile.names).stacks(),
+                      std::back_inserter(profile.stacks));
+  }
+  std::ranges::sort(profile.stacks, std::greater(), &contention_stack::nanoseconds);
   return profile;
 }
 

@@ -43,7 +43,7 @@ std::uint32_t gnu_hash(std::string_view name) {
 
 }  // namespace
 
-top_target::top_target(pid_t pid)
+top_process::top_process(pid_t pid)
     : process_(pid), descriptor_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {
   if (descriptor_ < 0) {
     if (errno == ESRCH) {
@@ -53,12 +53,19 @@ top_target::top_target(pid_t pid)
     throw failure("cannot watch process {}: {}; name a process, not one of its threads", pid,
                   std::strerror(errno));
   }
-  const std::uintptr_t library = library_in(process_.maps());
+}
+
+top_process::~top_process() {
+  close(descriptor_);
+}
+
+top_target::top_target(pid_t pid) : top_process(pid) {
+  const std::uintptr_t library = library_in(maps());
   if (library == 0) {
     throw failure("process {} ({}) runs without {}; start it with 'readmost run --stats -- {}'",
                   pid, program(), library_file, program());
   }
-  const introspection expected(READMOST_VERSION, nullptr, nullptr, nullptr, 0);
+  const introspection expected(READMOST_VERSION, nullptr, nullptr, 0);
   shown_at_ = reinterpret_cast<const introspection*>(find_symbol(library));
   if (shown_at_ != nullptr) read(shown_at_, shown_);
   if (shown_at_ == nullptr || !shown_.is_same_build(expected)) {
@@ -72,16 +79,12 @@ top_target::top_target(pid_t pid)
   }
 }
 
-top_target::~top_target() {
-  close(descriptor_);
-}
-
 const introspection& top_target::shown() {
   read(shown_at_, shown_);
   return shown_;
 }
 
-void top_target::read(std::span<const piece> pieces) const {
+void top_process::read(std::span<const piece> pieces) const {
   constexpr std::size_t at_once = 512;
   std::vector<iovec> ours, theirs;
   for (std::size_t i = 0; i < pieces.size(); i += at_once) {
@@ -156,7 +159,7 @@ const std::string& top_target::place_of(std::uintptr_t lock) {
   const auto [found, is_new] = places_.try_emplace(lock);
   if (is_new) {
     char text[1024];
-    describe(address_space(process_.folder().c_str()).place_of(lock), text, sizeof text);
+    describe(address_space(folder().c_str()).place_of(lock), text, sizeof text);
     found->second = text;
   }
   return found->second;

@@ -15,10 +15,9 @@ namespace readmost::command {
 
 using namespace readmost::detail;
 
-// A running process with the preloaded library, which is read from outside, neither stopped nor
-// changed. All functions throw failure when the process cannot be read, process_ended when it has
-// ended.
-class top_target {
+// A running process, which is read from outside, neither stopped nor changed. All functions throw
+// failure when the process cannot be read, process_ended when it has ended.
+class top_process {
  public:
   struct process_ended {};
 
@@ -29,19 +28,18 @@ class top_target {
     std::size_t size;
   };
 
-  explicit top_target(pid_t pid);
-  ~top_target();
-  top_target(const top_target&) = delete;
-  top_target& operator=(const top_target&) = delete;
+  explicit top_process(pid_t pid);
+  ~top_process();
+  top_process(const top_process&) = delete;
+  top_process& operator=(const top_process&) = delete;
 
   pid_t pid() const { return process_.pid(); }
   const std::string& program() const { return process_.program(); }
-  std::size_t core_offset() const { return shown_.core_offset; }
+  // As inspected_process has them.
+  const std::string& folder() const { return process_.folder(); }
+  std::string maps() const { return process_.maps(); }
   // Readable when the process has ended.
   int descriptor() const { return descriptor_; }
-
-  // The current state.
-  const introspection& shown();
 
   void read(std::span<const piece> pieces) const;
   template <class T>
@@ -50,16 +48,29 @@ class top_target {
     read({&one, 1});
   }
 
+ private:
+  inspected_process process_;
+  int descriptor_;
+};
+
+// One with the preloaded library.
+class top_target : public top_process {
+ public:
+  explicit top_target(pid_t pid);
+
+  std::size_t core_offset() const { return shown_.core_offset; }
+
+  // The current state.
+  const introspection& shown();
+
   // The place of the lock, as in the statistics report.
   const std::string& place_of(std::uintptr_t lock);
 
  private:
   std::uintptr_t find_symbol(std::uintptr_t library) const;
 
-  inspected_process process_;
-  int descriptor_;
   const introspection* shown_at_ = nullptr;
-  introspection shown_{"", nullptr, nullptr, nullptr, 0};
+  introspection shown_{"", nullptr, nullptr, 0};
   std::map<std::uintptr_t, std::string> places_;
 };
 

@@ -16,7 +16,6 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "process/signal_watch.hpp"
-#include "profile/classes.hpp"
 #include "profile/formats.hpp"
 #include "terminal.hpp"
 #include "top/metrics.hpp"
@@ -49,7 +48,7 @@ class screen {
 
 enum class event { time_is_up, process_ended, interrupted };
 
-event wait_for(double seconds, const top_target& target, const signal_watch& signals) {
+event wait_for(double seconds, const top_process& target, const signal_watch& signals) {
   using namespace std::chrono;
   const auto end = steady_clock::now() + duration<double>(seconds);
   for (;;) {
@@ -71,7 +70,7 @@ int show_until_the_end(const top_options& options, top_target& target, signal_wa
       case event::time_is_up:
         break;
       case event::process_ended:
-        throw top_target::process_ended{};
+        throw top_process::process_ended{};
       case event::interrupted:
         if (const int signal = signals.take_interruption(); signal != 0) {
           return signal == SIGINT ? 0 : exit_status::signal_base + signal;
@@ -131,7 +130,7 @@ int tell_until_the_end(const top_options& options, top_target& target, signal_wa
       case event::time_is_up:
         break;
       case event::process_ended:
-        throw top_target::process_ended{};
+        throw top_process::process_ended{};
       case event::interrupted:
         if (const int signal = signals.take_interruption(); signal != 0) {
           return signal == SIGINT ? 0 : exit_status::signal_base + signal;
@@ -142,11 +141,11 @@ int tell_until_the_end(const top_options& options, top_target& target, signal_wa
 
 // --- Profile -------------------------------------------------------------------------------------
 
-int write_profile(const top_options& options, top_target& target, signal_watch& signals) {
+int write_profile(const top_options& options, const top_process& target, signal_watch& signals) {
   using clock = std::chrono::steady_clock;
   const profile_file file(options.profile);
-  const profile_copy first = profile_of(target);
-  profile_copy last;
+  kept_profiles first = profiles_of(target);
+  kept_profiles last;
   const auto start = clock::now();
   const auto so_far = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
   int status = 0;
@@ -164,14 +163,18 @@ int write_profile(const top_options& options, top_target& target, signal_watch& 
     }
     is_over = is_over || left <= between_copies;
     try {
-      last = profile_of(target);
-    } catch (const top_target::process_ended&) {
+      last = profiles_of(target);
+    } catch (const top_process::process_ended&) {
       break;
     }
   }
-  if (last == nullptr) throw top_target::process_ended{};
-  const process_profile found =
-      readable(*last, first.get(), fmt::format("/proc/{}/root", target.pid()));
+  if (last.by_address.empty()) throw top_process::process_ended{};
+  if (last.lacks_other_build) warn_of_other_build(target.pid());
+  std::vector<taken_profile> taken;
+  for (auto& [address, table] : last.by_address) {
+    taken.push_back({std::move(table), std::move(first.by_address[address])});
+  }
+  const process_profile found = readable(taken, fmt::format("/proc/{}/root", target.pid()));
   if (found.stacks.empty()) {
     fmt::print(stderr, "readmost top: no thread lost time to a lock: the profile is empty\n");
   }
@@ -183,18 +186,16 @@ int write_profile(const top_options& options, top_target& target, signal_watch& 
 
 int top(const top_options& options) {
   signal_watch signals;
-  top_target target(options.pid);
+  const top_process process(options.pid);
   try {
-    if (!options.profile.empty()) {
-      warn_of_classes_without_profile(fmt::format("/proc/{}/exe", target.pid()), target.program());
-      return write_profile(options, target, signals);
-    }
+    if (!options.profile.empty()) return write_profile(options, process, signals);
+    top_target target(options.pid);
     if (!options.open_metrics.empty()) return tell_until_the_end(options, target, signals);
     return show_until_the_end(options, target, signals);
-  } catch (const top_target::process_ended&) {
-    pollfd process{target.descriptor(), POLLIN, 0};
-    fmt::print(stderr, "readmost top: process {} ({}) {}\n", options.pid, target.program(),
-               poll(&process, 1, 0) == 1 ? "has ended" : "has become another program");
+  } catch (const top_process::process_ended&) {
+    pollfd ended{process.descriptor(), POLLIN, 0};
+    fmt::print(stderr, "readmost top: process {} ({}) {}\n", options.pid, process.program(),
+               poll(&ended, 1, 0) == 1 ? "has ended" : "has become another program");
     return 0;
   }
 }

@@ -335,6 +335,9 @@ bool is_unmapped(const void* memory, std::size_t bytes) noexcept;
 int process_id() noexcept;
 // Tells namespaces of process ids apart; 0 if unknown.
 std::uint64_t pid_namespace() noexcept;
+// Tells programs apart that one process executes one after the other. A fork's child has its
+// parent's.
+std::uint64_t execution_id() noexcept;
 
 // The value of an environment variable, cut to `size` - 1 characters; false without one. Works
 // before the C library has set up its environment, when getenv() finds nothing. A program that runs

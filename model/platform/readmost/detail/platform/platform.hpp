@@ -284,6 +284,9 @@ inline bool is_unmapped(const void*, std::size_t) noexcept {
 inline int process_id() noexcept {
   return 1;
 }
+inline std::uint64_t execution_id() noexcept {
+  return 1;
+}
 inline bool environment(const char*, char*, std::size_t) noexcept {
   return false;
 }
