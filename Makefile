@@ -75,6 +75,12 @@ kernel-check:
 	$(stage) install scripts/setup --kernel
 	@kernel/harness/check
 
+# A kernel with KASAN, kmemleak, lockdep and PROVE_RCU, which watches the module: docs/kernel.md.
+.PHONY: kernel-debug
+kernel-debug:
+	$(stage) install scripts/setup --kernel
+	@kernel/harness/debug
+
 # The libraries and the command for musl, for three machines, and their tests: docs/porting.md.
 .PHONY: musl
 musl:

@@ -242,7 +242,7 @@ static int __init bench_init(void)
 		return -ENOMEM;
 	lock_under_test = find_lock(contender);
 	if (lock_under_test) {
-		lock = lock_under_test->create();
+		lock = lock_under_test->create(0);
 		read_once = read_of_lock;
 		write_once = write_of_lock;
 		ret = lock ? measure(contender) : -ENOMEM;

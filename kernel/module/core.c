@@ -60,6 +60,7 @@ static const char * const fault_names[] = {
 	[FAULT_NO_IPI] = "no_ipi",
 	[FAULT_NO_SCHEDULE_OUT] = "no_schedule_out",
 	[FAULT_VERSION_TOO_FEW] = "version_too_few",
+	[FAULT_DOMAIN_LEAKS] = "domain_leaks",
 };
 
 static int set_fault(const char *text, const struct kernel_param *param)
@@ -67,7 +68,7 @@ static int set_fault(const char *text, const struct kernel_param *param)
 	int i = sysfs_match_string(fault_names, text);
 
 	if (i < 0)
-		pr_warn("readmost: parameter fault: '%s' is unknown; choose none, no_ipi, no_schedule_out or version_too_few; %s stays\n",
+		pr_warn("readmost: parameter fault: '%s' is unknown; choose none, no_ipi, no_schedule_out, version_too_few or domain_leaks; %s stays\n",
 			text, fault_names[readmost_fault]);
 	else
 		readmost_fault = i;

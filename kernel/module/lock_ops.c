@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Readmost maintainers
 /* prwlock, rw_semaphore, percpu_rw_semaphore and rmlock behind one table. */
 #include <linux/export.h>
+#include <linux/lockdep.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/rwsem.h>
 #include <linux/slab.h>
@@ -13,12 +14,14 @@
 
 /* --- prwlock ----------------------------------------------------------- */
 
-static void *prw_create(void)
+static void *prw_create(unsigned int level)
 {
 	struct prwlock *lock = kzalloc(sizeof(*lock), GFP_KERNEL);
 
-	if (lock)
+	if (lock) {
 		prwlock_init(lock);
+		lockdep_set_subclass(&lock->sem, level);
+	}
 	return lock;
 }
 
@@ -95,14 +98,60 @@ static const struct lock_ops prwlock_ops = {
 	.readers_may_sleep = true,
 };
 
+/* --- prwlock in a domain of its own ------------------------------------- */
+
+static void *prw_create_in_domain(unsigned int level)
+{
+	struct prw_domain *domain = prw_domain_create("torture");
+	struct prwlock *lock;
+
+	if (!domain)
+		return NULL;
+	lock = kzalloc(sizeof(*lock), GFP_KERNEL);
+	if (!lock) {
+		prw_domain_destroy(domain);
+		return NULL;
+	}
+	prwlock_init_domain(lock, domain);
+	lockdep_set_subclass(&lock->sem, level);
+	return lock;
+}
+
+static void prw_destroy_with_domain(void *lock)
+{
+	struct prw_domain *domain = ((struct prwlock *)lock)->domain;
+
+	prw_destroy(lock);
+	prw_domain_destroy(domain);
+}
+
+static const struct lock_ops prwlock_domain_ops = {
+	.name = "prwlock_domain",
+	.create = prw_create_in_domain,
+	.destroy = prw_destroy_with_domain,
+	.readlock = prw_down_read,
+	.readunlock = prw_up_read,
+	.writelock = prw_down_write,
+	.writeunlock = prw_up_write,
+	.try_readlock = prw_down_read_trylock,
+	.readlock_killable = prw_down_read_killable,
+	.try_writelock = prw_down_write_trylock,
+	.writelock_killable = prw_down_write_killable,
+	.upgrade = prw_upgrade,
+	.downgrade = prw_downgrade_write,
+	.readers_may_sleep = true,
+};
+
 /* --- rw_semaphore ------------------------------------------------------ */
 
-static void *rwsem_create(void)
+static void *rwsem_create(unsigned int level)
 {
 	struct rw_semaphore *sem = kzalloc(sizeof(*sem), GFP_KERNEL);
 
-	if (sem)
+	if (sem) {
 		init_rwsem(sem);
+		lockdep_set_subclass(sem, level);
+	}
 	return sem;
 }
 
@@ -174,14 +223,17 @@ static const struct lock_ops rwsem_ops = {
 
 /* --- percpu_rw_semaphore ----------------------------------------------- */
 
-static void *percpu_create(void)
+static void *percpu_create(unsigned int level)
 {
 	struct percpu_rw_semaphore *sem = kzalloc(sizeof(*sem), GFP_KERNEL);
 
-	if (sem && percpu_init_rwsem(sem)) {
+	if (!sem)
+		return NULL;
+	if (percpu_init_rwsem(sem)) {
 		kfree(sem);
 		return NULL;
 	}
+	lockdep_set_subclass(sem, level);
 	return sem;
 }
 
@@ -230,7 +282,7 @@ static const struct lock_ops percpu_rwsem_ops = {
 
 /* --- rmlock ------------------------------------------------------------ */
 
-static void *rm_create(void)
+static void *rm_create(unsigned int level)
 {
 	return rmlock_create();
 }
@@ -272,7 +324,7 @@ static const struct lock_ops rmlock_ops = {
 };
 
 static const struct lock_ops * const all_locks[] = {
-	&prwlock_ops, &rwsem_ops, &percpu_rwsem_ops, &rmlock_ops, NULL
+	&prwlock_ops, &prwlock_domain_ops, &rwsem_ops, &percpu_rwsem_ops, &rmlock_ops, NULL
 };
 
 const struct lock_ops *find_lock(const char *name)

@@ -17,7 +17,7 @@ struct lock_hold {
 /**
  * struct lock_ops - a reader-writer lock under test
  * @name: for parameters and tables
- * @create: a new lock, or NULL
+ * @create: a new lock, or NULL; a lock of a higher level may be acquired inside one of a lower level
  * @destroy: frees it
  * @readlock: acquires it for reading
  * @readunlock: releases it
@@ -33,7 +33,7 @@ struct lock_hold {
  */
 struct lock_ops {
 	const char *name;
-	void *(*create)(void);
+	void *(*create)(unsigned int level);
 	void (*destroy)(void *lock);
 	void (*readlock)(void *lock, struct lock_hold *hold);
 	void (*readunlock)(void *lock, struct lock_hold *hold);

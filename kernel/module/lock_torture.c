@@ -22,7 +22,7 @@
 
 static char *lock = "prwlock";
 module_param(lock, charp, 0444);
-MODULE_PARM_DESC(lock, "prwlock, rwsem, percpu_rwsem or rmlock (default prwlock)");
+MODULE_PARM_DESC(lock, "prwlock, prwlock_domain, rwsem, percpu_rwsem or rmlock (default prwlock)");
 
 static unsigned int readers;
 module_param(readers, uint, 0444);
@@ -60,7 +60,7 @@ static bool churn = true;
 module_param(churn, bool, 0444);
 MODULE_PARM_DESC(churn, "end readers and start others (default yes)");
 
-#define LOCKS	2	/* readers nest them in this order */
+#define LOCKS	2	/* readers nest them in this order, which is that of their levels */
 #define COPIES	4
 #define BURST	64
 
@@ -512,7 +512,7 @@ static int __init lock_torture_init(void)
 
 	ops = find_lock(lock);
 	if (!ops) {
-		pr_warn("readmost_torture: parameter lock: '%s' is unknown; choose prwlock, rwsem, percpu_rwsem or rmlock; prwlock is tortured\n",
+		pr_warn("readmost_torture: parameter lock: '%s' is unknown; choose prwlock, prwlock_domain, rwsem, percpu_rwsem or rmlock; prwlock is tortured\n",
 			lock);
 		ops = find_lock("prwlock");
 	}
@@ -523,7 +523,7 @@ static int __init lock_torture_init(void)
 	if (!workers)
 		return -ENOMEM;
 	for (i = 0; i < LOCKS; i++) {
-		guarded[i].lock = ops->create();
+		guarded[i].lock = ops->create(i);
 		if (!guarded[i].lock) {
 			free_all();
 			return -ENOMEM;

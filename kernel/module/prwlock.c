@@ -246,34 +246,23 @@ static __always_inline bool read_unlock_passively(struct prwlock *lock)
 /*
  * Active holds are read holds of the semaphore, or converted ones. They carry
  * no name: an unlock may release either kind, since their sum is what counts,
- * and every holder of an active hold releases one of them. So lockdep must not
- * ask whose hold of the semaphore it is; it watches lock->dep_map instead.
+ * and every holder of an active hold releases one of them. So what releases a
+ * hold of the semaphore is up_read_non_owner().
+ *
+ * Lockdep sees one lock, the semaphore: acquiring it is annotated by rwsem's own
+ * functions, and holds that do without it are annotated as if they had not.
  */
-static int lock_sem_for_reading(struct rw_semaphore *sem, int state)
+static int lock_sem_for_reading(struct rw_semaphore *sem, int subclass, int state)
 {
-	int ret = 0;
-
 	switch (state) {
 	case TASK_INTERRUPTIBLE:
-		ret = down_read_interruptible(sem);
-		break;
+		return down_read_interruptible(sem);
 	case TASK_KILLABLE:
-		ret = down_read_killable(sem);
-		break;
+		return down_read_killable(sem);
 	default:
-		down_read(sem);
+		down_read_nested(sem, subclass);
+		return 0;
 	}
-	if (!ret)
-		rwsem_release(&sem->dep_map, _RET_IP_);
-	return ret;
-}
-
-static bool try_lock_sem_for_reading(struct rw_semaphore *sem)
-{
-	if (!down_read_trylock(sem))
-		return false;
-	rwsem_release(&sem->dep_map, _RET_IP_);
-	return true;
 }
 
 static void set_bias(struct prwlock *lock)
@@ -299,13 +288,15 @@ static void earn_bias(struct prwlock *lock)
 	count_event(biases_given);
 }
 
-static int read_actively(struct prwlock *lock, int state)
+static int read_actively(struct prwlock *lock, int subclass, int state, unsigned long ip)
 {
 	int ret;
 
-	if (read_passively_again(lock))
+	if (read_passively_again(lock)) {
+		rwsem_acquire_read(&lock->sem.dep_map, subclass, 0, ip);
 		return 0;
-	ret = lock_sem_for_reading(&lock->sem, state);
+	}
+	ret = lock_sem_for_reading(&lock->sem, subclass, state);
 	if (!ret)
 		earn_bias(lock);
 	return ret;
@@ -519,16 +510,16 @@ static int expel_readers(struct prwlock *lock, int own, int state)
 	return ret;
 }
 
-static int acquire_write(struct prwlock *lock, int state)
+static int acquire_write(struct prwlock *lock, int subclass, int state)
 {
 	int ret = 0;
 
 	might_sleep();
 	atomic_inc(&lock->writers);
 	if (state == TASK_KILLABLE)
-		ret = down_write_killable(&lock->sem);
+		ret = down_write_killable_nested(&lock->sem, subclass);
 	else
-		down_write(&lock->sem);
+		down_write_nested(&lock->sem, subclass);
 	if (!ret) {
 		if (lock->revoked && !lock->bias)
 			count_event(handoffs);
@@ -548,13 +539,9 @@ void __prwlock_init(struct prwlock *lock, struct prw_domain *domain,
 {
 	memset(lock, 0, sizeof(*lock));
 	lock->domain = domain;
-	init_rwsem(&lock->sem);
+	__init_rwsem(&lock->sem, name, key);
 #ifdef CONFIG_RWSEM_BRAVO
 	rwsem_never_biased(&lock->sem);
-#endif
-	lockdep_set_novalidate_class(&lock->sem);
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-	lockdep_init_map_wait(&lock->dep_map, name, key, 0, LD_WAIT_SLEEP);
 #endif
 	atomic_inc(&domain->locks);
 }
@@ -577,17 +564,12 @@ EXPORT_SYMBOL_GPL(prwlock_destroy);
 static __always_inline int acquire_read(struct prwlock *lock, int subclass, int state,
 				     unsigned long ip)
 {
-	int ret;
-
 	might_sleep();
 	READMOST_WARN_ON(!in_task());
-	rwsem_acquire_read(&lock->dep_map, subclass, 0, ip);
-	if (likely(read_passively(lock)))
-		return 0;
-	ret = read_actively(lock, state);
-	if (ret)
-		rwsem_release(&lock->dep_map, ip);
-	return ret;
+	if (unlikely(!read_passively(lock)))
+		return read_actively(lock, subclass, state, ip);
+	rwsem_acquire_read(&lock->sem.dep_map, subclass, 0, ip);
+	return 0;
 }
 
 /**
@@ -640,11 +622,12 @@ bool prw_read_trylock(struct prwlock *lock)
 {
 	READMOST_WARN_ON(!in_task());
 	if (unlikely(!read_passively(lock)) && !read_passively_again(lock)) {
-		if (!try_lock_sem_for_reading(&lock->sem))
+		if (!down_read_trylock(&lock->sem))
 			return false;
 		earn_bias(lock);
+		return true;
 	}
-	rwsem_acquire_read(&lock->dep_map, 0, 1, _RET_IP_);
+	rwsem_acquire_read(&lock->sem.dep_map, 0, 1, _RET_IP_);
 	return true;
 }
 EXPORT_SYMBOL_GPL(prw_read_trylock);
@@ -655,7 +638,7 @@ EXPORT_SYMBOL_GPL(prw_read_trylock);
  */
 void prw_read_unlock(struct prwlock *lock)
 {
-	rwsem_release(&lock->dep_map, _RET_IP_);
+	rwsem_release(&lock->sem.dep_map, _RET_IP_);
 	if (unlikely(!read_unlock_passively(lock)))
 		read_unlock_actively(lock);
 }
@@ -671,8 +654,7 @@ EXPORT_SYMBOL_GPL(prw_read_unlock);
  */
 void prw_write_lock(struct prwlock *lock)
 {
-	rwsem_acquire(&lock->dep_map, 0, 0, _RET_IP_);
-	acquire_write(lock, TASK_UNINTERRUPTIBLE);
+	acquire_write(lock, 0, TASK_UNINTERRUPTIBLE);
 }
 EXPORT_SYMBOL_GPL(prw_write_lock);
 
@@ -684,13 +666,7 @@ EXPORT_SYMBOL_GPL(prw_write_lock);
  */
 int prw_write_lock_killable(struct prwlock *lock)
 {
-	int ret;
-
-	rwsem_acquire(&lock->dep_map, 0, 0, _RET_IP_);
-	ret = acquire_write(lock, TASK_KILLABLE);
-	if (ret)
-		rwsem_release(&lock->dep_map, _RET_IP_);
-	return ret;
+	return acquire_write(lock, 0, TASK_KILLABLE);
 }
 EXPORT_SYMBOL_GPL(prw_write_lock_killable);
 
@@ -703,20 +679,13 @@ EXPORT_SYMBOL_GPL(prw_read_lock_nested);
 
 void prw_write_lock_nested(struct prwlock *lock, int subclass)
 {
-	rwsem_acquire(&lock->dep_map, subclass, 0, _RET_IP_);
-	acquire_write(lock, TASK_UNINTERRUPTIBLE);
+	acquire_write(lock, subclass, TASK_UNINTERRUPTIBLE);
 }
 EXPORT_SYMBOL_GPL(prw_write_lock_nested);
 
 int prw_write_lock_killable_nested(struct prwlock *lock, int subclass)
 {
-	int ret;
-
-	rwsem_acquire(&lock->dep_map, subclass, 0, _RET_IP_);
-	ret = acquire_write(lock, TASK_KILLABLE);
-	if (ret)
-		rwsem_release(&lock->dep_map, _RET_IP_);
-	return ret;
+	return acquire_write(lock, subclass, TASK_KILLABLE);
 }
 EXPORT_SYMBOL_GPL(prw_write_lock_killable_nested);
 #endif
@@ -740,7 +709,6 @@ bool prw_write_trylock(struct prwlock *lock)
 		up_write(&lock->sem);
 		return false;
 	}
-	rwsem_acquire(&lock->dep_map, 0, 1, _RET_IP_);
 	return true;
 }
 EXPORT_SYMBOL_GPL(prw_write_trylock);
@@ -754,7 +722,6 @@ EXPORT_SYMBOL_GPL(prw_write_trylock);
  */
 void prw_write_unlock(struct prwlock *lock)
 {
-	rwsem_release(&lock->dep_map, _RET_IP_);
 	WRITE_ONCE(lock->reads, 0);
 	reopen(lock);
 	atomic_dec(&lock->writers);
@@ -770,12 +737,10 @@ EXPORT_SYMBOL_GPL(prw_write_unlock);
  */
 void prw_downgrade(struct prwlock *lock)
 {
-	lock_downgrade(&lock->dep_map, _RET_IP_);
 	WRITE_ONCE(lock->reads, 0);
 	reopen(lock);
 	atomic_dec(&lock->writers);
 	downgrade_write(&lock->sem);
-	rwsem_release(&lock->sem.dep_map, _RET_IP_);
 }
 EXPORT_SYMBOL_GPL(prw_downgrade);
 
@@ -814,15 +779,16 @@ bool prw_try_upgrade(struct prwlock *lock)
 {
 	might_sleep();
 	convert_own_hold(lock);
+	/* For lockdep, which would see the lock held twice, one hold ends before the other begins. */
+	rwsem_release(&lock->sem.dep_map, _RET_IP_);
 	if (!down_write_trylock(&lock->sem)) {
+		rwsem_acquire_read(&lock->sem.dep_map, 0, 1, _RET_IP_);
 		count_event(upgrades_failed);
 		return false;
 	}
 	atomic_inc(&lock->writers);
 	expel_readers(lock, 1, TASK_UNINTERRUPTIBLE);
 	atomic_dec(&lock->converted);
-	rwsem_release(&lock->dep_map, _RET_IP_);
-	rwsem_acquire(&lock->dep_map, 0, 1, _RET_IP_);
 	count_event(upgrades);
 	return true;
 }
@@ -944,6 +910,8 @@ int prw_domain_destroy(struct prw_domain *domain)
 	mutex_unlock(&prw_domains_lock);
 	/* A reader or a switch that has just cleared a slot still looks at the domain. */
 	synchronize_rcu();
+	if (is_fault(FAULT_DOMAIN_LEAKS))
+		return 0;
 	free_percpu(domain->status);
 	kfree(domain);
 	return 0;

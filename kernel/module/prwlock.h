@@ -80,7 +80,8 @@ int prw_domain_destroy(struct prw_domain *domain);
  * @writers: writers that hold the lock or want it
  * @biased_at: when the bias was set, in ns
  * @version: of the last consensus
- * @dep_map: what lockdep knows of the lock
+ *
+ * Lockdep knows the lock by the map of @sem, whichever way it is held.
  */
 struct prwlock {
 	struct rw_semaphore sem;
@@ -93,17 +94,7 @@ struct prwlock {
 	atomic_t writers;
 	u64 biased_at;
 	u64 version;
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-	struct lockdep_map dep_map;
-#endif
 };
-
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-#define __PRWLOCK_DEP_MAP(lockname)					\
-	.dep_map = { .name = #lockname, .wait_type_inner = LD_WAIT_SLEEP },
-#else
-#define __PRWLOCK_DEP_MAP(lockname)
-#endif
 
 /* Active holds carry no name, so BRAVO may not put them into a slot of a task. */
 #ifdef CONFIG_RWSEM_BRAVO
@@ -119,7 +110,6 @@ struct prwlock {
 		.domain = &prw_default_domain,				\
 		.converted = ATOMIC_INIT(0),				\
 		.writers = ATOMIC_INIT(0),				\
-		__PRWLOCK_DEP_MAP(lockname)				\
 	}
 
 /**
@@ -184,7 +174,7 @@ u64 prw_imbalances(void);
  * prw_assert_held() - complain under lockdep unless the caller holds the lock
  * @lock: the lock
  */
-#define prw_assert_held(lock)		lockdep_assert_held(lock)
-#define prw_assert_held_write(lock)	lockdep_assert_held_write(lock)
+#define prw_assert_held(lock)		lockdep_assert_held(&(lock)->sem)
+#define prw_assert_held_write(lock)	lockdep_assert_held_write(&(lock)->sem)
 
 #endif /* READMOST_PRWLOCK_H */

@@ -4,7 +4,8 @@
  * Tortures FCP-RCU. Writers replace an object and age
  * the old one after each grace period; readers note the age of what they see. An
  * object is of age 1 once it was replaced, and 2 once a grace period has ended
- * after that: no reader may ever see age 2.
+ * after that: no reader may ever see age 2. Its payload is freed then, for kernels
+ * that notice a use of freed memory.
  *
  * The test runs while the module is loaded, and its verdict is one line in the
  * log. If threads hang, the module stays loaded with them.
@@ -44,6 +45,7 @@ struct object {
 	int age;
 	u64 serial;
 	u64 check;	/* ~serial while the object is published or awaits its grace periods */
+	u64 *payload;	/* the serial once more, in memory that the first grace period frees */
 	u64 cookie;
 	struct object *next;
 	struct rcu_head head;
@@ -71,23 +73,6 @@ static atomic64_t serials;
 
 /* --- Objects ----------------------------------------------------------- */
 
-static struct object *take_object(void)
-{
-	struct object *object;
-
-	spin_lock(&free_lock);
-	object = free_objects;
-	if (object)
-		free_objects = object->next;
-	spin_unlock(&free_lock);
-	if (object) {
-		object->serial = atomic64_inc_return(&serials);
-		object->check = ~object->serial;
-		WRITE_ONCE(object->age, 0);
-	}
-	return object;
-}
-
 static void free_object(struct object *object)
 {
 	WRITE_ONCE(object->check, 0);
@@ -97,10 +82,37 @@ static void free_object(struct object *object)
 	spin_unlock(&free_lock);
 }
 
+static struct object *take_object(void)
+{
+	struct object *object;
+	u64 *payload;
+
+	spin_lock(&free_lock);
+	object = free_objects;
+	if (object)
+		free_objects = object->next;
+	spin_unlock(&free_lock);
+	if (!object)
+		return NULL;
+	payload = kmalloc(sizeof(*payload), GFP_KERNEL);
+	if (!payload) {
+		free_object(object);
+		return NULL;
+	}
+	object->serial = atomic64_inc_return(&serials);
+	object->check = ~object->serial;
+	*payload = object->serial;
+	object->payload = payload;
+	WRITE_ONCE(object->age, 0);
+	return object;
+}
+
 /* After a grace period. Returns whether the object is free now. */
 static bool grow_older(struct object *object)
 {
 	WRITE_ONCE(object->age, object->age + 1);
+	if (object->age == 2)
+		kfree(object->payload);
 	if (object->age <= AGES)
 		return false;
 	free_object(object);
@@ -132,7 +144,8 @@ static void look_at(struct reader *self, struct object *object)
 	int age = READ_ONCE(object->age);
 
 	self->age[clamp(age, 0, AGES + 1)]++;
-	if (READ_ONCE(object->check) != ~READ_ONCE(object->serial))
+	if (READ_ONCE(object->check) != ~READ_ONCE(object->serial) ||
+	    READ_ONCE(*READ_ONCE(object->payload)) != READ_ONCE(object->serial))
 		atomic64_inc(&torn);
 }
 
@@ -418,6 +431,9 @@ static int __init rcu_torture_init(void)
 	/* A callback may queue itself again, AGES times. */
 	for (i = 0; i <= AGES; i++)
 		fcp_rcu_barrier();
+	/* The last one was never replaced. */
+	if (published)
+		kfree(((__force struct object *)published)->payload);
 	kvfree(all_readers);
 	if (!ret && atomic64_read(&callbacks_called) != atomic64_read(&callbacks_invoked))
 		pr_err("readmost_rcu_torture: FAIL: callbacks called=%lld invoked=%lld\n",
