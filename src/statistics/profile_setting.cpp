@@ -36,6 +36,8 @@ void start_profile_if_asked(const char* of, std::size_t core_offset) noexcept {
   platform::write_text(nullptr, complaint.data(), complaint.length());
 }
 
+// The simulated machines have neither an environment nor memory outside a run.
+#if !defined(READMOST_SIMULATED)
 namespace {
 
 READMOST_EARLY void start_early() noexcept {
@@ -47,5 +49,6 @@ __attribute__((destructor)) void end_profile() noexcept {
 }
 
 }  // namespace
+#endif
 
 }  // namespace readmost::detail
