@@ -14,15 +14,20 @@
 
 /* --- prwlock ----------------------------------------------------------- */
 
-static void *prw_create(unsigned int level)
+static void *prw_create_in(struct prw_domain *domain, unsigned int level)
 {
 	struct prwlock *lock = kzalloc(sizeof(*lock), GFP_KERNEL);
 
 	if (lock) {
-		prwlock_init(lock);
+		prwlock_init_domain(lock, domain);
 		lockdep_set_subclass(&lock->sem, level);
 	}
 	return lock;
+}
+
+static void *prw_create(unsigned int level)
+{
+	return prw_create_in(&prw_default_domain, level);
 }
 
 static void prw_destroy(void *lock)
@@ -81,21 +86,25 @@ static void prw_downgrade_write(void *lock)
 	prw_downgrade(lock);
 }
 
+/* What is the same in any domain. */
+#define PRWLOCK_OPERATIONS						\
+	.readlock = prw_down_read,					\
+	.readunlock = prw_up_read,					\
+	.writelock = prw_down_write,					\
+	.writeunlock = prw_up_write,					\
+	.try_readlock = prw_down_read_trylock,				\
+	.readlock_killable = prw_down_read_killable,			\
+	.try_writelock = prw_down_write_trylock,			\
+	.writelock_killable = prw_down_write_killable,			\
+	.upgrade = prw_upgrade,						\
+	.downgrade = prw_downgrade_write,				\
+	.readers_may_sleep = true
+
 static const struct lock_ops prwlock_ops = {
 	.name = "prwlock",
 	.create = prw_create,
 	.destroy = prw_destroy,
-	.readlock = prw_down_read,
-	.readunlock = prw_up_read,
-	.writelock = prw_down_write,
-	.writeunlock = prw_up_write,
-	.try_readlock = prw_down_read_trylock,
-	.readlock_killable = prw_down_read_killable,
-	.try_writelock = prw_down_write_trylock,
-	.writelock_killable = prw_down_write_killable,
-	.upgrade = prw_upgrade,
-	.downgrade = prw_downgrade_write,
-	.readers_may_sleep = true,
+	PRWLOCK_OPERATIONS,
 };
 
 /* --- prwlock in a domain of its own ------------------------------------- */
@@ -103,17 +112,10 @@ static const struct lock_ops prwlock_ops = {
 static void *prw_create_in_domain(unsigned int level)
 {
 	struct prw_domain *domain = prw_domain_create("torture");
-	struct prwlock *lock;
+	void *lock = domain ? prw_create_in(domain, level) : NULL;
 
-	if (!domain)
-		return NULL;
-	lock = kzalloc(sizeof(*lock), GFP_KERNEL);
-	if (!lock) {
+	if (domain && !lock)
 		prw_domain_destroy(domain);
-		return NULL;
-	}
-	prwlock_init_domain(lock, domain);
-	lockdep_set_subclass(&lock->sem, level);
 	return lock;
 }
 
@@ -129,17 +131,7 @@ static const struct lock_ops prwlock_domain_ops = {
 	.name = "prwlock_domain",
 	.create = prw_create_in_domain,
 	.destroy = prw_destroy_with_domain,
-	.readlock = prw_down_read,
-	.readunlock = prw_up_read,
-	.writelock = prw_down_write,
-	.writeunlock = prw_up_write,
-	.try_readlock = prw_down_read_trylock,
-	.readlock_killable = prw_down_read_killable,
-	.try_writelock = prw_down_write_trylock,
-	.writelock_killable = prw_down_write_killable,
-	.upgrade = prw_upgrade,
-	.downgrade = prw_downgrade_write,
-	.readers_may_sleep = true,
+	PRWLOCK_OPERATIONS,
 };
 
 /* --- rw_semaphore ------------------------------------------------------ */

@@ -36,6 +36,12 @@ bool take_off_over_passive_hold(thread_record& me, const rwlock& lock) noexcept;
 // that it is inside. Not for signal handlers: one may have interrupted the release of such a hold.
 void clear_moved_holds(thread_record& me) noexcept;
 
+// Before the caller sleeps: its records say what is true until it is awake again. `me` may be null.
+inline void settle_before_sleep(thread_record* me) noexcept {
+  go_offline();
+  if (me != nullptr) clear_moved_holds(*me);
+}
+
 // How many of the record's slots have this content.
 int slots_with(const thread_record& me, std::uintptr_t content) noexcept;
 

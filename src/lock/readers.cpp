@@ -155,7 +155,7 @@ class reader {
                                                    : leave_queue(outcome::timed_out);
       }
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && spin_.has_stayed_away([this] { prepare_to_be_away(); })) {
+      if (!brief && stays_away()) {
         continue;
       } else if (is_to_be_counted(state)) {
         join_queue(state);
@@ -237,14 +237,15 @@ class reader {
     return result;
   }
 
-  void prepare_to_be_away() noexcept {
-    watch_.before_sleep();
-    prepare_sleep();
+  bool stays_away() noexcept {
+    return spin_.has_stayed_away([this] {
+      watch_.before_sleep();
+      prepare_sleep();
+    });
   }
 
   void prepare_sleep() noexcept {
-    go_offline();
-    if (me_ != nullptr) clear_moved_holds(*me_);
+    settle_before_sleep(me_);
     sleep_.take(me_, lock_, sleeps_as::reader, how_);
   }
 

@@ -124,8 +124,8 @@ class spinner {
     return exits == before && (state & rwlock::writing) == 0;
   }
 
-  // Until the lock is quiet. Looks seldom, for each wakes this thread, and none if it has a CPU
-  // tells how busy the lock is: it may be free because those who use it do not run.
+  // Until the lock is quiet. Looks only now and then, because the thread has to wake up to look. A
+  // lock that is free at these looks may be busy all the same: those who use it may lack a CPU.
   void sleep_away() const noexcept {
     constexpr unsigned looks = 2;
     std::uint64_t time = absence::begin(lock_);

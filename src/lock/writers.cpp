@@ -91,7 +91,7 @@ class candidate {
       }
       watch_.start();
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && spin_.has_stayed_away([this] { prepare_to_be_away(); })) continue;
+      if (!brief && stays_away()) continue;
       if (is_to_be_counted(state)) {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
@@ -318,14 +318,15 @@ class candidate {
     sleep_.take(me_, lock_, upgrades() ? sleeps_as::upgrader : sleeps_as::writer, how_);
   }
 
-  void prepare_to_be_away() noexcept {
-    watch_.before_sleep();
-    prepare_sleep();
+  bool stays_away() noexcept {
+    return spin_.has_stayed_away([this] {
+      watch_.before_sleep();
+      prepare_sleep();
+    });
   }
 
   void prepare_sleep() noexcept {
-    go_offline();
-    if (me_ != nullptr) clear_moved_holds(*me_);
+    settle_before_sleep(me_);
     note_sleep();
   }
 

@@ -487,9 +487,8 @@ void* map_left_pages(const char* variable, std::size_t bytes) noexcept {
   if (end == number || *end != '\0' || file <= STDERR_FILENO || file > INT_MAX) return nullptr;
   void* const pages =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
-  // Whatever else the number may mean in this process is left open.
-  if (pages == MAP_FAILED) return nullptr;
-  return pages;
+  // The file stays open also if this fails: the number may be one of the program's own files.
+  return pages == MAP_FAILED ? nullptr : pages;
 }
 
 void unmap_pages(void* pages, std::size_t bytes) noexcept {
