@@ -60,9 +60,10 @@ class measurement {
     const auto counter = lock_.make_counter();
     const std::vector<bench::timed_body> bodies(2, [&](const std::atomic<bool>& stopped) {
       std::uint64_t times = 0;
-      for (; !stopped.load(std::memory_order_relaxed); times += at_once) {
+      do {  // at least once: a thread may be stopped before it first runs
         counter->read_times(at_once, 0);
-      }
+        times += at_once;
+      } while (!stopped.load(std::memory_order_relaxed));
       return times;
     });
     const bench::timed_outcome outcome = bench::run_together(bodies, effort_.point(100ms));

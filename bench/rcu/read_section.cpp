@@ -37,10 +37,11 @@ void measure(bench::read_side& side, bench::effort much, bench::figures& found) 
   const auto read = [&](const std::atomic<bool>& stopped) {
     const bench::user_of member(side);
     std::uint64_t times = 0;
-    for (; !stopped.load(std::memory_order_relaxed); times += at_once) {
+    do {  // at least once: a thread may be stopped before it first runs
       const std::uint64_t sum = side.read(*cell, at_once);
       asm volatile("" ::"r"(sum) : "memory");
-    }
+      times += at_once;
+    } while (!stopped.load(std::memory_order_relaxed));
     return times;
   };
   for (const unsigned threads : {1U, 2U}) {
