@@ -63,6 +63,7 @@ struct processor {
   simulated_thread* runs = nullptr;
   std::deque<simulated_thread*> ready;
   instant slice_ends = 0;
+  instant idle_since = 0;
   duration stolen = 0;  // by interrupts, from the thread's next action
 
   // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
@@ -212,7 +213,8 @@ class machine {
   void interrupt(processor& at, std::uint64_t membarrier);
   void acknowledge(std::uint64_t membarrier, instant when);
   void fall_asleep(const void* queue, std::uint32_t mask, instant until);
-  void wake(simulated_thread& sleeper, bool woken);
+  // Returns what that costs the waker.
+  duration wake(simulated_thread& sleeper, bool woken);
 
   struct pending_membarrier {
     simulated_thread* caller;

@@ -39,6 +39,12 @@ class reader {
     return file_[key];
   }
 
+  bool has(const std::string& name) const {
+    const std::size_t dot = name.find('.');
+    return file_.contains(name.substr(0, dot)) && file_[name.substr(0, dot)].is_object() &&
+           file_[name.substr(0, dot)].contains(name.substr(dot + 1));
+  }
+
   // A figure is {"value": number, "source": text}. `name`: its key, or group.key.
   double number(const std::string& name) const {
     const json* at = &file_;
@@ -135,9 +141,17 @@ void for_each_time(machine_description& of,
   f("futex.wait", of.futex_wait);
   f("futex.wake", of.futex_wake);
   f("futex.wake_up_latency", of.wake_up);
+  f("futex.wake_soon", of.futex_wake_soon);
+  f("futex.wake_up_latency_soon", of.wake_up_soon);
+  f("futex.wake_busy", of.futex_wake_busy);
   f("scheduler.switch", of.switch_threads);
   f("scheduler.slice", of.time_slice);
   f("scheduler.migrate", of.migrate);
+}
+
+bool may_be_missing(const std::string& name) {
+  return name == "futex.wake_soon" || name == "futex.wake_up_latency_soon" ||
+         name == "futex.wake_busy";
 }
 
 machine_description machine_from(const std::string& text, const std::string& origin) {
@@ -166,6 +180,7 @@ machine_description machine_from(const std::string& text, const std::string& ori
   }
 
   for_each_time(made, [&](const std::string& name, duration& time) {
+    if (may_be_missing(name) && !from.has(name)) return;
     time = static_cast<duration>(std::llround(from.number(name) * 1000 / made.ghz));
   });
   made.transfer[0] = made.hit;

@@ -60,7 +60,12 @@ struct machine_description {
   duration membarrier = 0;  // beyond the system call and the interrupts
   duration futex_wait = 0;  // beyond the system call
   duration futex_wake = 0;  // for each woken thread
-  duration wake_up = 0;     // until the woken thread runs on an idle CPU
+  duration wake_up = 0;     // from the call until the woken thread runs on an idle CPU
+  // The same where the CPU fell idle just now, and the call where no CPU is idle: 0 if the file
+  // does not tell, and then as above.
+  duration futex_wake_soon = 0;
+  duration wake_up_soon = 0;
+  duration futex_wake_busy = 0;
   duration switch_threads = 0;
   duration time_slice = 0;
   duration migrate = 0;  // beyond the switch, for a thread that comes from another CPU
@@ -76,8 +81,11 @@ struct machine_description {
 };
 
 // Calls f(name in a machine file, it) for each of the times, but for transfer[0], which is `hit`.
+// A file may lack those for which may_be_missing(name).
 void for_each_time(machine_description& of,
                    const std::function<void(const std::string& name, duration& time)>& f);
+
+bool may_be_missing(const std::string& name);
 
 inline constexpr unsigned most_cpus = 512;
 

@@ -43,7 +43,10 @@ void machine::run_next(processor& on, instant when) {
   processor* from = &on;
   if (on.ready.empty()) {
     from = &*std::ranges::max_element(cpus_, {}, [](const processor& p) { return p.ready.size(); });
-    if (from->ready.empty()) return;
+    if (from->ready.empty()) {
+      on.idle_since = when;
+      return;
+    }
   }
   simulated_thread& next = *from->ready.front();
   from->ready.pop_front();

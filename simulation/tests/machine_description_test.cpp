@@ -71,6 +71,19 @@ std::string tiny_but(Change change) {
   return file.dump();
 }
 
+TEST(machine_description, may_lack_the_figures_of_cpus_that_are_barely_idle_or_busy) {
+  const machine_description without = machine_from(content_of(TINY), "tiny");
+  EXPECT_EQ(without.wake_up_soon, 0U);
+  EXPECT_EQ(without.futex_wake_busy, 0U);
+  const auto with = [](double cycles) {
+    return tiny_but([cycles](json& m) {
+      m["futex"]["wake_busy"] = {{"value", cycles}, {"source", "estimated: for tests"}};
+    });
+  };
+  EXPECT_EQ(machine_from(with(400), "tiny").futex_wake_busy, 200'000U);
+  expect_refused(with(-1), "'futex.wake_busy' is -1");
+}
+
 TEST(machine_description, that_is_wrong_is_refused_by_name) {
   expect_refused("{", "no JSON");
   expect_refused(tiny_but([](json& m) { m.erase("name"); }), "'name' is missing");

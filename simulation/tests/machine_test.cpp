@@ -261,6 +261,57 @@ TEST(simulated_futex, wakes_whom_it_should) {
   EXPECT_TRUE(timed_out);
 }
 
+struct waking {
+  duration call;
+  duration until_it_runs;  // from the call
+};
+
+// The sleeper's CPU has been idle for so long; or, with `busy`, runs another thread all the time.
+waking wake_up_after(duration idle, bool busy, const machine_description& description) {
+  machine on(description, 1);
+  cell& word = make<cell>(on);
+  instant called = 0;
+  waking seen{};
+  on.add_thread("sleeper", [&] {
+    on.work(50'000'000);
+    on.futex_wait(&word, 0, ~0U, 0, {});
+    seen.until_it_runs = on.now() - called;
+  });
+  on.add_thread("waker", [&] {
+    on.work(60'000'000);  // the other is asleep then
+    on.work(idle);
+    bring_in(word);
+    called = on.now();
+    on.futex_wake(&word, 1, ~0U, {});
+    seen.call = on.now() - called;
+  });
+  if (busy) on.add_thread("third", [&] { on.work(idle + 90'000'000); });
+  on.run();
+  return seen;
+}
+
+TEST(simulated_futex, wakes_a_cpu_sooner_that_fell_idle_just_now) {
+  machine_description description = two_cpus();
+  const waking usual = wake_up_after(100'000'000, false, description);
+  EXPECT_EQ(usual.until_it_runs, wake_up_after(1'000'000, false, description).until_it_runs);
+  description.wake_up_soon = 300'000;
+  description.futex_wake_soon = 200'000;
+  const waking soon = wake_up_after(1'000'000, false, description);
+  EXPECT_EQ(soon.until_it_runs, usual.until_it_runs - 1'700'000);
+  EXPECT_EQ(soon.call, usual.call - 300'000);
+  const waking later = wake_up_after(100'000'000, false, description);
+  EXPECT_EQ(later.until_it_runs, usual.until_it_runs);
+  EXPECT_EQ(later.call, usual.call);
+}
+
+TEST(simulated_futex, is_called_without_an_interrupt_where_no_cpu_is_idle) {
+  machine_description description = two_cpus();
+  const waking usual = wake_up_after(1'000'000, true, description);
+  description.futex_wake_busy = 100'000;
+  EXPECT_EQ(wake_up_after(1'000'000, true, description).call, usual.call - 400'000);
+  EXPECT_EQ(wake_up_after(1'000'000, false, description).call, usual.call);
+}
+
 TEST(simulated_futex, does_not_sleep_on_another_value) {
   machine on(two_cpus(), 1);
   cell& word = make<cell>(on);

@@ -64,6 +64,7 @@ class calibrate : public real_command {
                              "/futex/wait",
                              "/futex/wake",
                              "/futex/wake_up_latency",
+                             "/futex/wake_busy",
                              "/scheduler/switch",
                              "/scheduler/slice",
                              "/scheduler/migrate"}) {

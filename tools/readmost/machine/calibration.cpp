@@ -324,11 +324,12 @@ std::optional<interruption> measure_interruption(int cpu, const std::vector<int>
 
 struct sleep_costs {
   double wake = 0;                // the call that wakes a sleeping thread
-  std::optional<double> latency;  // from its end until the thread runs
+  std::optional<double> latency;  // from its beginning until the thread runs
 };
 
-// With the sleeping thread on the second CPU, if there is one.
-sleep_costs measure_sleep(const std::vector<int>& cpus, const effort& much) {
+// With the sleeping thread on the second CPU, if there is one. `soon`: that CPU has been idle for
+// some microseconds only.
+sleep_costs measure_sleep(const std::vector<int>& cpus, bool soon, const effort& much) {
   word bell;
   std::atomic<std::uint64_t> ran_at{0};
   const stay_on here(cpus.front());
@@ -349,7 +350,14 @@ sleep_costs measure_sleep(const std::vector<int>& cpus, const effort& much) {
   std::vector<double> calls;
   std::vector<double> latencies;
   for (int i = 0; i < 3 * much.samples; ++i) {
-    platform::sleep_for(100'000);  // the other falls asleep again
+    // The other falls asleep again.
+    if (soon) {
+      for (const std::uint64_t end = platform::now() + 5'000; platform::now() < end;) {
+        platform::relax();
+      }
+    } else {
+      platform::sleep_for(100'000);
+    }
     ran_at.store(0);
     bell.value.fetch_add(1);
     const std::uint64_t start = platform::now();
@@ -359,7 +367,7 @@ sleep_costs measure_sleep(const std::vector<int>& cpus, const effort& much) {
     while ((time = ran_at.load()) == 0) sched_yield();
     if (!slept) continue;
     calls.push_back(static_cast<double>(end - start));
-    latencies.push_back(time > end ? static_cast<double>(time - end) : 0);
+    latencies.push_back(time > start ? static_cast<double>(time - start) : 0);
   }
   sleep_costs costs{median_of(calls), std::nullopt};
   if (cpus.size() > 1 && !latencies.empty()) costs.latency = median_of(latencies);
@@ -725,7 +733,10 @@ class calibrator {
     done_();
     const handover_costs handover = measure_handover(cpus.front(), much_);
     done_();
-    const sleep_costs sleep = measure_sleep(cpus, much_);
+    const sleep_costs sleep = measure_sleep(cpus, false, much_);
+    done_();
+    const sleep_costs nap =
+        cpus.size() > 1 ? measure_sleep(cpus, true, much_) : sleep_costs{0, std::nullopt};
     done_();
     measured(
         "futex.wait", handover.whole - (handover.wake - clock_) - system_call_ - to_switch,
@@ -736,11 +747,22 @@ class calibrator {
                              : "the call that wakes a thread on the same CPU, less a system call");
     if (sleep.latency) {
       measured("futex.wake_up_latency", *sleep.latency,
-               "from the end of the call that wakes until the thread runs on another, idle CPU");
+               "from the call that wakes until the thread runs on another CPU, idle for 100 us");
     } else {
       estimated("futex.wake_up_latency", 2'000,
                 "2 us; this process has one CPU, or no thread was found asleep");
     }
+    // Where these are missing a simulated machine takes those above.
+    if (nap.latency) {
+      measured("futex.wake_soon",
+               std::max(nap.wake - clock_ - system_call_, nanoseconds_per_cycle_),
+               "as futex.wake, of a CPU that has been idle for some 5 us");
+      measured("futex.wake_up_latency_soon", *nap.latency,
+               "as futex.wake_up_latency, of a CPU that has been idle for some 5 us");
+    }
+    measured("futex.wake_busy",
+             std::max(handover.wake - clock_ - system_call_, nanoseconds_per_cycle_),
+             "the call that wakes a thread of the caller's own CPU, less a system call");
     if (switching) {
       measured("scheduler.switch", *switching,
                "two threads on a CPU that call sched_yield(2), less the system calls");

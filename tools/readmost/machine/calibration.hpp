@@ -30,7 +30,7 @@ struct calibration {
   std::vector<figure> figures;  // in the order of the file; the first is ghz
 };
 
-inline constexpr unsigned long measurements_of_calibration = 16;
+inline constexpr unsigned long measurements_of_calibration = 17;
 
 // Calls `done` after each measurement. What cannot be measured here is estimated, and its source
 // says so. Throws failure if the machine is larger than one that can be simulated, and
