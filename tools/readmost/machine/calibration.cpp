@@ -746,8 +746,9 @@ class calibrator {
              cpus.size() > 1 ? "the call that wakes a thread on another CPU, less a system call"
                              : "the call that wakes a thread on the same CPU, less a system call");
     if (sleep.latency) {
-      measured("futex.wake_up_latency", *sleep.latency,
-               "from the call that wakes until the thread runs on another CPU, idle for 100 us");
+      measured("futex.wake_up_latency", *sleep.latency - clock_ - system_call_,
+               "from the call that wakes until the thread runs on another CPU, idle for 100 us, "
+               "less a system call");
     } else {
       estimated("futex.wake_up_latency", 2'000,
                 "2 us; this process has one CPU, or no thread was found asleep");
@@ -757,7 +758,8 @@ class calibrator {
       measured("futex.wake_soon",
                std::max(nap.wake - clock_ - system_call_, nanoseconds_per_cycle_),
                "as futex.wake, of a CPU that has been idle for some 5 us");
-      measured("futex.wake_up_latency_soon", *nap.latency,
+      measured("futex.wake_up_latency_soon",
+               std::max(*nap.latency - clock_ - system_call_, nanoseconds_per_cycle_),
                "as futex.wake_up_latency, of a CPU that has been idle for some 5 us");
     }
     measured("futex.wake_busy",
