@@ -75,8 +75,11 @@ void test(std::uint32_t value) {
   }
 }
 
+// What follows is in static words, at addresses that the instructions themselves contain: a word on
+// the stack is reached through the lambdas' references, by further loads.
+
 double cost_of_load(const effort& much) {
-  word one;
+  static word one;
   const spread cost =
       cost_of_instruction(much, [&] { test(one.value.load(std::memory_order_relaxed)); });
   return cost.median;
@@ -84,8 +87,8 @@ double cost_of_load(const effort& much) {
 
 // Beside a load: the core stores while it does other things.
 double cost_of_load_and_store(const effort& much) {
-  word one;
-  word other;
+  static word one;
+  static word other;
   const spread cost = cost_of_instruction(much, [&] {
     test(one.value.load(std::memory_order_relaxed));
     other.value.store(1, std::memory_order_relaxed);
@@ -95,12 +98,12 @@ double cost_of_load_and_store(const effort& much) {
 }
 
 double cost_of_change(const effort& much) {
-  word one;
+  static word one;
   return cost_of_instruction(much, [&] { one.value.fetch_add(1); }).median;
 }
 
 double cost_of_load_and_change(const effort& much) {
-  word one;
+  static word one;
   const spread cost = cost_of_instruction(much, [&] {
     test(one.value.load(std::memory_order_relaxed));
     one.value.fetch_add(1);
@@ -109,7 +112,7 @@ double cost_of_load_and_change(const effort& much) {
 }
 
 double cost_of_store_to_many(const effort& much) {
-  std::array<word, 8> lines;
+  static std::array<word, 8> lines;
   const spread cost = cost_of(much, [&] {
 #pragma GCC unroll 8
     for (word& each : lines) {
