@@ -49,9 +49,10 @@
 // locks that retiring threads hold. A thread that retires waits, 10 ms at most for each 16 objects
 // or 64 KiB and outside of sections, where eight times the limit waits; so a deleter that needs the
 // caller's lock delays it but does not stop it. exit() and the return of main() reclaim what was
-// retired before, and wait a second for that at most; afterwards objects are only queued. The
-// thread ends when nothing has been left for a second, or all has been protected for a minute, and
-// the next retirement starts it again, also in the child of a fork. With reclaiming::on_request
+// retired before, and wait a second for that at most, or run the deleters themselves if the system
+// refuses the library its thread; afterwards objects are only queued. The thread ends when nothing
+// has been left for a second, or all has been protected for a minute, and the next retirement
+// starts it again, also in the child of a fork. With reclaiming::on_request
 // deleters run in hazard_pointer_clean_up() alone, and nothing is bounded.
 //
 // Signal handlers may make, use and destroy hazard pointers of their own, but must not retire. In

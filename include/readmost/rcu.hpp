@@ -58,7 +58,8 @@
 // meanwhile may stay. In the main thread that happens before the first
 // destructor of a static object and the first function given to std::atexit(), and after the
 // thread_local objects of the main thread; if another thread calls exit(), where a function would
-// be called that was given to std::atexit() at the first retirement. Afterwards objects are only
+// be called that was given to std::atexit() at the first retirement. If the system refuses the
+// library its thread, deleters run in the thread that ends the process. Afterwards objects are only
 // queued, and reclaimed by rcu_barrier() and the destructor of a separate_rcu_domain alone.
 //
 // In the child of a fork, objects that wait go on waiting; the child does nothing about an object

@@ -511,11 +511,16 @@ class rcu_hash_map {
   // Inserts T(arguments...) or, if the key is there, does as update(key, f). Returns which.
   template <class F, class... Args>
   upserted upsert(const Key& key, F&& f, Args&&... arguments) {
-    const size_type hash = hash_of(key);
-    return table_.insert_or_replace(
-        hash, matcher(hash, key),
-        [&] { return make_element(hash, key, std::forward<Args>(arguments)...).release(); },
-        [&](const node& old) { return changed_copy(old, f); });
+    return insert_or_update(key, f, std::forward<Args>(arguments)...);
+  }
+  template <class F, class... Args>
+  upserted upsert(Key&& key, F&& f, Args&&... arguments) {
+    return insert_or_update(std::move(key), f, std::forward<Args>(arguments)...);
+  }
+  template <class K, class F, class... Args>
+    requires inserted_as_key<K>
+  upserted upsert(K&& key, F&& f, Args&&... arguments) {
+    return insert_or_update(std::forward<K>(key), f, std::forward<Args>(arguments)...);
   }
 
   // Returns whether there was such an element.
@@ -661,6 +666,18 @@ class rcu_hash_map {
       if (!f(fresh->value.second)) return nullptr;
     }
     return fresh.release();
+  }
+
+  template <class K, class F, class... Args>
+  upserted insert_or_update(K&& key, F& f, Args&&... arguments) {
+    const size_type hash = hash_of(key);
+    return table_.insert_or_replace(
+        hash, matcher(hash, key),
+        [&] {
+          return make_element(hash, std::forward<K>(key), std::forward<Args>(arguments)...)
+              .release();
+        },
+        [&](const node& old) { return changed_copy(old, f); });
   }
 
   template <class K, class M>

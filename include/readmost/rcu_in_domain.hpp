@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which domain the readers of a container are in: the last template argument of rcu_pointer,
-// rcu_list and rcu_stack. The container remembers it, so that no call can name another one by
-// mistake.
+// rcu_list, rcu_hlist, rcu_stack and rcu_versioned. The container remembers it, so that no call can
+// name another one by mistake.
 //
 //   readmost::rcu_pointer<config> current;              // of the default domain; 8 bytes
 //   readmost::separate_rcu_domain own;

@@ -132,6 +132,13 @@ class rcu_stack : private In {
     }
   }
 
+  // The same; retires the elements, which derive from rcu_obj_base, in the stack's domain.
+  void clear() noexcept
+    requires detail::retirable<T>
+  {
+    clear([this](T& old) { old.retire({}, domain()); });
+  }
+
  private:
   template <class Container, class AnyT, class AnyHook>
   friend class detail::link_iterator;

@@ -40,18 +40,21 @@
 
 #include <readmost/detail/platform/cpp20.h>
 
+#include <concepts>
 #include <limits>
 #include <mutex>
 #include <readmost/detail/platform/exceptions.hpp>
 #include <readmost/detail/rcu/version.hpp>
-#include <readmost/rcu.hpp>
+#include <readmost/rcu_in_domain.hpp>
 #include <type_traits>
 #include <utility>
 
 namespace readmost {
 
-template <class T>
-class rcu_versioned {
+// `In`: the domain of the readers (rcu_in_domain.hpp), in which what T contains has its readers,
+// too.
+template <class T, class In = rcu_in_default_domain>
+class rcu_versioned : private In {
  public:
   using value_type = T;
 
@@ -59,15 +62,24 @@ class rcu_versioned {
   static constexpr unsigned never_stall = std::numeric_limits<unsigned>::max();
   static constexpr unsigned usual_patience = 16;
 
-  rcu_versioned() = default;
-  // Constructs the data from `arguments`.
+  rcu_versioned()
+    requires std::default_initializable<In>
+  = default;
+  explicit rcu_versioned(In in) : In(in) {}
+  // Construct the data from `arguments`.
   template <class... Arguments>
+    requires std::default_initializable<In>
   explicit rcu_versioned(std::in_place_t, Arguments&&... arguments)
       : data_(std::forward<Arguments>(arguments)...) {}
+  template <class... Arguments>
+  rcu_versioned(In in, std::in_place_t, Arguments&&... arguments)
+      : In(in), data_(std::forward<Arguments>(arguments)...) {}
   rcu_versioned(const rcu_versioned&) = delete;
   rcu_versioned& operator=(const rcu_versioned&) = delete;
   // Precondition: no thread uses the data any more.
   ~rcu_versioned() = default;
+
+  rcu_domain& domain() const noexcept { return In::domain(); }
 
   // Returns f(data) as of one moment between two updates; see above for what f may do. Rethrows
   // what f throws. Thread safety: any thread. Progress: waits for an update that is under way, but
@@ -75,13 +87,12 @@ class rcu_versioned {
   // period. Cost: a read section and two loads. Not signal-safe: a handler could wait for the
   // thread that it has interrupted.
   template <class F>
-  std::invoke_result_t<F&, const T&> read(F f, rcu_domain& dom = rcu_default_domain()) const {
-    return read(std::move(f), usual_patience, dom);
+  std::invoke_result_t<F&, const T&> read(F f) const {
+    return read(std::move(f), usual_patience);
   }
   // The same with a patience of its own, from 0.
   template <class F>
-  std::invoke_result_t<F&, const T&> read(F f, unsigned patience,
-                                          rcu_domain& dom = rcu_default_domain()) const {
+  std::invoke_result_t<F&, const T&> read(F f, unsigned patience) const {
     using result = std::invoke_result_t<F&, const T&>;
     static_assert(!std::is_reference_v<result>, "f returns a copy: the section is over by then");
     stall held(version_);
@@ -90,7 +101,7 @@ class rcu_versioned {
         held.begin();
       }
       const std::uint64_t before = version_.number_at_rest();
-      const std::scoped_lock section(dom);
+      const std::scoped_lock section(domain());
       READMOST_TRY {
         if constexpr (std::is_void_v<result>) {
           f(std::as_const(data_));
@@ -159,5 +170,9 @@ class rcu_versioned {
   mutable detail::version version_;
   T data_{};
 };
+
+// Data whose readers are in a domain that is given to the constructor.
+template <class T>
+using domain_rcu_versioned = rcu_versioned<T, rcu_in_domain>;
 
 }  // namespace readmost

@@ -63,9 +63,8 @@ long membarrier(int command) noexcept {
 
 }  // namespace
 
-#if defined(READMOST_THREAD_SANITIZER)
-atomic<int> fence_for_sanitizer{0};
-#endif
+// Also where the library is compiled without ThreadSanitizer: programs over it need not be.
+constinit atomic<int> fence_for_sanitizer{0};
 
 bool enable_heavy_fence() noexcept {
   errno_kept kept;
@@ -440,13 +439,9 @@ void* map_pages(std::size_t bytes) noexcept {
   errno_kept kept;
   constexpr int readable = PROT_READ | PROT_WRITE;
   constexpr int zeroed = MAP_PRIVATE | MAP_ANONYMOUS;
-#if defined(READMOST_THREAD_SANITIZER)
-  // ThreadSanitizer would take mmap() for a write to all pages, with which no thread has to
-  // synchronize.
+  // ThreadSanitizer takes mmap() for a write to all pages, with which no thread would have
+  // synchronized: it does not see how the library passes them on.
   void* pages = reinterpret_cast<void*>(syscall(SYS_mmap, nullptr, bytes, readable, zeroed, -1, 0));
-#else
-  void* pages = mmap(nullptr, bytes, readable, zeroed, -1, 0);
-#endif
   if (pages == MAP_FAILED) return nullptr;
   tools::hide(pages, bytes);
   return pages;

@@ -605,6 +605,10 @@ std::uint64_t longest_pause_between_scans() noexcept {
   return static_cast<std::uint64_t>(longest_pause.load(platform::relaxed));
 }
 
+bool is_left_to_hazard_reclaimer() noexcept {
+  return reclaims.load(platform::relaxed) == reclaiming::in_background && is_hazardous_left();
+}
+
 void hazard_pointer_reclaim_by(reclaiming who) noexcept {
   reclaims.store(who, platform::relaxed);
 }

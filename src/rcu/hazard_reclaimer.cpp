@@ -138,8 +138,10 @@ void finish_hazard_reclaimer() noexcept {
     if (state == hazard_reclaimer_over) return;
     const bool exists = state != no_hazard_reclaimer;
     if (!change_state(state, exists ? hazard_reclaimer_finishing : hazard_reclaimer_over)) continue;
-    if (!exists) return;
-    break;
+    if (exists) break;
+    // The system has refused the thread, or it has ended because all was protected.
+    if (is_left_to_hazard_reclaimer()) hazard_pointer_clean_up();
+    return;
   }
   wake_all();
   const platform::deadline until = platform::in(longest_finish);

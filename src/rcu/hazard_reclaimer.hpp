@@ -31,6 +31,8 @@ void forget_hazard_reclaimer() noexcept;
 
 // Whether any thread has retired something that is not reclaimed yet.
 bool is_hazardous_left() noexcept;
+// The same, if no other thread than the hazard reclaimer scans.
+bool is_left_to_hazard_reclaimer() noexcept;
 // So much waits that the thread cannot keep up.
 bool is_hazardous_far_above_limit() noexcept;
 std::int64_t hazardous_objects() noexcept;

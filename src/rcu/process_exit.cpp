@@ -64,16 +64,6 @@ bool is_done(const reclamation& r, std::uint32_t barrier) noexcept {
   return true;
 }
 
-void await_reclaimer(reclamation& r, std::uint32_t barrier, patience& left) noexcept {
-  for (;;) {
-    // Before the look: what comes later wakes this thread.
-    const std::uint32_t done = r.barriers_done.load(platform::relaxed);
-    if (is_done(r, barrier) || !runs(r) || !left.is_left()) return;
-    go_offline();
-    platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, &left.stall());
-  }
-}
-
 void reclaim_here(domain& d, reclamation& r, std::uint32_t barrier, patience& left) noexcept {
   while (!is_done(r, barrier) && left.is_left()) {
     if (try_execute(d, r)) {
@@ -82,6 +72,18 @@ void reclaim_here(domain& d, reclamation& r, std::uint32_t barrier, patience& le
     }
     go_offline();
     platform::sleep_for(between_looks);
+  }
+}
+
+void await_reclaimer(domain& d, reclamation& r, std::uint32_t barrier, patience& left) noexcept {
+  for (;;) {
+    // Before the look: what comes later wakes this thread.
+    const std::uint32_t done = r.barriers_done.load(platform::relaxed);
+    if (is_done(r, barrier) || !left.is_left()) return;
+    // The system refuses the thread, or there is nothing for it to do.
+    if (!runs(r)) return reclaim_here(d, r, barrier, left);
+    go_offline();
+    platform::futex_wait(platform::futex_of(r.barriers_done), done, ~0U, &left.stall());
   }
 }
 
@@ -103,7 +105,7 @@ bool reclaim_once(patience& left) noexcept {
     if (has_no_thread(r)) {
       reclaim_here(d, r, barriers[number_of(d)], left);
     } else {
-      await_reclaimer(r, barriers[number_of(d)], left);
+      await_reclaimer(d, r, barriers[number_of(d)], left);
     }
   }
   // When all have been waited for: the deleters of one domain may retire in another.

@@ -37,6 +37,7 @@ template class readmost::rcu_pointer<int>;
 template class readmost::rcu_stack<readmost::rcu_stack_hook>;
 template class readmost::rcu_stack<readmost::rcu_stack_hook, readmost::rcu_in_domain>;
 template class readmost::rcu_versioned<int>;
+template class readmost::rcu_versioned<int, readmost::rcu_in_domain>;
 template class readmost::rcu_list<readmost::rcu_list_hook, nullptr, readmost::rcu_in_domain>;
 template class readmost::rcu_pointer<int, std::default_delete<int>, readmost::rcu_in_domain>;
 
@@ -127,7 +128,9 @@ void all_of_rcu(readmost::rcu_domain& domain) {
 void all_of_versions(readmost::rcu_versioned<std::atomic<int>>& data,
                      readmost::rcu_domain& domain) {
   data.update([](std::atomic<int>& now) { ++now; });
-  data.read([](const std::atomic<int>& now) { return now.load(); }, 0, domain);
+  data.read([](const std::atomic<int>& now) { return now.load(); }, 0);
+  readmost::domain_rcu_versioned<int> other(domain, std::in_place, 1);
+  other.read([](int) {});
 }
 
 }  // namespace

@@ -5,15 +5,23 @@
 #include <pthread.h>
 #include <readmost.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <readmost/asymmetric_thread_fence.hpp>
 #include <readmost/bravo.hpp>
 #include <readmost/hazard_pointer.hpp>
+#include <readmost/id_table.hpp>
 #include <readmost/rcu.hpp>
+#include <readmost/rcu_hash_map.hpp>
+#include <readmost/rcu_hlist.hpp>
+#include <readmost/rcu_list.hpp>
 #include <readmost/rcu_pointer.hpp>
+#include <readmost/rcu_stack.hpp>
+#include <readmost/rcu_version.hpp>
 #include <readmost/shared_timed_mutex.hpp>
 #include <shared_mutex>
 #include <string_view>
@@ -170,6 +178,89 @@ int with_rcu() {
   return result;
 }
 
+// The domain's memory is mapped by another thread, and the program does nothing to order the two.
+int with_domains() {
+  std::atomic<bool> is_over{false};
+  std::thread second([&] {
+    while (!is_over.load(std::memory_order_relaxed)) std::this_thread::yield();
+    touch_unguarded();
+    readmost::separate_rcu_domain own;
+    for (int i = 0; i < 2; ++i) const readmost::rcu_reader section(own);
+  });
+  std::thread first([&] {
+    {
+      const readmost::separate_rcu_domain own;
+    }
+    touch_unguarded();
+    is_over.store(true, std::memory_order_relaxed);
+  });
+  first.join();
+  second.join();
+  return 0;
+}
+
+struct element : readmost::rcu_list_hook,
+                 readmost::rcu_hlist_hook,
+                 readmost::rcu_stack_hook,
+                 readmost::rcu_obj_base<element> {
+  explicit element(long n) : number(n) {}
+  long number;
+};
+
+// One writer, which in the race also changes what it has taken out.
+int with_containers() {
+  static readmost::rcu_hash_map<int, long> map;
+  static readmost::rcu_list<element> list;
+  static readmost::rcu_hlist<element> chain;
+  static readmost::rcu_stack<element> stack;
+  static readmost::id_table<long> table;
+  static std::atomic<readmost::object_id> id{table.emplace(1)};
+  static readmost::rcu_versioned<std::array<std::atomic<long>, 2>> pair;
+  const int result = run(
+      [](int round) {
+        long sum = 0;
+        map.visit(round % 16, [&](long found) { sum += found; });
+        if (const auto kept = map.find_guarded(round % 16)) sum += kept->second;
+        {
+          const readmost::rcu_reader section;
+          for (const element& each : list) sum += each.number;
+          for (const element& each : chain) sum += each.number;
+          for (const element& each : stack) sum += each.number;
+        }
+        if (const auto held = table.lock(id.load(std::memory_order_relaxed))) sum += ++*held;
+        sum += pair.read([](const auto& now) { return now[0].load() - now[1].load(); });
+        readmost::asymmetric_thread_fence_light(std::memory_order_seq_cst);
+        if (sum < 0) std::abort();
+        touch_unguarded();
+      },
+      [](int round) {
+        const auto take_out = [](element* old) {
+          if (races) old->number = 1;
+          old->retire();
+        };
+        map.insert_or_assign(round % 16, round);
+        map.erase((round + 5) % 16);
+        list.push_back(*new element(round));
+        chain.push_front(*new element(round));
+        stack.push(*new element(round));
+        if (round > 2) {
+          take_out(list.pop_front());
+          take_out(chain.pop_front());
+          take_out(stack.pop());
+        }
+        table.erase(id.exchange(table.emplace(round)));
+        pair.update([&](auto& now) {
+          for (auto& each : now) each = round;
+        });
+        readmost::asymmetric_thread_fence_heavy(std::memory_order_seq_cst);
+      });
+  list.clear();
+  chain.clear();
+  stack.clear([](element& old) { old.retire(); });
+  readmost::rcu_barrier();
+  return result;
+}
+
 struct hazardous : readmost::hazard_pointer_obj_base<hazardous> {
   explicit hazardous(long n) : number(n) {}
   long number;
@@ -217,8 +308,12 @@ int main(int argc, char** argv) {
   if (what == "c") return with_c_api();
   if (what == "pthread") return with_pthread();
   if (what == "rcu") return with_rcu();
+  if (what == "domains") return with_domains();
+  if (what == "containers") return with_containers();
   if (what == "hazard") return with_hazard_pointers();
   if (what == "bravo") return with_bravo();
-  std::fprintf(stderr, "usage: observed_program [class|c|pthread|rcu|hazard|bravo [race]]\n");
+  std::fprintf(stderr,
+               "usage: observed_program "
+               "[class|c|pthread|rcu|domains|containers|hazard|bravo [race]]\n");
   return 2;
 }

@@ -56,7 +56,8 @@ std::vector<way> all_ways() {
   std::vector<way> all;
   const std::string sanitized = "'" READMOST_SANITIZED_PROGRAM "' ";
   const std::string race = "WARNING: ThreadSanitizer: data race";
-  for (const char* what : {"class", "c", "pthread", "rcu", "hazard", "bravo"}) {
+  for (const char* what :
+       {"class", "c", "pthread", "rcu", "domains", "containers", "hazard", "bravo"}) {
     all.push_back({std::string("thread_sanitizer_") + what, "", sanitized + what, false, race});
   }
   all.push_back({"thread_sanitizer_preloaded", "", sanitized + "pthread", true, race});

@@ -16,6 +16,7 @@
 
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/refused_threads.hpp"
 #include "support/retiring.hpp"
 #include "support/sanitizers.hpp"
 
@@ -167,6 +168,23 @@ TEST_F(hazard_reclaimer, reclaims_at_exit_what_was_retired_before) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
   EXPECT_EQ(*reclaimed.operator->(), 100);
 }
+
+#if !UNDER_THREAD_SANITIZER && !UNDER_ADDRESS_SANITIZER
+TEST_F(hazard_reclaimer, is_replaced_at_exit_where_the_system_refuses_it) {
+  test::shared_object<std::atomic<int>> reclaimed;
+  const pid_t id = test::settled_fork();
+  if (id == 0) {
+    alarm(test::child_deadline);
+    static const test::refused_threads refused;
+    for (int i = 0; i < 10; ++i) retire_with([&] { ++*reclaimed.operator->(); });
+    std::exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(id, &status, 0), id);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(*reclaimed.operator->(), 10);
+}
+#endif
 
 TEST_F(hazard_reclaimer, reclaims_at_exit_what_deleters_retire_under_rcu) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();

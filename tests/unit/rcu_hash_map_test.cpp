@@ -483,6 +483,25 @@ TEST(rcu_hash_map, is_asked_by_anything_where_hash_and_equal_are_transparent) {
   EXPECT_FALSE(map.insert_or_assign("two", 4));
   EXPECT_EQ(map.find_guarded("two"sv)->second, 4);
   EXPECT_FALSE(map.erase_if("two"sv, [](int value) { return value == 3; }));
+  const auto add_one = [](int& value) { ++value; };
+  using upserted = decltype(map)::upserted;
+  EXPECT_EQ(map.upsert("two", add_one, 1), upserted::replaced);
+  EXPECT_EQ(map.upsert("three", add_one, 1), upserted::inserted);
+  EXPECT_EQ(map.get("two"sv), 5);
+  EXPECT_EQ(map.get("three"sv), 1);
+}
+
+TEST(rcu_hash_map, takes_keys_along_that_are_given_up) {
+  rcu_hash_map<std::string, int> map;
+  const std::string name(100, 'x');
+  std::string key = name;
+  const auto leave = [](int&) { return false; };
+  EXPECT_EQ(map.upsert(std::move(key), leave, 1), decltype(map)::upserted::inserted);
+  EXPECT_TRUE(key.empty());
+  key = name;
+  EXPECT_EQ(map.upsert(std::move(key), leave, 2), decltype(map)::upserted::nothing);
+  EXPECT_EQ(key, name);
+  EXPECT_EQ(map.get(name), 1);
 }
 
 template <class Map>

@@ -21,6 +21,7 @@
 #include "support/fork_stress.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/refused_threads.hpp"
 #include "support/retiring.hpp"
 #include "support/sanitizers.hpp"
 
@@ -388,6 +389,27 @@ TEST_F(rcu_process_exit, reclaims_also_where_deleters_run_in_place) {
   EXPECT_EQ(*reclaimed.operator->(), 20);
 }
 
+// One after the other: each deleter retires the next.
+void retire_chain(counter& count, int left) {
+  retire_with(rcu_default_domain(), [&count, left] {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    ++*count.operator->();
+    if (left > 1) retire_chain(count, left - 1);
+  });
+}
+
+#if !UNDER_THREAD_SANITIZER && !UNDER_ADDRESS_SANITIZER
+TEST_F(rcu_process_exit, reclaims_also_where_the_system_refuses_threads) {
+  end_after([&] {
+    static const test::refused_threads refused;
+    retire_chain(reclaimed, 10);
+    separate_rcu_domain& forgotten = *new separate_rcu_domain;
+    for (int i = 0; i < 10; ++i) retire_counted(reclaimed, forgotten);
+  });
+  EXPECT_EQ(*reclaimed.operator->(), 20);
+}
+#endif
+
 TEST_F(rcu_process_exit, does_not_wait_long_for_a_reader) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
   for (const char* thread : {"1", "0"}) {
@@ -413,15 +435,6 @@ TEST_F(rcu_process_exit, of_a_thread_that_is_inside_a_section_does_not_wait) {
     rcu_default_domain().lock();
   });
   EXPECT_LT(took, test::generous);
-}
-
-// One after the other: each deleter retires the next.
-void retire_chain(counter& count, int left) {
-  retire_with(rcu_default_domain(), [&count, left] {
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
-    ++*count.operator->();
-    if (left > 1) retire_chain(count, left - 1);
-  });
 }
 
 TEST_F(rcu_process_exit, reclaims_also_what_deleters_retire) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <iterator>
 #include <readmost/rcu_stack.hpp>
 #include <thread>
@@ -101,6 +102,26 @@ TEST(rcu_stack, knows_the_domain_of_its_readers) {
     EXPECT_EQ(stack.begin()->number, 1);
   }
   EXPECT_EQ(stack.pop(), &one);
+}
+
+// One that retired in the default domain would delete what the reader uses.
+TEST(rcu_stack, retires_in_its_domain) {
+  readmost::separate_rcu_domain own;
+  readmost::domain_rcu_stack<alarm> stack(own);
+  const std::uint64_t before = readmost::rcu_statistics_of(own).reclaimed;
+  for (int i = 0; i < 3; ++i) stack.push(*new alarm(i));
+  {
+    const rcu_reader section(own);
+    auto at = stack.begin();
+    stack.clear();
+    rcu_barrier();  // of the default domain, where nothing may be
+    ints met;
+    for (; at != stack.end(); ++at) met.push_back(at->number);
+    EXPECT_EQ(met, (ints{2, 1, 0}));
+  }
+  EXPECT_TRUE(stack.empty());
+  rcu_barrier(own);
+  EXPECT_EQ(readmost::rcu_statistics_of(own).reclaimed - before, 3U);
 }
 
 TEST(rcu_stack, a_copy_of_an_element_is_in_no_stack) {

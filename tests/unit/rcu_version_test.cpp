@@ -63,6 +63,20 @@ TEST(rcu_versioned, reads_in_a_section_and_leaves_it) {
   EXPECT_TRUE(readmost::rcu_poll(ticket));
 }
 
+TEST(rcu_versioned, reads_in_the_domain_that_is_given) {
+  static_assert(!std::is_default_constructible_v<readmost::domain_rcu_versioned<pair>>);
+  EXPECT_EQ(&versioned_pair().domain(), &readmost::rcu_default_domain());
+  readmost::separate_rcu_domain own;
+  const readmost::domain_rcu_versioned<pair> data(own, std::in_place, 4);
+  EXPECT_EQ(&data.domain(), &own);
+  EXPECT_EQ(data.read([&](const pair& now) {
+    EXPECT_FALSE(readmost::rcu_poll(readmost::rcu_start_poll(own), own));
+    EXPECT_TRUE(readmost::rcu_poll(readmost::rcu_start_poll()));
+    return now.left.load();
+  }),
+            4);
+}
+
 TEST(rcu_versioned, reads_again_after_an_update_in_between) {
   versioned_pair data;
   helper_thread writer;
