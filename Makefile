@@ -9,12 +9,18 @@ all: build
 
 # The library, the preloaded library, the command and the examples.
 build:
+	$(call build-programs,start)
+
+# Only the programs that it runs.
+demo:
+	$(call build-programs,demo)
+	$(stage) demo demo/demo
+
+define build-programs
 	$(stage) install scripts/setup
 	$(stage) configure scripts/configure -DBUILD_TESTING=OFF -DREADMOST_BENCHMARKS=OFF
-	$(stage) build cmake --build --preset release --target start
-
-demo: build
-	$(stage) demo demo/demo
+	$(stage) build cmake --build --preset release --target $(1)
+endef
 
 build-tests:
 	$(stage) install scripts/setup --tests

@@ -43,15 +43,14 @@ install(CODE "
   configure_file(${CMAKE_CURRENT_LIST_DIR}/readmost.pc.in ${CMAKE_BINARY_DIR}/readmost.pc @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/readmost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# gdb loads a script with a library if it lies below its own folder, at the library's path. Elsewhere
-# users name it.
+# gdb loads a script with a library if it lies below its own folder, at the library's path; this one loads
+# the common script. Elsewhere users name the common script.
 set(gdb_script ${PROJECT_SOURCE_DIR}/tools/gdb/readmost-gdb.py)
 install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/readmost)
 set(gdb_folder ${CMAKE_INSTALL_DATADIR}/gdb/auto-load\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
-install(FILES ${gdb_script} RENAME libreadmost.so.${PROJECT_VERSION}-gdb.py DESTINATION ${gdb_folder})
-# Packages install this library beside the script of the first line.
-install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/preloaded-gdb.py RENAME libreadmost-pthread.so-gdb.py
-        DESTINATION ${gdb_folder})
+foreach(library IN ITEMS libreadmost.so.${PROJECT_VERSION} libreadmost-pthread.so)
+  install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/load-gdb.py RENAME ${library}-gdb.py DESTINATION ${gdb_folder})
+endforeach()
 # Where an installation has it.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost)
 file(CREATE_LINK ${gdb_script} ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/readmost/readmost-gdb.py SYMBOLIC)

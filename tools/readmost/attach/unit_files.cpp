@@ -5,7 +5,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <ranges>
+#include <string>
 #include <string_view>
 
 #include "failure.hpp"
@@ -124,17 +127,17 @@ unit_files::unit_files(const std::string& name, bool of_user, const fs::path& ro
         of_user ? "" : ", or give --user for a unit of your own");
   }
   // Additions are read in the order of their names, whatever folder they are in.
-  std::vector<fs::path> added;
+  std::multimap<std::string, fs::path> added;  // equal names in the order of insertion
   for (const fs::path& folder : std::views::reverse(folders)) {
     for (const std::string& unit : {template_name, name_}) {
       for (const fs::directory_entry& entry :
            fs::directory_iterator(folder / (unit + ".d"), error)) {
-        if (entry.path().extension() == ".conf") added.push_back(entry.path());
+        const fs::path& file = entry.path();
+        if (file.extension() == ".conf") added.emplace(file.filename().string(), file);
       }
     }
   }
-  std::ranges::stable_sort(added, {}, [](const fs::path& file) { return file.filename(); });
-  files_.insert(files_.end(), added.begin(), added.end());
+  std::ranges::copy(added | std::views::values, std::back_inserter(files_));
 }
 
 std::vector<std::string> unit_files::values(const std::string& name, const fs::path& except) const {
