@@ -151,6 +151,8 @@ simulated_thread& execution::add_thread(const char* name, closure before, closur
   t.before = before;
   t.body = run;
   t.exits_at_once = false;
+  t.switches = 0;
+  t.switched = nullptr;
   t.pending = nullptr;
   t.finished = false;
   t.pending_acquire = t.released = nullptr;

@@ -37,7 +37,11 @@ struct simulated_thread {
   const char* name = "";
   closure before;
   closure body;
-  bool exits_at_once = false;    // its exit is explored, and does not happen after all threads
+  bool exits_at_once = false;  // its exit is explored, and does not happen after all threads
+  // How often it may still be switched out and in again; `switched` is what the kernel then does on
+  // its CPU.
+  unsigned switches = 0;
+  void (*switched)() = nullptr;
   operation* pending = nullptr;  // null: finished, or not started
   bool finished = false;
 
@@ -223,6 +227,8 @@ class execution {
 
   // Waits until the search lets the running thread go on, then carries `what` out.
   void act(operation& what);
+  // After a step of the running thread: it may be switched out and in.
+  void offer_switch(std::source_location at);
   void carry_out(simulated_thread& who, operation& what);
   void drain(unsigned thread);
   void finish_event(event& made);

@@ -24,9 +24,10 @@ enum class kind : std::uint8_t {
   futex_wait,
   awake,  // the end of a futex_wait, by a wake-up or at the deadline
   futex_wake,
-  yield,   // a turn of a loop that spins until another thread does something
-  retire,  // the end of a location's life
-  drain,   // a store buffer writes its oldest entry to memory
+  yield,    // a turn of a loop that spins until another thread does something
+  preempt,  // the scheduler may switch the thread out and in again
+  retire,   // the end of a location's life
+  drain,    // a store buffer writes its oldest entry to memory
 };
 
 struct operation {
@@ -41,7 +42,8 @@ struct operation {
   unsigned target = 0;         // interrupt
   std::uint32_t access = 0;    // its number among the thread's accesses
   std::uint64_t result = 0;    // what was read; futex_wake: how many were woken
-  bool success = false;        // compare: changed; futex_wait: sleeps; awake: woken
+  bool success = false;        // compare: changed; futex_wait: sleeps; awake: woken;
+                               // preempt: switched
   std::source_location at;
 };
 

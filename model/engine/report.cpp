@@ -96,6 +96,8 @@ std::string describe_operation(const execution& run, const operation& what) {
       return what.success ? "is woken" : "wakes at its deadline";
     case kind::futex_wake:
       return fmt::format("wakes {} of the threads that sleep on {}", what.result, where);
+    case kind::preempt:
+      return what.success ? "is switched out" : "is not switched out";
     case kind::yield:
       return "looks again";
     case kind::retire:
@@ -126,6 +128,7 @@ std::string execution::describe_value(const std::string& name, std::uint64_t val
 }
 
 void execution::record_step(actor who, const operation& what) {
+  if (what.what == kind::preempt && !what.success) return;
   recorded_step made;
   made.who = is_buffer(who) ? std::string(threads_[thread_of(who)].name) + "'s buffer"
                             : threads_[who].name;

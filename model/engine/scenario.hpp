@@ -44,6 +44,14 @@ class scenario {
   // threads. Other threads exit one by one after all have finished.
   void exits_at_once() { run_.thread(run_.thread_count() - 1).exits_at_once = true; }
 
+  // The latest thread may be switched out and in again that often, after any of its steps;
+  // `switched` is what the kernel then does on the thread's CPU.
+  void may_be_switched(unsigned most, void (*switched)()) {
+    simulated_thread& latest = run_.thread(run_.thread_count() - 1);
+    latest.switches = most;
+    latest.switched = switched;
+  }
+
   // Runs alone after all threads have finished. Replaces the last one given.
   template <class Last>
   void finally(Last last) {

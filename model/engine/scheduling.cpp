@@ -104,6 +104,17 @@ void execution::nothing_can_happen() {
        "no thread can go on: " + text, std::source_location::current());
 }
 
+void execution::offer_switch(std::source_location at) {
+  simulated_thread& self = *running_;
+  if (self.switches == 0) return;
+  const unsigned left = self.switches;
+  self.switches = 0;  // not during a switch
+  operation offer{.what = kind::preempt, .order = std::memory_order_relaxed, .at = at};
+  act(offer);
+  if (offer.success) self.switched();
+  self.switches = offer.success ? left - 1 : left;
+}
+
 void execution::act(operation& what) {
   simulated_thread& self = *running_;
   // What is_scheduled() has not counted.
@@ -115,6 +126,7 @@ void execution::act(operation& what) {
   const simulated_thread* next = decide();
   switch_to(next->number);
   carry_out(self, what);
+  offer_switch(what.at);
 }
 
 }  // namespace readmost::model

@@ -64,6 +64,9 @@ void execution::carry_out(simulated_thread& who, operation& what) {
     case kind::awake:
       wake(who, what);
       break;
+    case kind::preempt:
+      what.success = pick(2) != 0;
+      break;
     case kind::yield:
       if (idle_) who.clock += 3'000'000'000;
       break;

@@ -59,7 +59,7 @@ class tso_memory final : public sequential_memory {
   }
 
   void perform(execution& run, simulated_thread& who, operation& what) override {
-    if (what.what != kind::load) sunk_[who.number] = false;
+    if (what.what != kind::load && what.what != kind::preempt) sunk_[who.number] = false;
     if (what.what == kind::store && !is_seq_cst(what.order)) {
       const message stored{what.operand & mask_of(what.where->size), 0,
                            sync_.publish(who, what.order, nullptr), run.step(),

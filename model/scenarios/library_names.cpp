@@ -62,7 +62,7 @@ bool find_member(const member (&members)[Count], std::size_t offset, Write write
 
 // clang-format off
 constexpr member record_members[] = READMOST_MEMBERS(thread_record,
-    (held) (seen) (mode) (nested) (idle_rounds) (reads) (section) (retired_latest)
+    (held) (seen) (mode) (nested) (idle_rounds) (note) (reads) (section) (retired_latest)
     (uncounted_objects) (uncounted_bytes) (thread) (nested_held) (credited) (noted) (unnoted) (locks_met) (deciding)
     (waiting_in) (waited_for) (waited_until) (in_chunk) (in_index) (writes) (revocations)
     (active_reads) (account_period) (until_account) (moved));

@@ -7,12 +7,14 @@
 // fence; here, as in the paper, it is the writer.
 //
 // Solution. After closing the lock (K) the writer begins a round: a fence (K1), then it raises the
-// domain's version. For each thread of the domain one of four cases then holds.
+// domain's version. For each thread of the domain one of five cases then holds.
 //   The thread reports (E1, E2): it loads the new version and then stores it in `seen`.
 //     A writer that reads `seen` sees everything the thread published before, and the thread sees
 //     (K) afterwards. If the thread reported that it holds nothing, its slots need not be read.
 //   The thread comes online (F), with a full fence of its own before it next reads a lock.
 //   The thread is dormant or offline: it cannot lock passively before (F).
+//   The kernel notes that the thread is switched out (SW3): with the scheduler's help only.
+//     The switches before and after that are its fences.
 //   The thread does none of these soon: it is a straggler.
 //     One membarrier (H) covers all stragglers and makes them dormant, so later rounds need not
 //     wait for them. A thread that does not run, or does not use its locks, thus costs one
@@ -23,6 +25,7 @@
 
 #include "platform/probes.hpp"
 #include "threads/registry.hpp"
+#include "threads/switch_notes.hpp"
 
 namespace readmost::detail {
 
@@ -52,6 +55,10 @@ constinit struct {
 bool can_lock_passively(std::uint32_t mode) noexcept {
   const participation p = participation_of(mode);
   return p == participation::online || p == participation::leaving;
+}
+
+std::uint32_t with_participation(std::uint32_t mode, participation next) noexcept {
+  return (mode & ~participation_mask) | static_cast<std::uint32_t>(next);
 }
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
@@ -124,7 +131,7 @@ void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
     if (participation_of(mode) == participation::online) {
       const participation next =
           is_mutant(mutant::dormant_at_once) ? participation::dormant : participation::leaving;
-      const std::uint32_t told = (mode & ~participation_mask) | static_cast<std::uint32_t>(next);
+      const std::uint32_t told = with_participation(mode, next);
       if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) continue;
       mode = told;
     }
@@ -133,8 +140,7 @@ void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
   // (H) Between (K) and the loads of the slots (L). Makes (B) a full fence in every thread.
   if (!fence_all(letter::H)) platform::sleep_for(store_buffers_drained);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t dormant = (leaving[i].mode & ~participation_mask) |
-                                  static_cast<std::uint32_t>(participation::dormant);
+    const std::uint32_t dormant = with_participation(leaving[i].mode, participation::dormant);
     // Fails if the thread has come online meanwhile. The heavy fence also happens before a round
     // that sees it dormant (L1, L3, T1).
     leaving[i].record->mode.compare_exchange_strong(leaving[i].mode, dormant, platform::relaxed,
@@ -187,12 +193,38 @@ void unlist_if_idle(thread_record& record) noexcept {
   record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
 }
 
+// Whether the straggler is switched out, so that the round may pass it: it is behind (K1), and what
+// the thread has published is visible. Makes it dormant too, since a thread that sleeps for long
+// should not keep later rounds busy.
+bool is_settled_by_note(thread_record& record) noexcept {
+  if (!is_switched_out(record)) return false;
+  std::uint32_t mode = record.mode.load(platform::relaxed);
+  if (participation_of(mode) == participation::online) {
+    const std::uint32_t told = with_participation(mode, participation::leaving);
+    if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return true;
+    mode = told;
+  }
+  if (participation_of(mode) != participation::leaving) return true;
+  // (SW4) `leaving` before the second look at the note. Pairs with (SW2): the thread finds it when
+  // it runs again, or this look finds that it runs.
+  platform::full_fence(letter::SW4);
+  if (is_mutant(mutant::dormant_by_one_look) || is_switched_out(record)) {
+    // (SW5) As (Q): all holds are in the slots.
+    record.mode.compare_exchange_strong(mode, with_participation(mode, participation::dormant),
+                                        at(letter::SW5, platform::release), platform::relaxed);
+  }
+  return true;
+}
+
 // Goes on to the first record whose thread has not reported `version` and still has to; to the end
 // if `version` is 0. A record that is behind it needs no second look: a thread that comes online
-// later does so with a fence (F).
+// later does so with a fence (F), and one that is switched in with another (SW2).
 void pass_reported(present_walk& walk, std::uint64_t version) noexcept {
   for (; walk.record() != nullptr; walk.next()) {
-    if (version != 0 && is_straggler(*walk.record(), version)) return;
+    if (version != 0 && is_straggler(*walk.record(), version) &&
+        !is_settled_by_note(*walk.record())) {
+      return;
+    }
     unlist_if_idle(*walk.record());
   }
 }
@@ -275,7 +307,10 @@ std::uint64_t begin_round(domain& d, const thread_record* me) noexcept {
 
 bool has_been_reported(domain& d, const thread_record* me, std::uint64_t version) noexcept {
   present_walk walk(d, me);
-  while (walk.record() != nullptr && !is_straggler(*walk.record(), version)) walk.next();
+  while (walk.record() != nullptr &&
+         (!is_straggler(*walk.record(), version) || is_switched_out(*walk.record()))) {
+    walk.next();
+  }
   return walk.record() == nullptr;
 }
 

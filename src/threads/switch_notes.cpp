@@ -3,60 +3,9 @@
 
 #include <linux/futex.h>
 
-#include <readmost/detail/threads/thread_record.hpp>
-
-#include "threads/parts.hpp"
-
-// By glibc since 2.35: where the area of restartable sequences is from the thread pointer, and its
-// size, 0 if it is not registered.
-extern "C" {
-extern const std::ptrdiff_t __rseq_offset __attribute__((weak));  // NOLINT
-extern const unsigned __rseq_size __attribute__((weak));          // NOLINT
-}
+#include <readmost/detail/platform/mutant.hpp>
 
 namespace readmost::detail {
-
-static_assert(sizeof(switch_note) == sizeof(readmost_switch_note) &&
-              sizeof(switch_notes) == sizeof(readmost_switch_notes) &&
-              sizeof(readmost_switch_header) == sizeof(readmost_switch_note));
-static_assert(home_slots == READMOST_SWITCH_HELD && nested_slots == READMOST_SWITCH_NESTED);
-
-constinit platform::atomic<switch_notes*> notes_of_switches{};
-
-namespace {
-
-// Maps the pages that the loader has left to this process.
-READMOST_EARLY void find_switch_notes() noexcept {
-  void* const pages = platform::map_left_pages(READMOST_SWITCH_VARIABLE, sizeof(switch_notes));
-  if (pages == nullptr) return;
-  auto& found = *static_cast<switch_notes*>(pages);
-  const bool are_ours =
-      found.header.magic == READMOST_SWITCH_MAGIC &&
-      found.header.process == static_cast<unsigned>(platform::process_id()) &&
-      // Another process may have the same id elsewhere, and have inherited the file.
-      found.header.pid_namespace == platform::pid_namespace();
-  if (!are_ours || !use_switch_notes(found)) platform::unmap_pages(pages, sizeof(switch_notes));
-}
-
-}  // namespace
-
-bool use_switch_notes(switch_notes& pages) noexcept {
-  if (&__rseq_offset == nullptr || &__rseq_size == nullptr || __rseq_size == 0) return false;
-  readmost_switch_header& header = pages.header;
-  header.note = offsetof(thread_record, note);
-  header.held = offsetof(thread_record, held);
-  header.nested_held = offsetof(thread_record, nested_held);
-  header.nested = offsetof(thread_record, nested);
-  header.section = offsetof(thread_record, section);
-  header.seen = offsetof(thread_record, seen);
-  const auto* const area = static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset;
-  platform::signal_fence();
-  // The kernel's half reads the others only when it finds this, and only for this thread's CPU or
-  // one to which it has been switched since.
-  header.records = reinterpret_cast<const char*>(&own_records[0]) - area;
-  notes_of_switches.store(&pages, platform::relaxed);
-  return true;
-}
 
 void begin_switch_notes(thread_record& me) noexcept {
   switch_notes* const pages = notes_of_switches.load(platform::relaxed);
@@ -73,17 +22,24 @@ void begin_switch_notes(thread_record& me) noexcept {
   me.note.store(period << 32 | number, platform::relaxed);
 }
 
-bool is_switched_out(const thread_record& record) noexcept {
-  switch_notes* const pages = notes_of_switches.load(platform::relaxed);
-  if (pages == nullptr) return false;
+namespace {
+
+// Whether the kernel's half is loaded, and takes notes back: somebody holds the futex.
+bool are_taken_back(switch_notes& pages) noexcept {
+  const std::uint32_t holder = pages.holder().load(platform::relaxed);
+  return holder != 0 && (holder & FUTEX_OWNER_DIED) == 0;
+}
+
+}  // namespace
+
+bool says_switched_out(switch_notes& pages, const thread_record& record) noexcept {
   const std::uint64_t whose = record.note.load(platform::relaxed);
   const auto number = static_cast<std::uint32_t>(whose);
-  if (number == 0 || pages->notes[number].state.load(platform::acquire) != (whose >> 32 << 1 | 1)) {
-    return false;
-  }
-  // Behind the note: while somebody holds it, the kernel's half takes notes back.
-  const std::uint32_t holder = pages->holder().load(platform::relaxed);
-  return holder != 0 && (holder & FUTEX_OWNER_DIED) == 0;
+  // (SW3) Pairs with (SW1): what the thread did before it was switched out is visible.
+  return number != 0 &&
+         pages.notes[number].state.load(at(letter::SW3, platform::acquire)) ==
+             (whose >> 32 << 1 | 1) &&
+         (are_taken_back(pages) || is_mutant(mutant::believes_what_is_left));
 }
 
 }  // namespace readmost::detail

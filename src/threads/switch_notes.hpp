@@ -51,7 +51,13 @@ inline const switch_note* note_of_switches(const thread_record& record) noexcept
   return number == 0 ? nullptr : &pages->notes[number];
 }
 
-// Whether the record's thread was switched out just now. A hint: it may run again by now.
-bool is_switched_out(const thread_record& record) noexcept;
+bool says_switched_out(switch_notes& pages, const thread_record& record) noexcept;
+
+// Whether the record's thread was switched out just now. It may run again by now, but then behind a
+// full fence that comes after this look, and what it did before is visible to the caller.
+inline bool is_switched_out(const thread_record& record) noexcept {
+  switch_notes* const pages = notes_of_switches.load(platform::relaxed);
+  return pages != nullptr && says_switched_out(*pages, record);
+}
 
 }  // namespace readmost::detail

@@ -8,10 +8,14 @@
 #include <unistd.h>
 
 #include <memory>
+#include <readmost/detail/rcu/grace_period.hpp>
 #include <readmost/lock_domain.hpp>
+#include <readmost/rcu.hpp>
 
+#include "statistics/statistics.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
@@ -118,6 +122,119 @@ TEST_F(switch_notes_test, child_has_no_help) {
     EXPECT_EQ(notes_of_switches.load(), nullptr);
     EXPECT_FALSE(is_switched_out(my_record()));
   });
+}
+
+// What rounds conclude from the notes. The threads here wait for the test all the while, so that
+// the kernel could have noted so.
+class rounds_with_notes : public switch_notes_test {
+ protected:
+  // A thread that is online and has not reported the versions to come.
+  thread_record& bring_online(helper_thread& thread) {
+    thread_record& record = record_of(thread);
+    thread.call([] { come_online(my_record()); });
+    return record;
+  }
+
+  void note_out(const thread_record& record) { note(record, period(record), true); }
+
+  static participation mode_of(const thread_record& record) {
+    return participation_of(record.mode.load());
+  }
+
+  static round run_round() { return reach_consensus(default_domain, enlist()); }
+
+  static std::uint64_t membarriers() { return collect_statistics().rounds_by_membarrier; }
+};
+
+TEST_F(rounds_with_notes, thread_that_is_switched_out_takes_no_membarrier_and_is_put_to_rest) {
+  helper_thread thread;
+  const thread_record& record = bring_online(thread);
+  note_out(record);
+  const std::uint64_t before = membarriers();
+  const round first = run_round();
+  EXPECT_NE(first.version, 0U);
+  EXPECT_EQ(first.kind, round_kind::reports);
+  EXPECT_EQ(mode_of(record), participation::dormant);
+  EXPECT_EQ(run_round().version, 0U) << "no second round for it";
+  EXPECT_EQ(membarriers(), before);
+}
+
+TEST_F(rounds_with_notes, thread_that_runs_takes_one) {
+  helper_thread out;
+  helper_thread in;
+  const thread_record& other = bring_online(out);
+  const thread_record& record = bring_online(in);
+  note_out(other);
+  note(record, period(record), false);
+  EXPECT_EQ(run_round().kind, round_kind::membarrier);
+  EXPECT_EQ(mode_of(record), participation::dormant);
+  EXPECT_EQ(mode_of(other), participation::dormant);
+}
+
+TEST_F(rounds_with_notes, thread_that_a_round_has_told_to_stop_is_passed_too) {
+  helper_thread thread;
+  thread_record& record = bring_online(thread);
+  record.mode.store((record.mode.load() & ~participation_mask) |
+                    static_cast<std::uint32_t>(participation::leaving));
+  note_out(record);
+  EXPECT_EQ(run_round().kind, round_kind::reports);
+  EXPECT_EQ(mode_of(record), participation::dormant);
+}
+
+TEST_F(rounds_with_notes, note_without_a_keeper_saves_no_membarrier) {
+  helper_thread thread;
+  const thread_record& record = bring_online(thread);
+  note_out(record);
+  pages().holder().store(FUTEX_OWNER_DIED);
+  EXPECT_EQ(run_round().kind, round_kind::membarrier);
+}
+
+TEST_F(rounds_with_notes, thread_that_is_passed_comes_online_again) {
+  helper_thread thread;
+  rwlock lock;
+  ASSERT_TRUE(test::earn_bias(lock));
+  const thread_record& record = bring_online(thread);
+  note_out(record);
+  EXPECT_EQ(run_round().kind, round_kind::reports);
+  note(record, period(record), false);
+  thread.call([&] { EXPECT_EQ(test::lock_shared(lock), test::acquired); });
+  EXPECT_EQ(mode_of(record), participation::online);
+  EXPECT_EQ(test::try_lock(lock), test::busy);
+  thread.call([&] { EXPECT_EQ(test::unlock_shared(lock), 1); });
+}
+
+TEST_F(rounds_with_notes, writer_waits_for_a_holder_that_is_switched_out) {
+  helper_thread thread;
+  rwlock lock;
+  ASSERT_TRUE(test::earn_bias(lock));
+  const thread_record& record = record_of(thread);
+  thread.call([&] {
+    EXPECT_EQ(test::lock_shared(lock), test::acquired);
+    EXPECT_TRUE(test::holds_passively(lock));
+  });
+  note_out(record);
+  const std::uint64_t before = membarriers();
+  EXPECT_EQ(test::try_lock(lock), test::busy);
+  EXPECT_EQ(membarriers(), before);
+  note(record, period(record), false);
+  thread.call([&] { EXPECT_EQ(test::unlock_shared(lock), 1); });
+  EXPECT_EQ(test::try_lock(lock), test::acquired);
+  test::unlock(lock);
+}
+
+TEST_F(rounds_with_notes, grace_period_waits_for_a_section_that_is_switched_out) {
+  helper_thread thread;
+  const thread_record& record = bring_online(thread);
+  thread.call([] { readmost::rcu_default_domain().lock(); });
+  note_out(record);
+  const std::uint64_t before = default_domain.grace_periods_by_membarrier.load();
+  const std::uint64_t wanted = grace_period_from_now(default_domain);
+  EXPECT_FALSE(try_advance(default_domain, wanted));
+  EXPECT_EQ(default_domain.grace_periods_by_membarrier.load(), before);
+  note(record, period(record), false);
+  thread.call([] { readmost::rcu_default_domain().unlock(); });
+  EXPECT_TRUE(try_advance(default_domain, wanted));
+  EXPECT_EQ(default_domain.grace_periods_by_membarrier.load(), before);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,12 +18,18 @@ namespace readmost::scheduled {
 namespace {
 
 // The kernel's list of robust futexes of this thread: the one of the notes.
-struct {
+struct held_futex {
   robust_list_head head;
   robust_list only;
-} robust;
+};
 
+// The list lies in shared memory: a process that is killed because memory is short may lose its
+// private memory before the kernel reads the list (the OOM reaper).
 bool hold(unsigned& word) {
+  void* const page =
+      mmap(nullptr, sizeof(held_futex), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  auto& robust = *static_cast<held_futex*>(page);
   robust.head.list.next = &robust.only;
   robust.only.next = &robust.head.list;
   robust.head.futex_offset = reinterpret_cast<char*>(&word) - reinterpret_cast<char*>(&robust.only);

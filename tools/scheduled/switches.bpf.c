@@ -8,9 +8,10 @@
 // is mapped then; the note's number is kept for the time when it is switched in again.
 //
 // Order. A note says `switched out` only between the two switches: it is written before another
-// thread runs on the CPU, and taken back before the thread itself runs. Both by an exchange that
-// returns a value, which is a full fence: on x86-64 a switch between threads of one process has
-// none that the thread's first instructions would be behind.
+// thread runs on the CPU (SW1), and taken back before the thread itself runs (SW2). Both by an
+// exchange that returns a value, which is a full fence: on x86-64 a switch between threads of one
+// process has none that the thread's first instructions would be behind. Rounds rely on both
+// (docs/memory-ordering.md).
 //
 // A note is never left at `switched out` while its thread runs:
 //   A thread that can be noted is in `threads` before it is, and stays there until it exits;

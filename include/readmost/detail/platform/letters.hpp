@@ -34,7 +34,7 @@
   X(K1,                                                                                          \
     "begin_round: full fence, K before the version is raised and before the loads of index "     \
     "and modes",                                                                                 \
-    "E1, F, F1, G6, HP3")                                                                        \
+    "E1, F, F1, G6, HP3, SW2")                                                                   \
   X(K2,                                                                                          \
     "decide: acquire load of the state and compare-and-swap, readers in the count after slots",  \
     "P, P1")                                                                                     \
@@ -42,8 +42,8 @@
     "B of every thread")                                                                         \
   X(L, "passive_holds: acquire load of a slot", "D, A, D2")                                      \
   X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                          \
-  X(L1, "is_straggler: acquire load of a mode", "Q; H")                                          \
-  X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H")                \
+  X(L1, "is_straggler: acquire load of a mode", "Q; H; SW5")                                     \
+  X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H; SW5")           \
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
   /* Others enter. */                                                                            \
   X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
@@ -78,8 +78,15 @@
   X(R10, "give_back_domain: release read-modify-write that frees a number", "R9")                \
   /* Writers share membarriers. */                                                               \
   X(S2, "fence_all: acquire load of `done`", "the heavy fence before the store of `done`")       \
+  /* The kernel notes switches, by tools/scheduled/switches.bpf.c; rounds read the notes. */     \
+  X(SW1, "switched_out (kernel): release exchange of the note", "SW3")                           \
+  X(SW2, "switched_in (kernel): full fence, the note taken back before the thread runs again",   \
+    "K1, SW4")                                                                                   \
+  X(SW3, "says_switched_out: acquire load of the note", "SW1")                                   \
+  X(SW4, "is_settled_by_note: full fence, `leaving` before the second look at the note", "SW2")  \
+  X(SW5, "is_settled_by_note: release compare-and-swap, leaving to dormant", "L1, L3, T1")       \
   /* A round takes an idle record out of the index. */                                           \
-  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H")                \
+  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H; SW5")           \
   X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
   X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
   X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \

@@ -70,6 +70,10 @@
   X(parks_behind_asker, "a writer that finds only the next one missing says that writers sleep")  \
   X(mode_not_rechecked, "a passive reader does not check its own mode after publishing")          \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")               \
+  X(dormant_by_one_look,                                                                          \
+    "a straggler that is switched out counts as dormant without a second look at the note")       \
+  X(believes_what_is_left, "a note is believed although the kernel takes it back no more")        \
+  X(note_taken_back_late, "the kernel takes the note of a switch back without a fence")           \
   X(section_after_mode, "a reader checks its own mode, then publishes its section")               \
   X(unlists_sections, "a round takes a record out of the index during its read section")          \
   X(one_phase, "a grace period waits for the counted sections of the present phase only")         \
