@@ -37,7 +37,7 @@ extern platform::atomic<switch_notes*> notes_of_switches;
 
 // From now on the notes in these pages are believed, those of records that threads take later.
 // Tells the kernel's half where the records are. False if that cannot be: the C library has not
-// registered restartable sequences.
+// registered restartable sequences, or another copy of the library uses the pages.
 bool use_switch_notes(switch_notes& pages) noexcept;
 
 // The calling thread, which has just taken the record, begins a period of its note.

@@ -9,7 +9,7 @@
 #define READMOST_SWITCH_NOTES_LAYOUT_H
 
 /* Changes with the layout. */
-#define READMOST_SWITCH_MAGIC 0x31686374697773ULL
+#define READMOST_SWITCH_MAGIC 0x32686374697773ULL
 /* The threads that can have a note at a time. A power of two. */
 #define READMOST_SWITCH_NOTES 4096U
 /* The number of the file with the pages, in the environment of the process. */
@@ -34,7 +34,10 @@ struct readmost_switch_header {
   unsigned short nested;
   unsigned short section;
   unsigned short seen;
-  unsigned long long reserved[2];
+  /* Of the program whose library uses the pages: a second copy of the library in it must not, since
+   * the notes are those of the first copy's records. */
+  unsigned long long program;
+  unsigned long long reserved;
 };
 
 #define READMOST_SWITCH_HELD 8

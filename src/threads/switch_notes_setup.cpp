@@ -41,10 +41,13 @@ READMOST_EARLY void find_switch_notes() noexcept {
 
 bool use_switch_notes(switch_notes& pages) noexcept {
   if (&__rseq_offset == nullptr || &__rseq_size == nullptr || __rseq_size == 0) return false;
+  readmost_switch_header& header = pages.header;
+  const std::uint64_t program = platform::execution_id();
+  if (header.program == program) return false;
+  header.program = program;
   // What the threads of the program have left that this process executed before: their periods come
   // again.
   for (switch_note& note : pages.notes) clear_where_set(note.state);
-  readmost_switch_header& header = pages.header;
   header.note = offsetof(thread_record, note);
   header.held = offsetof(thread_record, held);
   header.nested_held = offsetof(thread_record, nested_held);

@@ -116,6 +116,17 @@ TEST_F(switch_notes_test, records_of_other_domains_have_none) {
   });
 }
 
+TEST_F(switch_notes_test, pages_are_for_one_copy_of_the_library_in_each_program) {
+  const auto fresh = std::make_unique<switch_notes>();
+  if (!use_switch_notes(*fresh)) return;  // a C library without restartable sequences
+  EXPECT_FALSE(use_switch_notes(*fresh));
+  // Another program in the same process, before.
+  ++fresh->header.program;
+  fresh->notes[1].state.store(3);
+  EXPECT_TRUE(use_switch_notes(*fresh));
+  EXPECT_EQ(fresh->notes[1].state.load(), 0U);
+}
+
 TEST_F(switch_notes_test, child_has_no_help) {
   enlist();
   test::in_a_child([] {
