@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -88,10 +89,34 @@ void pin(unsigned thread, unsigned threads) {
   sched_setaffinity(0, sizeof own, &own);  // without it the figures only vary more
 }
 
+// Of one thread, by the median of short stretches: what takes the CPU from it now and then does not
+// count.
+template <class Operation>
+double operations_per_second_of_one(std::chrono::milliseconds time, Operation operation) {
+  using clock = std::chrono::steady_clock;
+  constexpr unsigned stretch = 1'000;
+  std::vector<double> seconds;
+  std::jthread([&] {
+    pin(0, 1);
+    bench::random_numbers random(0);
+    const clock::time_point end = clock::now() + time;
+    for (clock::time_point start = clock::now(); start < end;) {
+      for (unsigned i = 0; i < stretch; ++i) operation(random);
+      const clock::time_point now = clock::now();
+      seconds.push_back(std::chrono::duration<double>(now - start).count());
+      start = now;
+    }
+  }).join();
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::ranges::nth_element(seconds, middle);
+  return stretch / *middle;
+}
+
 // Of all threads.
 template <class Operation>
 double operations_per_second(unsigned threads, std::chrono::milliseconds time,
                              Operation operation) {
+  if (threads == 1) return operations_per_second_of_one(time, operation);
   std::vector<bench::timed_body> bodies;
   for (unsigned i = 0; i < threads; ++i) {
     bodies.push_back([=](const std::atomic<bool>& stopped) {
