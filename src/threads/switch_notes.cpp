@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 
+#include <initializer_list>
 #include <readmost/detail/platform/mutant.hpp>
 
 namespace readmost::detail {

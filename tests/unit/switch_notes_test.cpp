@@ -152,7 +152,7 @@ class rounds_with_notes : public switch_notes_test {
     return participation_of(record.mode.load());
   }
 
-  static round run_round() { return reach_consensus(default_domain, enlist()); }
+  static readmost::detail::round run_round() { return reach_consensus(default_domain, enlist()); }
 
   static std::uint64_t membarriers() { return collect_statistics().rounds_by_membarrier; }
 };
@@ -162,7 +162,7 @@ TEST_F(rounds_with_notes, thread_that_is_switched_out_takes_no_membarrier_and_is
   const thread_record& record = bring_online(thread);
   note_out(record);
   const std::uint64_t before = membarriers();
-  const round first = run_round();
+  const readmost::detail::round first = run_round();
   EXPECT_NE(first.version, 0U);
   EXPECT_EQ(first.kind, round_kind::reports);
   EXPECT_EQ(mode_of(record), participation::dormant);
