@@ -26,7 +26,7 @@ class profile_file {
 
  private:
   std::filesystem::path path_;
-  profile_format format_;
+  [[maybe_unused]] profile_format format_;
   std::filesystem::path tool_;  // of flame graphs
 };
 
