@@ -116,6 +116,20 @@ bool fence_all(letter name) noexcept {
   return fence_now(name);
 }
 
+// Whether the thread is leaving, because of this call or of another round's; `mode` is then what
+// its record says. False if it has changed its mode meanwhile.
+bool is_told_to_leave(thread_record& record, std::uint32_t& mode) noexcept {
+  mode = record.mode.load(platform::relaxed);
+  if (participation_of(mode) == participation::online) {
+    const participation next =
+        is_mutant(mutant::dormant_at_once) ? participation::dormant : participation::leaving;
+    const std::uint32_t told = with_participation(mode, next);
+    if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return false;
+    mode = told;
+  }
+  return participation_of(mode) == participation::leaving;
+}
+
 // Runs a membarrier and makes the stragglers from there on dormant. In two steps: until the fence
 // is over, `leaving` tells other rounds that the straggler still needs one.
 void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
@@ -127,15 +141,8 @@ void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
   for (; walk.record() != nullptr && count < stragglers_at_once; walk.next()) {
     thread_record& record = *walk.record();
     if (!is_straggler(record, version)) continue;
-    std::uint32_t mode = record.mode.load(platform::relaxed);
-    if (participation_of(mode) == participation::online) {
-      const participation next =
-          is_mutant(mutant::dormant_at_once) ? participation::dormant : participation::leaving;
-      const std::uint32_t told = with_participation(mode, next);
-      if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) continue;
-      mode = told;
-    }
-    if (participation_of(mode) == participation::leaving) leaving[count++] = {&record, mode};
+    std::uint32_t mode;
+    if (is_told_to_leave(record, mode)) leaving[count++] = {&record, mode};
   }
   // (H) Between (K) and the loads of the slots (L). Makes (B) a full fence in every thread.
   if (!fence_all(letter::H)) platform::sleep_for(store_buffers_drained);
@@ -198,13 +205,8 @@ void unlist_if_idle(thread_record& record) noexcept {
 // should not keep later rounds busy.
 bool is_settled_by_note(thread_record& record) noexcept {
   if (!is_switched_out(record)) return false;
-  std::uint32_t mode = record.mode.load(platform::relaxed);
-  if (participation_of(mode) == participation::online) {
-    const std::uint32_t told = with_participation(mode, participation::leaving);
-    if (!record.mode.compare_exchange_strong(mode, told, platform::relaxed)) return true;
-    mode = told;
-  }
-  if (participation_of(mode) != participation::leaving) return true;
+  std::uint32_t mode;
+  if (!is_told_to_leave(record, mode)) return true;
   // (SW4) `leaving` before the second look at the note. Pairs with (SW2): the thread finds it when
   // it runs again, or this look finds that it runs.
   platform::full_fence(letter::SW4);
