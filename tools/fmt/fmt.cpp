@@ -6,7 +6,6 @@
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
-template locale_ref::locale_ref(const std::locale&);
 template std::locale locale_ref::get<std::locale>() const;
 template thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template char decimal_point_impl(locale_ref);
