@@ -745,11 +745,11 @@ class calibrator {
         "futex.wait", handover.whole - (handover.wake - clock_) - system_call_ - to_switch,
         "two threads on a CPU that wake each other in turn, less the call that wakes, a system "
         "call and a switch");
-    measured("futex.wake", sleep.wake - clock_ - system_call_,
+    measured("futex.wake", beyond_call(sleep.wake),
              cpus.size() > 1 ? "the call that wakes a thread on another CPU, less a system call"
                              : "the call that wakes a thread on the same CPU, less a system call");
     if (sleep.latency) {
-      measured("futex.wake_up_latency", *sleep.latency - clock_ - system_call_,
+      measured("futex.wake_up_latency", beyond_call(*sleep.latency),
                "from the call that wakes until the thread runs on another CPU, idle for 100 us, "
                "less a system call");
     } else {
@@ -758,15 +758,12 @@ class calibrator {
     }
     // Where these are missing a simulated machine takes those above.
     if (nap.latency) {
-      measured("futex.wake_soon",
-               std::max(nap.wake - clock_ - system_call_, nanoseconds_per_cycle_),
+      measured("futex.wake_soon", beyond_call(nap.wake),
                "as futex.wake, of a CPU that has been idle for some 5 us");
-      measured("futex.wake_up_latency_soon",
-               std::max(*nap.latency - clock_ - system_call_, nanoseconds_per_cycle_),
+      measured("futex.wake_up_latency_soon", beyond_call(*nap.latency),
                "as futex.wake_up_latency, of a CPU that has been idle for some 5 us");
     }
-    measured("futex.wake_busy",
-             std::max(handover.wake - clock_ - system_call_, nanoseconds_per_cycle_),
+    measured("futex.wake_busy", beyond_call(handover.wake),
              "the call that wakes a thread of the caller's own CPU, less a system call");
     if (switching) {
       measured("scheduler.switch", *switching,
@@ -801,6 +798,11 @@ class calibrator {
         {name, value, is_measured, is_measured ? measured_source(how) : "estimated: " + how});
   }
   // Differences below 0 count as 0.
+  // What a timed call takes beyond a system call. At least a cycle, whatever the noise of the two:
+  // for some figures 0 says that they are missing.
+  double beyond_call(double timed) const {
+    return std::max(timed - clock_ - system_call_, nanoseconds_per_cycle_);
+  }
   void measured(const std::string& name, double nanoseconds, const std::string& how) {
     add(name, rounded(nanoseconds / nanoseconds_per_cycle_), true, how);
   }
