@@ -8,7 +8,6 @@
  * The test runs while the module is loaded, and prints one line per contender.
  */
 #include <linux/delay.h>
-#include <linux/hardirq.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -16,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/srcu.h>
 
+#include "counts.h"
 #include "fcp_rcu.h"
 #include "lock_ops.h"
 #include "prwlock.h"
@@ -32,7 +32,32 @@ static unsigned int readers;
 module_param(readers, uint, 0444);
 MODULE_PARM_DESC(readers, "reader threads, one per CPU (default: all CPUs but one)");
 
+static bool instructions;
+module_param(instructions, bool, 0444);
+MODULE_PARM_DESC(instructions, "count those of operations that nobody disturbs, in a guest that can (default no)");
+
 /* --- Contenders -------------------------------------------------------- */
+
+/* What it takes to call an operation is subtracted. */
+static void lock_nothing(void *lock, struct lock_hold *hold)
+{
+}
+
+static void write_lock_nothing(void *lock)
+{
+}
+
+static const struct lock_ops nothing = {
+	.readlock = lock_nothing,
+	.readunlock = lock_nothing,
+	.writelock = write_lock_nothing,
+	.writeunlock = write_lock_nothing,
+};
+
+static void read_nothing(void)
+{
+	barrier();
+}
 
 static const struct lock_ops *lock_under_test;
 static void *lock;
@@ -115,11 +140,6 @@ struct tally {
 
 static struct tally *tallies;
 
-static u64 switches_of(struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
 static int reader(void *data)
 {
 	struct tally *tally = data;
@@ -143,17 +163,6 @@ static int reader(void *data)
 		cond_resched();
 	}
 	return 0;
-}
-
-/* Function call interrupts of all CPUs, as in /proc/interrupts. */
-static u64 interrupts(void)
-{
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu(irq_stat, cpu).irq_call_count);
-	return sum;
 }
 
 /* Prints what one contender did. */
@@ -186,13 +195,13 @@ static int measure(const char *name)
 			msleep(20);
 		WRITE_ONCE(go, true);
 		began = switches_of(current);
-		asked = interrupts();
+		asked = call_interrupts();
 		for (i = 0; i < writes; i++) {
 			write_once();
 			cond_resched();
 			usleep_range(500, 1000);
 		}
-		asked = interrupts() - asked;
+		asked = call_interrupts() - asked;
 		/* One for the pause after each write. */
 		began = switches_of(current) - began;
 		began -= min_t(u64, began, writes);
@@ -211,6 +220,68 @@ static int measure(const char *name)
 	return ret;
 }
 
+/* --- Instructions ------------------------------------------------------ */
+
+/* The least of some turns without a switch, since interrupts come in between; 0 if the task always slept. */
+static u64 least(void (*prepare)(void), void (*operation)(void), unsigned int times)
+{
+	u64 best = U64_MAX;
+	unsigned int turn, i;
+
+	for (turn = 0; turn < 200; turn++) {
+		u64 switches, began, taken;
+
+		if (prepare)
+			prepare();
+		switches = switches_of(current);
+		began = instructions_now();
+		for (i = 0; i < times; i++)
+			operation();
+		taken = instructions_now() - began;
+		if (switches_of(current) == switches)
+			best = min(best, taken);
+		cond_resched();
+	}
+	return best == U64_MAX ? 0 : best;
+}
+
+static void read_often(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		read_once();
+}
+
+/* Prints what the operations of one contender take while they are alone. */
+static int count_instructions(const char *name)
+{
+	const struct lock_ops *ops = lock_under_test;
+	u64 read, write = 0, after_reads = 0, call_read, call_write;
+
+	if (!counts_instructions()) {
+		pr_err("readmost_bench: this machine does not count instructions; only QEMU with -icount shift=0 does\n");
+		return -EOPNOTSUPP;
+	}
+	read_often();
+	read = least(NULL, read_once, 100);
+	if (ops) {
+		write = least(NULL, write_once, 1);
+		after_reads = least(read_often, write_once, 1);
+		lock_under_test = &nothing;
+		call_read = least(NULL, read_of_lock, 100);
+		call_write = least(NULL, write_of_lock, 1);
+		lock_under_test = ops;
+	} else {
+		call_read = least(NULL, read_nothing, 100);
+		call_write = 0;
+	}
+	pr_info("readmost_bench: %s: read_instructions=%llu write_instructions=%llu write_after_reads_instructions=%llu\n",
+		name, (read - call_read + 50) / 100, write - min(write, call_write),
+		after_reads - min(after_reads, call_write));
+	return 0;
+}
+
 static char *contender = "prwlock";
 module_param(contender, charp, 0444);
 MODULE_PARM_DESC(contender, "a lock, or fcp_rcu, fcp_rcu_expedited, srcu, srcu_expedited, rcu, rcu_expedited");
@@ -223,7 +294,7 @@ static int measure_grace_periods(void)
 		if (!strcmp(grace_period_contenders[i].name, contender)) {
 			read_once = grace_period_contenders[i].read;
 			write_once = grace_period_contenders[i].write;
-			return measure(contender);
+			return instructions ? count_instructions(contender) : measure(contender);
 		}
 	}
 	pr_err("readmost_bench: parameter contender: '%s' is unknown; choose prwlock, rwsem, percpu_rwsem, rmlock, fcp_rcu, fcp_rcu_expedited, srcu, srcu_expedited, rcu or rcu_expedited\n",
@@ -245,7 +316,10 @@ static int __init bench_init(void)
 		lock = lock_under_test->create(0);
 		read_once = read_of_lock;
 		write_once = write_of_lock;
-		ret = lock ? measure(contender) : -ENOMEM;
+		if (!lock)
+			ret = -ENOMEM;
+		else
+			ret = instructions ? count_instructions(contender) : measure(contender);
 		if (lock)
 			lock_under_test->destroy(lock);
 	} else {
