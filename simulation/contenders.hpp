@@ -2,6 +2,7 @@
 // The locks that can be simulated.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ class simulated_lock {
 struct contender {
   std::string name;
   // In the simulated machine's memory.
-  simulated_lock* (*make)();
+  std::function<simulated_lock*()> make;
 };
 
 // Readmost's first.

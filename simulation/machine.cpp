@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "simulation/instruction_counts.hpp"
+
 namespace readmost::simulation {
 
 namespace {
@@ -68,6 +70,8 @@ simulated_thread& machine::add_thread(std::string name, std::function<void()> bo
   made.body = std::move(body);
   made.cpu = next_cpu_;
   next_cpu_ = (next_cpu_ + 1) % on_.cpus();
+  made.beside_access =
+      static_cast<duration>(usual_beside_access * static_cast<double>(on_.instruction));
   made.fiber.start(enter_thread, this);
   ++unfinished_;
   made.since = now_;
@@ -240,6 +244,11 @@ void machine::work(duration time) {
   if (cpu().stolen != 0) begin_action();
 }
 
+void machine::pass(duration access) {
+  ++accesses_;
+  cpu().front += access + running_->beside_access;
+}
+
 // Lets nothing run ahead.
 void machine::relax() {
   begin_access();
@@ -261,7 +270,7 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
   if (is_arm() && order == std::memory_order_seq_cst && cpu().buffer.has_release()) empty_buffer();
   processor& on = cpu();
   const auto done = [&](std::uint64_t seen) {
-    on.front += on_.hit;
+    pass(on_.hit);
     on.complete = std::max(on.complete, now_ + on_.complete);
     if (is_arm() && order != std::memory_order_relaxed) {
       on.early.order(now_);
@@ -310,7 +319,7 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value, std:
   } else if (is_arm()) {
     events_.add(now_, event::kind::drain, on.number);
   }
-  on.front += on_.store;
+  pass(on_.store);
 }
 
 // Cores run ahead of a load that waits, as their predictors expect its branches to go: a
@@ -347,7 +356,7 @@ void machine::begin_atomic(const void* address, std::uint32_t size, std::memory_
 }
 
 void machine::end_atomic(std::memory_order order) {
-  cpu().front += on_.hit;
+  pass(on_.hit);
   if (!is_arm()) return;
   if (order != std::memory_order_relaxed && order != std::memory_order_release) {
     cpu().early.order(now_);
@@ -373,13 +382,13 @@ void machine::prefetch(const void* address, std::source_location at) {
     std::erase_if(on.fetches, is_over);
   }
   on.fetches.push_back(lines_.read(on.number, address, now_, at).end);
-  on.front += on_.hit;
+  pass(on_.hit);
 }
 
 void machine::prefetch_for_write(const void* address, std::source_location at) {
   begin_access();
   lines_.write(cpu().number, address, now_, on_.hit, at);
-  cpu().front += on_.hit;
+  pass(on_.hit);
 }
 
 void machine::fence() {
@@ -387,6 +396,7 @@ void machine::fence() {
   reach(cpu().complete, spending::instructions);
   empty_buffer();
   reach(now_ + on_.fence, spending::instructions);
+  pass(0);
   if (is_arm()) cpu().early.order(now_);
 }
 

@@ -45,6 +45,9 @@ struct simulated_thread {
   bool finished = false;
   bool is_daemon = false;  // the library's: run() does not wait for it
 
+  // What the instructions take that belong to an access and are none.
+  duration beside_access = 0;
+
   // Asleep on a futex, or for a time if `queue` is null.
   bool asleep = false;
   const void* queue = nullptr;
@@ -115,6 +118,7 @@ class machine {
   simulated_thread& self() noexcept { return *running_; }
   const std::deque<simulated_thread>& threads() const noexcept { return threads_; }
   std::uint64_t interrupts_sent() const noexcept { return interrupts_sent_; }
+  std::uint64_t accesses() const noexcept { return accesses_; }
   // What threads spend is counted from now on.
   void reset_spent() noexcept;
   model::arena& memory() noexcept { return memory_; }
@@ -175,6 +179,8 @@ class machine {
   void begin_access();
   void begin_atomic(const void* address, std::uint32_t size, std::memory_order order);
   void end_atomic(std::memory_order order);
+  // The access itself, and what belongs to it, keep the core busy for this.
+  void pass(duration access);
   // ... of the kernel: all before it is complete.
   void settle();
   // Lets simulated time pass for the running thread.
@@ -241,6 +247,7 @@ class machine {
   std::map<std::uint64_t, pending_membarrier> membarriers_;
   std::uint64_t next_membarrier_ = 0;
   std::uint64_t interrupts_sent_ = 0;
+  std::uint64_t accesses_ = 0;
   std::uint64_t random_;
   std::exception_ptr thrown_;
 };

@@ -41,6 +41,7 @@ class reader {
 
   bool has(const std::string& name) const {
     const std::size_t dot = name.find('.');
+    if (dot == std::string::npos) return file_.contains(name);
     return file_.contains(name.substr(0, dot)) && file_[name.substr(0, dot)].is_object() &&
            file_[name.substr(0, dot)].contains(name.substr(dot + 1));
   }
@@ -117,6 +118,7 @@ void for_each_time(machine_description& of,
   f("latency.hit", of.hit);
   f("latency.store", of.store);
   f("latency.complete", of.complete);
+  f("instruction", of.instruction);
   f("latency.same_core", of.transfer[1]);
   f("latency.same_cluster", of.transfer[2]);
   f("latency.same_socket", of.transfer[3]);
@@ -150,8 +152,8 @@ void for_each_time(machine_description& of,
 }
 
 bool may_be_missing(const std::string& name) {
-  return name == "futex.wake_soon" || name == "futex.wake_up_latency_soon" ||
-         name == "futex.wake_busy";
+  return name == "instruction" || name == "futex.wake_soon" ||
+         name == "futex.wake_up_latency_soon" || name == "futex.wake_busy";
 }
 
 machine_description machine_from(const std::string& text, const std::string& origin) {

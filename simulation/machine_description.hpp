@@ -31,9 +31,12 @@ struct machine_description {
   unsigned cores_per_cluster = 1;
   unsigned threads_per_core = 1;
 
-  duration hit = 0;                   // a load of a line that the CPU's cache has
-  duration store = 0;                 // into the store buffer
-  duration complete = 0;              // of a load that hits; atomics and fences wait for it
+  duration hit = 0;       // a load of a line that the CPU's cache has
+  duration store = 0;     // into the store buffer
+  duration complete = 0;  // of a load that hits; atomics and fences wait for it
+  // One that is no access, among many: 0 if the file does not tell, and then `hit` is that of a
+  // load with a test and a branch.
+  duration instruction = 0;
   duration transfer[distances] = {};  // of a line from another cache; the first is `hit`
   duration memory = 0;                // no cache has the line
   duration share_more = 0;            // for each further copy that a write invalidates

@@ -34,6 +34,7 @@ struct measurement {
   latencies writes;                // of a writer; of workloads of RCU: grace periods
   duration spent[spendings] = {};  // by all threads
   std::uint64_t interrupts = 0;
+  std::uint64_t accesses = 0;  // to memory, by all threads
   std::vector<hot_line> lines;
 };
 

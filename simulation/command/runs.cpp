@@ -35,7 +35,8 @@ json as_json(const measurement& of, double ghz) {
   json made{{"nanoseconds", of.measured / 1000},
             {"reads", as_json(of.reads, ghz)},
             {"writes", as_json(of.writes, ghz)},
-            {"interrupts", of.interrupts}};
+            {"interrupts", of.interrupts},
+            {"accesses", of.accesses}};
   duration all = 0;
   for (const duration each : of.spent) all += each;
   for (unsigned i = 0; i < spendings; ++i) {

@@ -16,6 +16,7 @@
 #include "harness/random_numbers.hpp"
 #include "harness/timed_run.hpp"
 #include "simulation/locks.hpp"
+#include "simulation/native/instruction_count.hpp"
 
 namespace {
 
@@ -66,6 +67,15 @@ thread_local std::uint64_t sum_so_far = 0;
   }
   sum_so_far = sum;
 }
+
+// Of which only the caller's instructions are left.
+class no_lock {
+ public:
+  void lock_shared() {}
+  void unlock_shared() {}
+  void lock() {}
+  void unlock() {}
+};
 
 template <class Lock>
 void read(Lock& lock, std::uint64_t inside) {
@@ -155,6 +165,19 @@ void measure(const char* name, const request& asked, nlohmann::json& found) {
   }
 }
 
+// Of a pair of lock and unlock, with what the workloads pairs and write-pairs do beside it.
+template <class Lock, auto... Arguments>
+void count(const char* name, nlohmann::json& found) {
+  alignas(128) Lock lock(Arguments...);
+  const double reading = readmost::simulation::instructions_of_each([&](unsigned times) {
+    for (unsigned i = 0; i < times; ++i) read(lock, 1);
+  });
+  const double writing = readmost::simulation::instructions_of_each([&](unsigned times) {
+    for (unsigned i = 0; i < times; ++i) write(lock, 1);
+  });
+  found[name] = {{"read", reading}, {"write", writing}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -163,9 +186,21 @@ int main(int argc, char** argv) {
   app.add_option("--threads", asked.threads)->delimiter(',')->check(CLI::Range(1U, 1024U));
   app.add_option("--writes-in", asked.writes_in)->check(CLI::Range(1U, 1'000'000'000U));
   app.add_option("--milliseconds", asked.milliseconds)->check(CLI::Range(1U, 60'000U));
+  bool counts = false;
+  app.add_flag("--instructions", counts, "count the instructions of each pair instead");
   CLI11_PARSE(app, argc, argv);
 
   nlohmann::json found = nlohmann::json::array();
+  if (counts) {
+    found = nlohmann::json::object();
+    readmost::simulation::for_each_lock<glibc_rwlock, glibc_mutex>(
+        [&]<class Lock, auto... Arguments>(const char* name) {
+          count<Lock, Arguments...>(name, found);
+        });
+    count<no_lock>("none", found);
+    fmt::print("{}\n", found.dump(1));
+    return 0;
+  }
   readmost::simulation::for_each_lock<glibc_rwlock, glibc_mutex>(
       [&]<class Lock, auto... Arguments>(const char* name) {
         measure<Lock, Arguments...>(name, asked, found);

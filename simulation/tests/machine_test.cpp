@@ -97,6 +97,36 @@ TEST(simulated_memory, lets_a_load_pass_an_earlier_store) {
   EXPECT_TRUE(both_miss(no_fence, no_fence));
 }
 
+// The time of one thread that loads a line of its own so often.
+duration time_of_loads(duration beside_access, unsigned loads) {
+  machine on(two_cpus(), 1);
+  cell& data = make<cell>(on);
+  duration took = 0;
+  on.add_thread("reader", [&] {
+    bring_in(data);
+    on.sleep_until(20'000'000);
+    on.self().beside_access = beside_access;
+    const instant start = on.now();
+    for (unsigned i = 0; i < loads; ++i) data.value.load(platform::relaxed);
+    took = on.now() - start;
+  });
+  on.run();
+  return took;
+}
+
+TEST(simulated_time, of_an_access_has_that_of_the_instructions_beside_it) {
+  EXPECT_EQ(time_of_loads(0, 1000), 1000 * two_cpus().hit);
+  EXPECT_EQ(time_of_loads(700, 1000), 1000 * (two_cpus().hit + 700));
+}
+
+TEST(simulated_time, has_the_usual_instructions_where_none_were_counted) {
+  machine_description one = two_cpus();
+  one.instruction = 250;
+  machine on(one, 1);
+  EXPECT_EQ(on.add_thread("any", [] {}).beside_access, 500U);
+  on.run();
+}
+
 TEST(simulated_memory, keeps_a_load_behind_a_fence) {
   EXPECT_FALSE(both_miss(full_fence, full_fence));
 }

@@ -11,6 +11,10 @@
 #include <string>
 
 #include "processes.hpp"
+#include "simulation/glibc_like_mutex.hpp"
+#include "simulation/glibc_like_rwlock.hpp"
+#include "simulation/instruction_counts.hpp"
+#include "simulation/locks.hpp"
 
 namespace readmost::simulation {
 namespace {
@@ -47,8 +51,37 @@ figures run(const char* workload, const char* lock, workload_options how,
   return made;
 }
 
+machine_description tiny_with_instructions(double cycles) {
+  machine_description made = tiny();
+  made.instruction = static_cast<duration>(cycles * 1000 / made.ghz);
+  return made;
+}
+
 workload_options with(unsigned threads, unsigned writes_in = 100) {
   return {.threads = threads, .writes_in = writes_in, .warm_up = 500'000, .time = 1'000'000};
+}
+
+TEST(instructions_of_locks, are_known_for_all_that_are_measured) {
+  for_each_lock<glibc_like_rwlock, glibc_like_mutex>([]<class Lock, auto...>(const char* name) {
+    const instruction_counts* const counts = find_instruction_counts(name);
+    ASSERT_NE(counts, nullptr) << name;
+    for (const pair_counts& pair : {counts->read, counts->write}) {
+      EXPECT_GE(pair.accesses, 2) << name;
+      EXPECT_GT(pair.instructions, pair.accesses) << name;
+    }
+  });
+  EXPECT_EQ(find_instruction_counts("no such lock"), nullptr);
+}
+
+// Readmost's readers execute no atomic instruction beside which others could take no time.
+TEST(instructions_of_locks, take_their_time) {
+  const pair_counts counts = find_instruction_counts("readmost")->read;
+  const double none = run("pairs", "readmost", with(1)).read_median;
+  for (const double cycles : {0.5, 1.0}) {
+    const double all =
+        run("pairs", "readmost", with(1), tiny_with_instructions(cycles)).read_median;
+    EXPECT_NEAR(all - none, cycles * (counts.instructions - counts.accesses), 1) << cycles;
+  }
 }
 
 TEST(simulated_lock, of_readmost_costs_readers_the_same_beside_others) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "simulation/instruction_counts.hpp"
 #include "simulation/machine.hpp"
 #include "simulation/workloads/workloads.hpp"
 
@@ -51,6 +52,11 @@ class experiment {
     leave();
     if (start >= counts_from_) to.add(machine_.now() - leaving + entered - start);
   }
+  // What a thread does between two operations.
+  void call() {
+    machine_.work(static_cast<duration>(instructions_of_caller *
+                                        static_cast<double>(machine_.description().instruction)));
+  }
   // A little more or less than so many cycles.
   void pause(duration number) {
     machine_.work(cycles(number) * (900 + machine_.random() % 200) / 1000);
@@ -61,6 +67,7 @@ class experiment {
     machine_.add_thread(name, [this, body] {
       while (!is_over()) {
         note_begin();
+        call();
         body();
       }
     });
@@ -85,6 +92,7 @@ class experiment {
       for (unsigned i = 0; i < spendings; ++i) made.spent[i] += each.spent[i];
     }
     made.interrupts = machine_.interrupts_sent() - interrupts_before_;
+    made.accesses = machine_.accesses() - accesses_before_;
     made.lines = machine_.lines().hottest(5);
     return made;
   }
@@ -100,6 +108,7 @@ class experiment {
     machine_.lines().reset_counts();
     machine_.reset_spent();
     interrupts_before_ = machine_.interrupts_sent();
+    accesses_before_ = machine_.accesses();
   }
 
   machine machine_;
@@ -108,6 +117,7 @@ class experiment {
   const instant ends_;
   bool counting_ = false;
   std::uint64_t interrupts_before_ = 0;
+  std::uint64_t accesses_before_ = 0;
 };
 
 // The lock is made by the first thread that runs: its memory is the machine's.

@@ -43,6 +43,7 @@ class calibrate : public real_command {
                              "/latency/hit",
                              "/latency/store",
                              "/latency/complete",
+                             "/instruction",
                              "/kept",
                              "/latency/same_core",
                              "/latency/same_cluster",

@@ -21,6 +21,7 @@
 
 #include "failure.hpp"
 #include "machine/instruction_cost.hpp"
+#include "machine/single_instructions.hpp"
 #include "machine/synchronization_costs.hpp"
 
 namespace readmost::command {
@@ -66,49 +67,26 @@ double cycle(const effort& much) {
   return cost.median / (rounds * additions);
 }
 
-// A test and a branch: a pair of lock and unlock by Readmost's class has about three instructions
-// to each of its accesses (docs/generated/instructions.md).
-void test(std::uint32_t value) {
-  // The statement keeps compilers from doing without the branch.
-  if (value == 1) [[unlikely]] {
-    asm volatile("" ::: "memory");
-  }
+// Nanoseconds of an instruction that neither needs another's result nor touches memory.
+double cost_of_plain_instruction(const effort& much) {
+  return cost_of(much, plain).median / plain_instructions;
 }
 
-// What follows is in static words, at addresses that the instructions themselves contain: a word on
-// the stack is reached through the lambdas' references, by further loads.
-
 double cost_of_load(const effort& much) {
-  static word one;
-  const spread cost =
-      cost_of_instruction(much, [&] { test(one.value.load(std::memory_order_relaxed)); });
-  return cost.median;
+  return cost_of_instruction(much, load).median;
 }
 
 // Beside a load: the core stores while it does other things.
 double cost_of_load_and_store(const effort& much) {
-  static word one;
-  static word other;
-  const spread cost = cost_of_instruction(much, [&] {
-    test(one.value.load(std::memory_order_relaxed));
-    other.value.store(1, std::memory_order_relaxed);
-    platform::light_fence();
-  });
-  return cost.median;
+  return cost_of_instruction(much, [] { load(), store(); }).median;
 }
 
 double cost_of_change(const effort& much) {
-  static word one;
-  return cost_of_instruction(much, [&] { one.value.fetch_add(1); }).median;
+  return cost_of_instruction(much, change).median;
 }
 
 double cost_of_load_and_change(const effort& much) {
-  static word one;
-  const spread cost = cost_of_instruction(much, [&] {
-    test(one.value.load(std::memory_order_relaxed));
-    one.value.fetch_add(1);
-  });
-  return cost.median;
+  return cost_of_instruction(much, [] { tested_load_of_changed(), change(); }).median;
 }
 
 double cost_of_store_to_many(const effort& much) {
@@ -572,12 +550,14 @@ class calibrator {
 
   void caches() {
     const double load = cost_of_load(much_);
-    measured("latency.hit", load, "a load with a test and a branch, among many");
+    measured("latency.hit", load, "a load among many");
     measured("latency.store", cost_of_load_and_store(much_) - load,
-             "what a store to an own line adds to a load with a test and a branch");
+             "what a store to an own line adds to a load");
     own_change_ = cost_of_change(much_);
     measured("latency.complete", cost_of_load_and_change(much_) - own_change_,
              "what a load with a test and a branch adds to a read-modify-write");
+    measured("instruction", cost_of_plain_instruction(much_),
+             "additions to eight registers in turn");
     done_();
 
     double least = load;
