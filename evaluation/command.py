@@ -108,6 +108,9 @@ def parser():
            help=f"file that 'readmost bench' wrote (default: {results.DEFAULT_FILE})")
     option("--simulated", metavar="FILE",
            help="take the simulated figures from this file of results instead")
+    option("--kernel", metavar="FILE",
+           help="show what 'make kernel-check' counted beside the figures of locks inside the kernel;"
+           " it writes out/kernel-check/counts.json")
     option("--markdown", metavar="FILE", help="write the main tables as Markdown")
     option("--simulated-markdown", metavar="FILE",
            help="write the verdicts on the simulated figures as Markdown")
@@ -336,7 +339,7 @@ def simulate(figure, asked, programs, build, found, file, progress):
 
 
 def report(options):
-    from . import markdown, report as page  # need jinja2, unlike bench
+    from . import kernel, markdown, report as page  # need jinja2, unlike bench
     from .simulated import markdown as simulated_markdown
 
     makers = {
@@ -354,6 +357,8 @@ def report(options):
     found = results.load(options.results)
     if options.simulated:
         found["simulated"] = results.load(options.simulated).get("simulated", {})
+    if options.kernel:
+        found["kernel"] = kernel.load(options.kernel)
     for path, make in wanted:
         results.write(path, make(found))
         print(path)

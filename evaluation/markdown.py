@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The main tables of a report as Markdown, for the documentation."""
 
-from . import figures, machine, report, summary
+from . import figures, kernel, machine, report, summary
 from .contenders import label
 from .figures import judging
 
@@ -48,7 +48,8 @@ def text(results):
     for figure in figures.ALL:
         verdict = report.verdict_of(figure, results)
         told = "; ".join(check.told for check in verdict.checks)
-        why = " ".join(filter(None, [f"{told}." if told else "", verdict.why]))
+        counted = kernel.told(figure, results)
+        why = " ".join(filter(None, [f"{told}." if told else "", verdict.why, counted]))
         lines.append(row(name(figure), figure.claim, verdict.kind, cell(why)))
     return "\n".join(lines) + "\n"
 

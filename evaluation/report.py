@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 import markupsafe
 
-from . import figures, machine, plots, results as store, summary
+from . import figures, kernel, machine, plots, results as store, summary
 from .contenders import canonical, label, style
 from .failure import Failure
 from .figures import judging, own
@@ -174,6 +174,7 @@ def html(results, of=figures.ALL):
         pages=pages,
         not_measured=[page for page in every if not page.plots and not page.figure.elsewhere],
         elsewhere=[page for page in every if page.figure.elsewhere],
+        counted=lambda figure: kernel.tables(figure, results),
         answers=[answer for answer in answers if answer],
         styles=styles,
         markers=markers,

@@ -292,7 +292,7 @@ FIGURES = (
     elsewhere(
         "FCP", 15, "Figure 15", "What parallel wake-up brings Histogram",
         "47.6% for Linux, 34.7% for RCUVM.",
-        KERNEL + "Figure 19 measures the wake-up itself.",
+        KERNEL + "Figure 19 measures the wake-up itself, and make kernel-test counts who wakes whom in the kernel.",
     ),
     Figure(
         "fcp-16", "FCP", "Figure 16", "Lookups in a hash table",
