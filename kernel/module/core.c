@@ -9,6 +9,7 @@
 
 #include "internal.h"
 #include "prw_domains.h"
+#include "prw_parking.h"
 #include "prwlock.h"
 
 DEFINE_PER_CPU(struct readmost_statistics, readmost_statistics);
@@ -51,6 +52,10 @@ READMOST_PARAMETER(patience_us, 20, 0, 1000000,
 		   "microseconds for which a writer waits for reports before it interrupts");
 READMOST_PARAMETER(rcu_patience, 3, 0, 1000,
 		   "jiffies for which a grace period that is not expedited waits for reports");
+#ifndef CONFIG_MMAP_PRWLOCK
+READMOST_PARAMETER(wake_in_parallel, 1, 0, 1,
+		   "readers that wait for a writer are woken by their CPUs, not by the writer");
+#endif
 
 #ifdef READMOST_FAULTS
 enum readmost_fault readmost_fault;
@@ -61,6 +66,7 @@ static const char * const fault_names[] = {
 	[FAULT_NO_SCHEDULE_OUT] = "no_schedule_out",
 	[FAULT_VERSION_TOO_FEW] = "version_too_few",
 	[FAULT_DOMAIN_LEAKS] = "domain_leaks",
+	[FAULT_NO_WAKE_UP] = "no_wake_up",
 };
 
 static int set_fault(const char *text, const struct kernel_param *param)
@@ -68,7 +74,7 @@ static int set_fault(const char *text, const struct kernel_param *param)
 	int i = sysfs_match_string(fault_names, text);
 
 	if (i < 0)
-		pr_warn("readmost: parameter fault: '%s' is unknown; choose none, no_ipi, no_schedule_out, version_too_few or domain_leaks; %s stays\n",
+		pr_warn("readmost: parameter fault: '%s' is unknown; choose none, no_ipi, no_schedule_out, version_too_few, domain_leaks or no_wake_up; %s stays\n",
 			text, fault_names[readmost_fault]);
 	else
 		readmost_fault = i;
@@ -185,6 +191,7 @@ static int __init readmost_init(void)
 {
 	int ret;
 
+	prw_parking_start();
 	ret = watch_switches();
 	if (ret)
 		return ret;
@@ -207,6 +214,7 @@ static void __exit readmost_exit(void)
 {
 	debugfs_remove_recursive(directory);
 	stop_watching_switches();
+	prw_parking_stop();
 	fcp_rcu_stop();
 }
 

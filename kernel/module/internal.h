@@ -35,6 +35,7 @@ extern struct readmost_range bias_after_parameter;
 extern struct readmost_range bias_worth_parameter;
 extern struct readmost_range patience_us_parameter;
 extern struct readmost_range rcu_patience_parameter;
+extern struct readmost_range wake_in_parallel_parameter;
 
 /* Faults of a build with READMOST_FAULTS; see core.c. */
 enum readmost_fault {
@@ -43,6 +44,7 @@ enum readmost_fault {
 	FAULT_NO_SCHEDULE_OUT,
 	FAULT_VERSION_TOO_FEW,
 	FAULT_DOMAIN_LEAKS,
+	FAULT_NO_WAKE_UP,
 };
 
 #ifdef READMOST_FAULTS
@@ -50,6 +52,15 @@ extern enum readmost_fault readmost_fault;
 #define is_fault(name)		unlikely(readmost_fault == (name))
 #else
 #define is_fault(name)		false
+#endif
+
+#ifdef CONFIG_MMAP_PRWLOCK
+#define READMOST_PARKING_STATISTICS(X)
+#else
+#define READMOST_PARKING_STATISTICS(X)					\
+	X(parked,		"readers that slept until a writer had left") \
+	X(woken,		"of them, those that a CPU has woken")	\
+	X(wake_ups_asked,	"interrupts for CPUs to wake their sleepers")
 #endif
 
 /* Statistics of rare events, per CPU, summed in debugfs. */
@@ -67,6 +78,7 @@ extern enum readmost_fault readmost_fault;
 	X(rounds_without_ipi,	"rounds in which every CPU reported in time") \
 	X(ipis,			"interrupts sent to stragglers")	\
 	X(drain_sleeps,		"writers that slept for readers inside") \
+	READMOST_PARKING_STATISTICS(X)					\
 	X(backouts,		"write locks given up after a revocation") \
 	X(upgrades,		"read locks upgraded")			\
 	X(upgrades_failed,	"upgrades refused")			\

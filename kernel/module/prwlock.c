@@ -38,6 +38,7 @@
 
 #include "internal.h"
 #include "prw_domains.h"
+#include "prw_parking.h"
 #include "prwlock.h"
 
 /* The passive holds of the task that runs on a CPU; written by that CPU only. */
@@ -296,6 +297,16 @@ static int read_actively(struct prwlock *lock, int subclass, int state, unsigned
 		rwsem_acquire_read(&lock->sem.dep_map, subclass, 0, ip);
 		return 0;
 	}
+	if (prw_is_to_park(lock)) {
+		/* For lockdep, which must see the wait, it is a hold that ends before the next begins. */
+		rwsem_acquire_read(&lock->sem.dep_map, subclass, 0, ip);
+		ret = prw_park(lock, state);
+		if (!ret && read_passively_again(lock))
+			return 0;
+		rwsem_release(&lock->sem.dep_map, ip);
+		if (ret)
+			return ret;
+	}
 	ret = lock_sem_for_reading(&lock->sem, subclass, state);
 	if (!ret)
 		earn_bias(lock);
@@ -510,6 +521,16 @@ static int expel_readers(struct prwlock *lock, int own, int state)
 	return ret;
 }
 
+/* Lets others in; nothing is left to undo. */
+static void release_write(struct prwlock *lock)
+{
+	bool wakes = prw_writer_leaves(lock);
+
+	up_write(&lock->sem);
+	if (unlikely(wakes))
+		prw_wake_parked();
+}
+
 static int acquire_write(struct prwlock *lock, int subclass, int state)
 {
 	int ret = 0;
@@ -523,12 +544,13 @@ static int acquire_write(struct prwlock *lock, int subclass, int state)
 	if (!ret) {
 		if (lock->revoked && !lock->bias)
 			count_event(handoffs);
+		prw_writer_enters(lock);
 		ret = expel_readers(lock, 0, state);
 		if (ret)
-			up_write(&lock->sem);
-	}
-	if (ret)
+			release_write(lock);
+	} else {
 		atomic_dec(&lock->writers);
+	}
 	return ret;
 }
 
@@ -704,9 +726,9 @@ bool prw_write_trylock(struct prwlock *lock)
 	if (!down_write_trylock(&lock->sem))
 		return false;
 	atomic_inc(&lock->writers);
+	prw_writer_enters(lock);
 	if ((irqs_disabled() && lock->bias) || expel_readers(lock, 0, TASK_RUNNING)) {
-		atomic_dec(&lock->writers);
-		up_write(&lock->sem);
+		release_write(lock);
 		return false;
 	}
 	return true;
@@ -724,8 +746,7 @@ void prw_write_unlock(struct prwlock *lock)
 {
 	WRITE_ONCE(lock->reads, 0);
 	reopen(lock);
-	atomic_dec(&lock->writers);
-	up_write(&lock->sem);
+	release_write(lock);
 }
 EXPORT_SYMBOL_GPL(prw_write_unlock);
 
@@ -737,10 +758,14 @@ EXPORT_SYMBOL_GPL(prw_write_unlock);
  */
 void prw_downgrade(struct prwlock *lock)
 {
+	bool wakes;
+
 	WRITE_ONCE(lock->reads, 0);
 	reopen(lock);
-	atomic_dec(&lock->writers);
+	wakes = prw_writer_leaves(lock);
 	downgrade_write(&lock->sem);
+	if (unlikely(wakes))
+		prw_wake_parked();
 }
 EXPORT_SYMBOL_GPL(prw_downgrade);
 
@@ -787,6 +812,7 @@ bool prw_try_upgrade(struct prwlock *lock)
 		return false;
 	}
 	atomic_inc(&lock->writers);
+	prw_writer_enters(lock);
 	expel_readers(lock, 1, TASK_UNINTERRUPTIBLE);
 	atomic_dec(&lock->converted);
 	count_event(upgrades);
@@ -844,7 +870,8 @@ EXPORT_SYMBOL_GPL(prw_is_locked);
 bool prw_is_contended(struct prwlock *lock)
 {
 	/* A hint: the caller needs no order. */
-	return rwsem_is_contended(&lock->sem) || waitqueue_active(&lock->domain->drain);
+	return rwsem_is_contended(&lock->sem) || waitqueue_active(&lock->domain->drain) ||
+	       prw_is_parked_for(lock);
 }
 EXPORT_SYMBOL_GPL(prw_is_contended);
 

@@ -80,6 +80,8 @@ int prw_domain_destroy(struct prw_domain *domain);
  * @writers: writers that hold the lock or want it
  * @biased_at: when the bias was set, in ns
  * @version: of the last consensus
+ * @turns: odd while a writer is inside; only in the module (prw_parking.c)
+ * @parked: readers that sleep until it has left; likewise
  *
  * Lockdep knows the lock by the map of @sem, whichever way it is held.
  */
@@ -94,6 +96,10 @@ struct prwlock {
 	atomic_t writers;
 	u64 biased_at;
 	u64 version;
+#ifndef CONFIG_MMAP_PRWLOCK
+	unsigned int turns;
+	atomic_t parked;
+#endif
 };
 
 /* Active holds carry no name, so BRAVO may not put them into a slot of a task. */
