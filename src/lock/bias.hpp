@@ -66,7 +66,7 @@ inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_oth
 // The time that the writer waited, and as much again for readers that found the lock closed
 // meanwhile. A revocation that waits for no thread only reads the index and the slots.
 inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
-  constexpr std::int32_t of_a_look = 50;
+  constexpr std::int32_t of_a_look = 100;
   if (waited == 0) return of_a_look;
   return cost_of_wait(waited);
 }
@@ -89,11 +89,10 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
 // lock without bias for ever.
 inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
-  const auto known = static_cast<std::uint8_t>(exits);
   const auto writes =
-      static_cast<std::uint8_t>(known - lock.accounted_exits.load(platform::relaxed));
+      static_cast<std::uint16_t>(exits - lock.accounted_exits.load(platform::relaxed));
   if (writes == 0) return;
-  lock.accounted_exits.store(known, platform::relaxed);
+  lock.accounted_exits.store(exits, platform::relaxed);
   domain& d = domains[lock.domain];
   const std::uint32_t recent = d.round_cost.load(platform::relaxed);
   constexpr std::uint32_t writes_between_ageing = 64;
@@ -111,6 +110,10 @@ inline std::uint64_t bit_to_give() noexcept {
 
 inline bool is_earned(const rwlock& lock) noexcept {
   return is_earned(lock.balance);
+}
+
+inline bool is_far_from_earned(const rwlock& lock) noexcept {
+  return lock.balance.load(platform::relaxed) < lowest / 2;
 }
 
 inline bool is_worth_keeping(const rwlock& lock) noexcept {

@@ -20,22 +20,23 @@ bool has_company(const thread_record& me) noexcept {
   return (chunk_of(me).used.load(platform::relaxed) & ~bit(number_of(me))) != 0;
 }
 
-// Returns how many active reads are to be credited. A thread's first periods are short: where
-// hundreds of threads start to read one lock, most of a millisecond would pass before enough of
-// them have read it 48 times. Later their length varies, or the updates of a thread that reads
-// locks in turn might always meet the same one.
-std::int32_t start_account_period(thread_record& me) noexcept {
+// Starts the next period, and returns how many active reads of the last one are to be credited. A
+// thread's first periods are short: where hundreds of threads start to read one lock, most of a
+// millisecond would pass before enough of them have read it 48 times. Later their length varies, or
+// the updates of a thread that reads locks in turn might always meet the same one. `rarely`: longer
+// periods, which must not credit more elsewhere than the usual ones.
+std::int32_t start_account_period(thread_record& me, bool rarely) noexcept {
   const std::int32_t reads = me.account_period.load(platform::relaxed);
   const std::uint64_t all = active_reads_of(me);
   constexpr std::int32_t variation = 16;
-  const std::int32_t usual =
-      active_reads_per_account - variation / 2 + static_cast<std::int32_t>(scattered(all) >> 60);
+  const std::int32_t mean = rarely ? active_reads_per_rare_account : active_reads_per_account;
+  const std::int32_t usual = mean - variation / 2 + static_cast<std::int32_t>(scattered(all) >> 60);
   const std::int32_t longer = 2 * reads + 2;
   const std::int32_t next = longer < usual ? longer : usual;
   me.active_reads.store(all, platform::relaxed);
   me.account_period.store(next, platform::relaxed);
   me.until_account.store(next, platform::relaxed);
-  return reads;
+  return reads < mean ? reads : mean;
 }
 static_assert(std::int32_t{1} << (64 - 60) == 16);
 
@@ -295,8 +296,12 @@ void update_account(rwlock& lock, rules how) noexcept {
   if (domain_of(*me).version.load(platform::relaxed) != me->seen.load(platform::relaxed)) {
     report(*me);
   }
-  const std::int32_t reads = start_account_period(*me);
-  credit(lock, how, reads * bias::saved_by_read(has_company(*me)));
+  const bool among_others = has_company(*me);
+  // An update takes as long as some reads save that are alone, and is in vain while a bias is far
+  // from earned.
+  const bool rarely = !among_others || bias::is_far_from_earned(lock);
+  const std::int32_t reads = start_account_period(*me, rarely);
+  credit(lock, how, reads * bias::saved_by_read(among_others));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {

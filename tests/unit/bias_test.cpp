@@ -235,28 +235,69 @@ TEST(bias, account_is_debited_by_readers_with_the_writes_since) {
   EXPECT_GT(lock.balance.load(), 0) << "each write is debited once";
 }
 
-// One write in 80: on any core the reads save more than the looks of writes cost, and less than a
-// wait of two microseconds. The account of reads is settled by chance, hence the many turns.
-bool earns_bias_beside_writes(rwlock& lock) {
+TEST(bias, account_is_debited_with_every_write_since) {
+  helper_thread other;
+  other.call([] {
+    rwlock any;
+    test::read(any, 1);
+  });
+  rwlock lock;
+  test::read(lock, 1);
+  settle(lock);
+  lock.balance.store(0);
+  constexpr int more_than_a_byte_holds = 256;
+  for (int i = 0; i < more_than_a_byte_holds; ++i) test::write(lock);
+  settle(lock);
+  EXPECT_LT(lock.balance.load(), 0);
+}
+
+TEST(bias, account_is_updated_rarely_by_a_thread_that_is_alone_or_if_little_comes_of_it) {
+  rwlock lock;
+  const auto period_in_the_long_run = [&](std::int32_t balance) {
+    for (int i = 0; i < 10; ++i) {
+      lock.balance.store(static_cast<std::int16_t>(balance));
+      settle(lock);
+    }
+    return my_record().account_period.load();
+  };
+  EXPECT_GE(period_in_the_long_run(0), 3 * active_reads_per_account);
+  helper_thread other;
+  other.call([&] { test::read(lock, 1); });
+  EXPECT_LE(period_in_the_long_run(0), active_reads_per_account + 8);
+  EXPECT_GE(period_in_the_long_run(bias::lowest), 3 * active_reads_per_account);
+
+  // This lock happens to be the next one.
+  rwlock another;
+  settle(another);
+  EXPECT_LE(another.balance.load(), active_reads_per_account * bias::saved_among_others);
+}
+
+// The account of reads is settled by chance, hence the many turns.
+bool earns_bias_beside_writes(rwlock& lock, int reads_between) {
   for (int i = 0; i < 400 && !test::is_biased(lock); ++i) {
     test::write(lock);
-    for (int k = 0; k < 79; ++k) test::read(lock, 1);
+    test::read(lock, reads_between);
   }
   return test::is_biased(lock);
 }
 
 TEST(bias, is_earned_beside_writes_by_a_thread_that_is_alone) {
+  // What these reads save is less than what a wait of two microseconds costs; on any core twice as
+  // many save more than a look.
+  constexpr int reads = 79;
   default_domain.round_cost.store(2'000);
   rwlock among_others;
   {
     helper_thread other;
     other.call([&] { test::read(among_others, 1); });
-    EXPECT_FALSE(earns_bias_beside_writes(among_others)) << "each write would wait for the other";
+    EXPECT_FALSE(earns_bias_beside_writes(among_others, reads))
+        << "each write would wait for the other";
   }
   ASSERT_TRUE(has_one_thread(default_domain));
   default_domain.round_cost.store(2'000);
   rwlock alone;
-  EXPECT_TRUE(earns_bias_beside_writes(alone)) << "a write would find nobody to wait for";
+  EXPECT_TRUE(earns_bias_beside_writes(alone, 2 * reads))
+      << "a write would find nobody to wait for";
 }
 
 TEST(bias, estimate_of_what_a_revocation_costs_ages_with_writes) {

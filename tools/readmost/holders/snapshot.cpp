@@ -277,7 +277,7 @@ class reading {
     const std::uint64_t state = lock.state.load(platform::relaxed);
     const bool written = (state & rwlock::writing) != 0;
     return (lock.traits.load(platform::relaxed) & rwlock::met) != 0 && lock.domain < max_domains &&
-           lock.unused == 0 && !(written && rwlock::readers(state) != 0) &&
+           !(written && rwlock::readers(state) != 0) &&
            rwlock::readers(state) <= 16 * threads_.size() + 16;
   }
 

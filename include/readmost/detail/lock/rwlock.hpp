@@ -111,9 +111,8 @@ struct rwlock {
   static constexpr std::uint64_t readers(std::uint64_t state) noexcept {
     return state >> readers_shift;
   }
-  static constexpr bool is_full(std::uint64_t state) noexcept {
-    return static_cast<std::int64_t>(state) < 0;
-  }
+  static constexpr std::uint64_t full = std::uint64_t{1} << 63;
+  static constexpr bool is_full(std::uint64_t state) noexcept { return (state & full) != 0; }
 
   // The state without a waiter that was counted in it.
   static constexpr std::uint64_t without_waiter(std::uint64_t state, waits_as as) noexcept {
@@ -165,11 +164,10 @@ struct rwlock {
   // Nanoseconds that bias saves, or would save, minus its cost in nanoseconds: see bias.hpp. A
   // hint.
   platform::atomic<std::int16_t> balance{0};
+  // Of writer_exits, those that `balance` accounts for.
+  platform::atomic<std::uint16_t> accounted_exits{0};
   // The domain's number; never changes.
   std::uint8_t domain{0};
-  std::uint8_t unused{0};
-  // The writers that `balance` accounts for: writer_exits, modulo 256.
-  platform::atomic<std::uint8_t> accounted_exits{0};
   platform::atomic<std::uint8_t> traits{0};
   // Changes with each writer that leaves. Written by the writer alone.
   platform::atomic<std::uint16_t> writer_exits{0};
@@ -386,8 +384,10 @@ inline std::size_t index_of_release(const rwlock& lock, passive_release how) noe
 
 // --- Active fast paths ---------------------------------------------------------------------------
 
-// The mean number of active reads of a thread from one update_account() to the next.
+// The mean number of active reads of a thread from one update_account() to the next; the second if
+// the thread is alone, or the bias of the lock that it reads is far from earned.
 inline constexpr std::int32_t active_reads_per_account = 48;
+inline constexpr std::int32_t active_reads_per_rare_account = 192;
 
 inline bool notes_holds(std::uint64_t state) noexcept {
   return (state & rwlock::unnoted) == 0;
@@ -414,9 +414,10 @@ template <bool Noted>
                                                                   thread_record& me) noexcept {
   std::uint64_t state = lock.state.load(platform::relaxed);
   constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
-                                       rwlock::handoff | rwlock::waiting_writers | rwlock::draining;
+                                       rwlock::handoff | rwlock::waiting_writers |
+                                       rwlock::draining | rwlock::full;
   constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
-  if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual || rwlock::is_full(state)) {
+  if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual) {
     return active_attempt::unavailable;
   }
   auto& note = me.noted[0];
@@ -426,6 +427,8 @@ template <bool Noted>
     if (note != 0) return active_attempt::unavailable;
     note = address(lock);
   }
+  // Behind a locked instruction the load, and a branch that depends on it, would have to wait.
+  const bool is_last_before_account = me.until_account.load(platform::relaxed) <= 1;
   // (J1) Pairs with (M). There is no store before it that the read-modify-write would wait for,
   // except the note.
   if (!lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
@@ -433,8 +436,10 @@ template <bool Noted>
     if constexpr (Noted) note = 0;
     return active_attempt::unavailable;
   }
-  return platform::take_one(me.until_account) ? active_attempt::account_due
-                                              : active_attempt::acquired;
+  platform::take_one(me.until_account);
+  if (is_last_before_account) [[unlikely]]
+    return active_attempt::account_due;
+  return active_attempt::acquired;
 }
 
 // Whether the caller has an active hold, no waiter needs to be woken when it is released, and no
