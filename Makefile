@@ -65,7 +65,8 @@ rust-package:
 	$(stage) 'package rust' scripts/rust package
 
 # The checks that make test leaves out: formatting, the instructions of each lock, the long tests, the
-# other compiler, a debug build, sanitizers, arm64 and the Debian packages. CI runs a part of it (.ci/run).
+# whole model, the other compiler, a debug build, sanitizers, arm64 and the Debian packages. CI runs a
+# part of it (.ci/run).
 check: build-tests
 	$(stage) install scripts/setup --checks
 	@scripts/check
