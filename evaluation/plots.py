@@ -52,13 +52,12 @@ def definitions(drawn):
         ]
         rules.append(f".{name}{{color:var(--{look.colour})}}path.{name}{{{';'.join(filter(None, line))}}}")
         if look.marker:
-            size = 46 if look.thick or look.marker == "paper" else 36
-            fill = "currentColor" if look.filled else "var(--page)"
+            # Of the stroke's width.
+            size = 9.2 if look.thick else 17.7 if look.marker == "paper" else 13.8
+            hollow = "" if look.filled else ' class="hollow"'
             markers.append(
-                f'<marker id="{name}" viewBox="-9 -9 18 18" markerUnits="userSpaceOnUse"'
-                f' markerWidth="{size}" markerHeight="{size}"'
-                f' style="color:var(--{look.colour})"><path d="{SHAPES[look.marker]}" fill="{fill}"'
-                ' stroke="currentColor" stroke-width="1.3"/></marker>'
+                f'<marker id="{name}" class="{name}" viewBox="-9 -9 18 18"'
+                f' markerWidth="{size}" markerHeight="{size}"><path{hollow} d="{SHAPES[look.marker]}"/></marker>'
             )
     return "".join(rules), f'<svg class="markers"><defs>{"".join(markers)}</defs></svg>'
 
@@ -91,7 +90,7 @@ def range_svg(least, most):
 def swatch_svg(contender, kind=None):
     """A contender's line for a legend."""
     return (
-        f'<svg class="swatch" viewBox="0 0 72 28" aria-hidden="true">'
+        '<svg class="swatch" viewBox="0 0 72 28">'
         f'<path class="{class_of(contender, kind)}" d="M0 14H36H72"/></svg>'
     )
 

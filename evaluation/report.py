@@ -140,9 +140,12 @@ def dates(results):
 
 
 def stylesheet(*names):
-    """The style sheets as one, without indentation and line ends."""
+    """The style sheets as one, without comments, indentation and line ends."""
     text = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
-    return markupsafe.Markup(re.sub(r"\s*([{};,])\s*", r"\1", text).replace(";}", "}").strip())
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    # A blank before a colon means something in a selector.
+    text = re.sub(r":\s+", ":", re.sub(r"\s*([{};,])\s*", r"\1", text))
+    return markupsafe.Markup(text.replace(";}", "}").strip())
 
 
 def environment():

@@ -12,6 +12,7 @@
 #include "platform/address_space.hpp"
 #include "platform/choice.hpp"
 #include "platform/findings.hpp"
+#include "rcu/stall.hpp"
 #include "threads/parts.hpp"
 
 namespace readmost::detail {
@@ -52,7 +53,9 @@ std::uint64_t milliseconds_in(const char* variable, std::uint64_t otherwise) noe
   for (const char* c = value; *c != '\0'; ++c) {
     if (*c < '0' || *c > '9' || limit > most_limit) {
       text_buffer complaint;
-      complaint.add("readmost: %s=%s is no number of milliseconds. Using %llu.\n", variable, value,
+      complaint.add("readmost: %s=", variable);
+      complaint.add_shown(value);
+      complaint.add(" is no number of milliseconds. Using %llu.\n",
                     static_cast<unsigned long long>(otherwise));
       complain(complaint);
       return otherwise;
@@ -72,8 +75,8 @@ void read_settings() noexcept {
   if (!platform::environment("READMOST_RCU_CHECK_FILE", in_force.file, sizeof in_force.file)) {
     in_force.file[0] = '\0';
   }
-  if (!in_force.checks) return;
-  in_force.limit = milliseconds_in("READMOST_RCU_SECTION_LIMIT", default_limit) * 1'000'000;
+  const std::uint64_t limit = milliseconds_in("READMOST_RCU_SECTION_LIMIT", default_limit);
+  if (in_force.checks) in_force.limit = limit * 1'000'000;
 }
 
 const check_settings& settings() noexcept {
@@ -98,6 +101,7 @@ const check_settings& settings() noexcept {
 // Runs before other threads exist, which would have to wait, and before a fork could interrupt it.
 READMOST_EARLY void read_settings_early() noexcept {
   settings();
+  stall_limit();
   chosen_on("READMOST_RCU_THREAD", true);  // read where threads start; this tells of wrong values
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the notes that the loader has left to this process, and tells the kernel's half where the
 // records are.
+#include <cstring>
 #include <readmost/detail/threads/thread_record.hpp>
 
+#include "platform/choice.hpp"
 #include "threads/parts.hpp"
 #include "threads/switch_notes.hpp"
 
@@ -24,8 +26,21 @@ constinit platform::atomic<switch_notes*> notes_of_switches{};
 
 namespace {
 
+// A number that stands for nothing here is right: it is inherited by programs without the file.
+void complain_unless_number() noexcept {
+  char value[32];
+  if (!platform::environment(READMOST_SWITCH_VARIABLE, value, sizeof value)) return;
+  if (std::strspn(value, "0123456789") == std::strlen(value)) return;
+  text_buffer complaint;
+  complaint.add("readmost: " READMOST_SWITCH_VARIABLE "=");
+  complaint.add_shown(value);
+  complaint.add(" is no number; it is for 'readmost-scheduled' to set. Ignored.\n");
+  complain(complaint);
+}
+
 // Maps the pages that the loader has left to this process.
 READMOST_EARLY void find_switch_notes() noexcept {
+  complain_unless_number();
   void* const pages = platform::map_left_pages(READMOST_SWITCH_VARIABLE, sizeof(switch_notes));
   if (pages == nullptr) return;
   auto& found = *static_cast<switch_notes*>(pages);

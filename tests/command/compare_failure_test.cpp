@@ -50,6 +50,35 @@ TEST_F(compare_failure, for_a_table_that_cannot_be_written) {
   EXPECT_THAT(end.err, HasSubstr("No space left on device"));
 }
 
+TEST_F(compare_failure, does_not_wait_for_a_reader_of_a_named_pipe) {
+  const std::string pipe = path("pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const words arguments{"compare", "--runs", "1", "--json", "pipe", "--", "true"};
+  const ending alone = readmost(arguments);
+  EXPECT_EQ(alone.code, 125);
+  EXPECT_THAT(alone.out, HasSubstr("ratio")) << "the table comes first";
+  EXPECT_THAT(alone.err, AllOf(HasSubstr(pipe), HasSubstr("nobody reads from this pipe")));
+
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(readmost(arguments).code, 0);
+  char begin[2] = {};
+  EXPECT_EQ(::read(reader, begin, 1), 1);
+  EXPECT_STREQ(begin, "{");
+  close(reader);
+}
+
+TEST_F(compare_failure, leaves_the_file_of_results_as_it_was_until_there_are_others) {
+  write("result.json", "earlier");
+  script("bench", "echo $$ >up; exec sleep 1000\n");
+  const pid_t child = start({"compare", "--json", "result.json", "--", "./bench"});
+  const pid_t bench = std::stoi(read_when_written(path("up")));
+  kill(child, SIGKILL);
+  kill(bench, SIGKILL);
+  wait(child);
+  EXPECT_EQ(read(path("result.json")), "earlier");
+}
+
 TEST_F(compare_failure, keeps_the_results_of_the_rounds_before) {
   script_failing_in_the_third_round("exit 9");
   const ending end =

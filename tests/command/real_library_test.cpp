@@ -4,6 +4,8 @@
 namespace readmost::command_test {
 namespace {
 
+using ::testing::UnorderedElementsAre;
+
 // Tests the command together with its own library.
 class real_library : public real_command {};
 
@@ -33,12 +35,29 @@ TEST_F(real_library, prints_the_statistics_on_stderr) {
 
 // The command has read the same variables.
 TEST_F(real_library, tells_of_a_wrong_setting_once) {
-  environment.insert(environment.end(), {"READMOST_RCU_CHECK=maybe", "READMOST_RCU_THREAD=two"});
+  environment.insert(
+      environment.end(),
+      {"READMOST_RCU_CHECK=maybe", "READMOST_RCU_THREAD=two", "READMOST_RCU_SECTION_LIMIT=s",
+       "READMOST_RCU_STALL_LIMIT=-1", "READMOST_SCHEDULER_NOTES=4x", "READMOST_STATS_BACKTRACE=no",
+       "READMOST_PREFER=me", "READMOST_LOCK_CHECK=2"});
   const ending end = readmost({"run", "--", READMOST_RWLOCK_PROGRAM});
   EXPECT_EQ(end.out, "writes: 10\n");
-  EXPECT_EQ(end.err,
-            "readmost: READMOST_RCU_CHECK=maybe is not known; it can be 0, 1 or abort. Using 0.\n"
-            "readmost: READMOST_RCU_THREAD=two is not known; it can be 0 or 1. Using 1.\n");
+  std::vector<std::string> told;
+  std::istringstream lines(end.err);
+  for (std::string line; std::getline(lines, line);) told.push_back(line);
+  EXPECT_THAT(
+      told,
+      UnorderedElementsAre(
+          "readmost: READMOST_RCU_CHECK=maybe is not known; it can be 0, 1 or abort. Using 0.",
+          "readmost: READMOST_RCU_THREAD=two is not known; it can be 0 or 1. Using 1.",
+          "readmost: READMOST_RCU_SECTION_LIMIT=s is no number of milliseconds. Using 1000.",
+          "readmost: READMOST_RCU_STALL_LIMIT=-1 is no number of milliseconds. Using 10000.",
+          "readmost: READMOST_SCHEDULER_NOTES=4x is no number; it is for 'readmost-scheduled' to "
+          "set. Ignored.",
+          "readmost: READMOST_STATS_BACKTRACE=no is not known; it can be 0 or 1. Using 0.",
+          "readmost: READMOST_PREFER=me is not known; it can be kind, reader, writer or "
+          "phase-fair. Using kind.",
+          "readmost: READMOST_LOCK_CHECK=2 is not known; it can be 0, 1 or abort. Using 0."));
 }
 
 TEST_F(real_library, passes_calls_on_when_asked) {

@@ -6,14 +6,18 @@
 namespace readmost::command_test {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::EndsWith;
+
 class top : public real_command {
  protected:
   ~top() override { end_program(); }
 
   // Runs a program that has used its locks and keeps reading one of them.
-  void run_program(words variables, const std::string& library = READMOST_REAL_LIBRARY) {
+  void run_program(words variables, const std::string& library = READMOST_REAL_LIBRARY,
+                   const std::string& file = READMOST_LOCK_PLACES) {
     variables.push_back("LD_PRELOAD=" + library);
-    run_with(READMOST_LOCK_PLACES, {path("ready").string()}, variables);
+    run_with(file, {path("ready").string()}, variables);
     EXPECT_EQ(read_when_written(path("ready")), "ready\n");
   }
 
@@ -45,12 +49,13 @@ TEST_F(top, shows_the_rates_of_each_lock) {
   run_program({"READMOST_STATS=/dev/null"});
   const ending end = readmost(arguments({"-n", "2"}));
   EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out,
-              AllOf(ContainsRegex("readmost [0-9.]+: .*command_lock_places \\(process [0-9]+\\), 1 "
-                                  "threads, over 0\\.[0-9]+ s\n"),
-                    HasSubstr("per second: reads "), HasSubstr("r-p99"),
-                    HasSubstr("  places::routes (command_lock_places)\n"),
-                    Not(HasSubstr("shard_table")), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(
+      end.out,
+      AllOf(ContainsRegex("readmost [0-9.]+:[ \n]+.*command_lock_places[ \n]+\\(process[ \n]+[0-9]+"
+                          "\\),[ \n]+1[ \n]+threads,[ \n]+over[ \n]+0\\.[0-9]+[ \n]+s\n"),
+            HasSubstr("per second: reads "), HasSubstr("r-p99"),
+            HasSubstr("  places::routes (command_lock_places)\n"), Not(HasSubstr("shard_table")),
+            Not(HasSubstr("\x1b"))));
   EXPECT_NE(end.out.find("readmost"), end.out.rfind("readmost")) << "two blocks";
 }
 
@@ -71,6 +76,25 @@ TEST_F(top, cuts_names_to_the_columns_of_a_terminal) {
               AllOf(HasSubstr("  places::route...\r\n"), Not(HasSubstr("lock_places)\r\n"))));
   close(output_terminal);
   close(terminal);
+}
+
+TEST_F(top, fits_80_columns_without_a_terminal) {
+  // With a control character, which is shown by four.
+  const std::string here = folder.string() + "/\x1b";
+  const std::string file = here + std::string(74 - here.size(), 'p');
+  fs::copy_file(READMOST_LOCK_PLACES, file);
+  for (const char* statistics : {"READMOST_STATS=/dev/null", "READMOST_STATS=0"}) {
+    fs::remove(path("ready"));
+    run_program({statistics}, READMOST_REAL_LIBRARY, file);
+    std::istringstream lines(readmost(arguments({"--once"})).out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      EXPECT_LE(line.size(), 80) << line;
+      EXPECT_THAT(line, Not(AnyOf(HasSubstr("\x1b"), EndsWith(" "))));
+    }
+    EXPECT_GE(count, 5);
+    end_program();
+  }
 }
 
 TEST_F(top, writes_a_json_object_for_each_interval) {

@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "open_metrics.hpp"
+#include "output_file.hpp"
 #include "platform/choice.hpp"
 #include "process/attended.hpp"
 #include "process/environment.hpp"
@@ -95,13 +96,13 @@ class results {
       env.set("READMOST_PROFILE", stacks().string());
     }
     if (wants_open_metrics(options)) {
-      metrics_ = emptied_file(options.stats);
+      metrics_.emplace("--stats", options.stats);
       env.set("READMOST_STATS", statistics().string());
     }
   }
 
-  void write(double seconds) const {
-    if (!metrics_.empty()) write_metrics();
+  void write(double seconds) {
+    if (metrics_) write_metrics();
     if (profile_) write_profile(seconds);
   }
 
@@ -109,19 +110,11 @@ class results {
   std::filesystem::path stacks() const { return folder_.path() / "stacks"; }
   std::filesystem::path statistics() const { return folder_.path() / "statistics.json"; }
 
-  void write_metrics() const {
-    const std::string text = as_open_metrics(metrics_in_json(content_of(statistics())));
-    const int file = open(metrics_.c_str(), O_WRONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC);
-    const bool complete =
-        file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    const int error = errno;
-    if (file >= 0) close(file);
-    if (complete) return;
-    const char* reason = error == ENXIO ? "nobody reads from this pipe" : std::strerror(error);
-    throw failure("--stats: cannot write '{}': {}; name a file you may write", metrics_, reason);
+  void write_metrics() {
+    metrics_->write(as_open_metrics(metrics_in_json(content_of(statistics()))));
   }
 
-  void write_profile(double seconds) const {
+  void write_profile(double seconds) {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(stacks())) {
       files.push_back(entry.path());
@@ -151,7 +144,7 @@ class results {
 
   scratch_folder folder_;
   std::optional<profile_file> profile_;
-  std::string metrics_;
+  std::optional<output_file> metrics_;
 };
 
 // The program's end decides about the exit status, whether or not the results can be written.
@@ -160,7 +153,7 @@ class results {
                                 environment env) {
   int status = 0;
   {
-    const results wanted(options, lock, env);
+    results wanted(options, lock, env);
     const auto start = std::chrono::steady_clock::now();
     status = run_attended(file, std::move(program), std::move(env));
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

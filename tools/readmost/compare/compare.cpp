@@ -6,11 +6,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 
 #include "commands.hpp"
 #include "compare/comparison.hpp"
 #include "failure.hpp"
+#include "output_file.hpp"
 #include "process/child.hpp"
 #include "process/environment.hpp"
 #include "process/preload.hpp"
@@ -51,31 +52,6 @@ std::string tail(const std::string& output) {
   return fmt::format("{}\n{}{}", start == 0 ? "its output:" : "the end of its output:", end,
                      end.ends_with('\n') ? "" : "\n");
 }
-
-// Opened before the first run, so that hours of measuring cannot end in an unwritable file.
-class json_file {
- public:
-  explicit json_file(const std::string& name) : name_(name) {
-    if (name_.empty()) return;
-    file_.open(name_);
-    if (!file_) fail();
-  }
-
-  void write(const comparison& results) {
-    if (name_.empty()) return;
-    file_ << as_json(results) << std::flush;
-    if (!file_) fail();
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw failure("--json: cannot write '{}': {}; name a file you may write", name_,
-                  std::strerror(errno));
-  }
-
-  std::string name_;
-  std::ofstream file_;
-};
 
 // How much of the CPUs' time other processes used while the program ran; 0 if that is unknown.
 double share_of_others(const std::vector<int>& cpus,
@@ -153,7 +129,8 @@ int compare(const compare_options& options, std::vector<std::string> program) {
     warn_of_preload_obstacle(file);
     warn_of_refusal_by_sanitizer(file, env);
   }
-  json_file json(options.json);
+  std::optional<output_file> json;
+  if (!options.json.empty()) json.emplace("--json", options.json);
 
   const finish end = measure(options, file, results);
 
@@ -167,7 +144,7 @@ int compare(const compare_options& options, std::vector<std::string> program) {
   if (!results.problem.empty()) {
     fmt::print(stderr, "readmost compare: {}\n{}", results.problem, end.tail_of_output);
   }
-  json.write(results);
+  if (json) json->write(as_json(results));
   if (!shown) {
     throw failure("cannot write the table to stdout: {}; redirect it to a file you may write",
                   std::strerror(error));

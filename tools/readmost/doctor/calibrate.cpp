@@ -1,64 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/calibrate.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
 #include "doctor/print.hpp"
-#include "failure.hpp"
 #include "machine/calibration.hpp"
+#include "output_file.hpp"
 #include "progress.hpp"
 
 namespace readmost::command {
 namespace {
-
-// Is opened before the measurements, and changed only when there is something to write.
-class output_file {
- public:
-  explicit output_file(const std::string& name) : name_(name) {
-    constexpr int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-    file_ = open(name.c_str(), flags | O_EXCL, 0666);
-    is_new_ = file_ >= 0;
-    if (file_ < 0 && errno == EEXIST) file_ = open(name.c_str(), flags, 0666);
-    if (file_ < 0) fail();
-  }
-  ~output_file() {
-    close(file_);
-    if (is_new_) unlink(name_.c_str());
-  }
-  output_file(const output_file&) = delete;
-  output_file& operator=(const output_file&) = delete;
-
-  void write(const std::string& text) {
-    // What is no regular file has no length.
-    if (ftruncate(file_, 0) != 0 && errno != EINVAL) fail();
-    for (std::size_t written = 0; written < text.size();) {
-      const ssize_t some = ::write(file_, text.data() + written, text.size() - written);
-      if (some < 0 && errno == EINTR) continue;
-      if (some < 0) fail();
-      written += static_cast<std::size_t>(some);
-    }
-    is_new_ = false;
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw failure("--calibrate: cannot write '{}': {}; name a file you may write", name_,
-                  std::strerror(errno));
-  }
-
-  std::string name_;
-  int file_ = -1;
-  bool is_new_ = false;  // and has nothing in it
-};
 
 std::string page(const calibration& result, const std::string& file) {
   const double ghz = result.figures.front().value;
@@ -87,7 +43,7 @@ std::string page(const calibration& result, const std::string& file) {
 }  // namespace
 
 void write_machine_file(const doctor_options& options, const effort& much) {
-  output_file file(options.calibrate);
+  output_file file("--calibrate", options.calibrate);
   const machine_facts machine = facts_of_this_machine();
   calibration result;
   {

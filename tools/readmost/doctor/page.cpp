@@ -9,12 +9,11 @@
 #include <system_error>
 
 #include "doctor/examination.hpp"
+#include "lines.hpp"
 #include "terminal.hpp"
 
 namespace readmost::command {
 namespace {
-
-constexpr std::size_t page_width = 80;
 
 // Adds the words in lines that begin with `first`, then with as many spaces. A word that is wider
 // than the page, as a path may be, has a line of its own.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <thread>
 
@@ -14,6 +13,7 @@
 #include "failure.hpp"
 #include "holders/account.hpp"
 #include "holders/stacks.hpp"
+#include "output_file.hpp"
 
 namespace readmost::command {
 namespace {
@@ -85,12 +85,7 @@ int holders(const holders_options& options) {
   } else if (options.json == "-") {
     print(as_json(all));
   } else {
-    std::ofstream file(options.json);
-    file << as_json(all) << std::flush;
-    if (!file) {
-      throw failure("cannot write to '{}': {}; name a file you may write", options.json,
-                    std::strerror(errno));
-    }
+    output_file("--json", options.json).write(as_json(all));
     print(as_page(all));
   }
   return all.found.deadlocks.empty() ? 0 : exit_status::deadlocked;

@@ -2,56 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
 #include "holders/account.hpp"
 #include "holders/stacks.hpp"
+#include "lines.hpp"
 #include "statistics/lock_figures.hpp"
 #include "terminal.hpp"
 
 namespace readmost::command {
 namespace {
 
-constexpr std::size_t width = 80;
-
-// Names of threads and programs may hold any bytes.
-std::string shown(const std::string& text) {
-  std::string clean;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < ' ' || code == 0x7f) {
-      clean += fmt::format("\\x{:02x}", code);
-    } else {
-      clean += c;
-    }
-  }
-  return clean;
-}
-
-// The words in lines of `width`, of which all but the first are indented.
-std::string wrapped(const std::string& text, std::size_t indentation) {
-  std::istringstream words(text);
-  std::string lines;
-  std::size_t column = 0;
-  for (std::string word; words >> word;) {
-    if (column != 0 && column + 1 + word.size() > width) {
-      lines += '\n' + std::string(indentation, ' ');
-      column = indentation;
-    } else if (column != 0) {
-      lines += ' ';
-      ++column;
-    }
-    lines += word;
-    column += word.size();
-  }
-  return lines + '\n';
-}
-
 // The end is what tells most of a long symbol: its file. So the middle is cut.
 std::string cut(const std::string& text, std::size_t taken) {
   constexpr std::string_view mark = "...";
-  const std::size_t room = width - taken;
+  const std::size_t room = page_width - taken;
   if (text.size() <= room) return text;
   const std::size_t end = std::min<std::size_t>(text.size() - text.rfind(' '), room / 2);
   return text.substr(0, room - mark.size() - end) + std::string(mark) +

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "failure.hpp"
+#include "output_file.hpp"
 #include "process/environment.hpp"
 #include "process/program_file.hpp"
 #include "profile/scratch_folder.hpp"
@@ -50,34 +51,6 @@ std::filesystem::path flame_graph_tool() {
   throw failure(
       "--profile: no program here draws flame graphs; install libdevel-nytprof-perl (Debian) or "
       "'cargo install inferno', or choose another ending: .folded or .pb.gz");
-}
-
-// Does not wait for whoever may come to read from a pipe of that name.
-int opened(const std::filesystem::path& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
-  if (file >= 0) return file;
-  if (errno == ENXIO) {
-    throw failure("--profile: cannot write '{}': nobody reads from this pipe; name a file",
-                  path.string());
-  }
-  throw failure("--profile: cannot write '{}': {}; name a file you may write", path.string(),
-                std::strerror(errno));
-}
-
-void write_all(const std::filesystem::path& path, std::string_view content) {
-  const int file = opened(path);
-  fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
-  while (!content.empty()) {
-    const ssize_t written = write(file, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      close(file);
-      throw failure("--profile: cannot write '{}': {}", path.string(), std::strerror(error));
-    }
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  close(file);
 }
 
 std::string content_of(const std::filesystem::path& path) {
@@ -124,7 +97,7 @@ std::string as_flame_graph(const std::filesystem::path& tool,
   const std::filesystem::path picture = folder.path() / "picture";
   std::string collapsed = as_collapsed(processes);
   if (collapsed.empty()) collapsed = "no thread lost time to a lock 1\n";
-  write_all(stacks, collapsed);
+  output_file("--profile", stacks).write(collapsed);
   const int status = run_tool({tool.string(), "--title", title_of(processes), "--countname",
                                "nanoseconds", "--hash", stacks.string()},
                               picture);
@@ -167,21 +140,18 @@ std::string as_collapsed(const std::vector<process_profile>& processes) {
 }
 
 profile_file::profile_file(const std::string& name)
-    : path_(std::filesystem::absolute(name).lexically_normal()), format_(format_of(name)) {
-  if (format_ == profile_format::flame_graph) tool_ = flame_graph_tool();
-  std::error_code unknown;
-  // A named pipe need not have a reader yet.
-  if (!std::filesystem::is_fifo(path_, unknown)) close(opened(path_));
-}
+    : format_(format_of(name)),
+      tool_(format_ == profile_format::flame_graph ? flame_graph_tool() : ""),
+      file_("--profile", name) {}
 
-void profile_file::write(const std::vector<process_profile>& processes, double seconds) const {
+void profile_file::write(const std::vector<process_profile>& processes, double seconds) {
   switch (format_) {
     case profile_format::collapsed:
-      return write_all(path_, as_collapsed(processes));
+      return file_.write(as_collapsed(processes));
     case profile_format::pprof:
-      return write_all(path_, as_pprof(processes, seconds));
+      return file_.write(as_pprof(processes, seconds));
     case profile_format::flame_graph:
-      return write_all(path_, as_flame_graph(tool_, processes));
+      return file_.write(as_flame_graph(tool_, processes));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "output_file.hpp"
 #include "profile/contention.hpp"
 
 namespace readmost::command {
@@ -20,14 +21,12 @@ class profile_file {
   explicit profile_file(const std::string& name);
 
   // Throws failure.
-  void write(const std::vector<process_profile>& processes, double seconds) const;
-
-  const std::filesystem::path& path() const { return path_; }
+  void write(const std::vector<process_profile>& processes, double seconds);
 
  private:
-  std::filesystem::path path_;
   [[maybe_unused]] profile_format format_;
   std::filesystem::path tool_;  // of flame graphs
+  output_file file_;
 };
 
 // A line for each stack: "lock;outermost;...;innermost;deed nanoseconds".

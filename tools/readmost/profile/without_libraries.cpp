@@ -6,14 +6,21 @@
 
 namespace readmost::command {
 
-profile_file::profile_file(const std::string& name) : format_(profile_format::collapsed) {
+namespace {
+
+[[noreturn]] profile_format refuse(const std::string& name) {
   throw failure(
       "--profile: '{}' is not written: this command was built without libdw, zlib or protozero; "
       "build it where they are installed",
       name);
 }
 
-void profile_file::write(const std::vector<process_profile>&, double) const {}
+}  // namespace
+
+profile_file::profile_file(const std::string& name)
+    : format_(refuse(name)), file_("--profile", name) {}
+
+void profile_file::write(const std::vector<process_profile>&, double) {}
 
 profile_copy profile_in_file(const std::filesystem::path&) {
   return nullptr;

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "lines.hpp"
 #include "top/rates.hpp"
 
 namespace readmost::command {
@@ -32,11 +33,18 @@ double percent_passive(const top_counts& counts) {
              : 100.0 * static_cast<double>(counts.passive_reads) / static_cast<double>(reads);
 }
 
-// The text, cut to what is left of so many columns after `taken`; whole for no columns.
-std::string shortened(const std::string& text, std::size_t columns, std::size_t taken) {
+// Rates have five characters, durations eight.
+constexpr std::size_t figures_width = 54;
+
+// What follows a lock's figures in their line. On a terminal of so many columns the block stays in
+// place, and a name is cut; elsewhere, for no columns, a long one has a line of its own.
+std::string name_of_lock(const std::string& place, std::size_t columns) {
   constexpr std::string_view mark = "...";
-  if (columns == 0 || taken + text.size() <= columns || columns < taken + mark.size()) return text;
-  return text.substr(0, columns - taken - mark.size()) + std::string(mark);
+  constexpr std::size_t indentation = 6;
+  const bool fits = figures_width + place.size() <= (columns != 0 ? columns : page_width);
+  if (!fits && columns == 0) return '\n' + std::string(indentation, ' ') + place;
+  if (fits || columns < figures_width + mark.size()) return "  " + place;
+  return "  " + place.substr(0, columns - figures_width - mark.size()) + std::string(mark);
 }
 
 }  // namespace
@@ -44,9 +52,11 @@ std::string shortened(const std::string& text, std::size_t columns, std::size_t 
 std::string as_block(top_target& target, const top_rates& rates, std::size_t columns) {
   const top_sample& now = rates.now;
   const auto per_second = [&](std::uint64_t count) { return rate(count, rates.seconds); };
-  std::string block =
-      fmt::format("readmost {}: {} (process {}), {} threads, over {:.2f} s\n", READMOST_VERSION,
-                  target.program(), target.pid(), now.threads, rates.seconds);
+  const std::size_t width = columns != 0 ? columns : page_width;
+  std::string block = wrapped(
+      fmt::format("readmost {}: {} (process {}), {} threads, over {:.2f} s", READMOST_VERSION,
+                  shown(target.program()), target.pid(), now.threads, rates.seconds),
+      2, width);
   if (now.lock != lock_choice::prwlock) {
     return block + fmt::format("  every lock is left to {}, which keeps no statistics\n",
                                server_of(now.lock));
@@ -59,22 +69,20 @@ std::string as_block(top_target& target, const top_rates& rates, std::size_t col
       per_second(all.writes), per_second(all.revocations), per_second(rates.rounds_by_reports),
       per_second(rates.rounds_by_membarrier));
   if (!now.per_lock) {
-    return block + fmt::format(
-                       "  no figures of single locks: the program runs without statistics;\n"
-                       "  start it with 'readmost run --stats -- {}'\n",
-                       target.program());
+    return block + "  no figures of single locks: the program runs without statistics;\n  " +
+           wrapped(
+               fmt::format("start it with 'readmost run --stats -- {}'", shown(target.program())),
+               2, width - 2);
   }
-  // Rates have five characters, durations eight.
-  constexpr std::size_t figures_width = 54;
   const auto line = [&](const auto&... cells) {
-    block += fmt::format("  {:>7} {:>6} {:>6} {:>7} {:>8} {:>8}  {}\n", cells...);
+    block += fmt::format("  {:>7} {:>6} {:>6} {:>7} {:>8} {:>8}{}\n", cells...);
   };
-  line("passive", "active", "writes", "revoked", "r-p99", "w-p99", "lock");
+  line("passive", "active", "writes", "revoked", "r-p99", "w-p99", "  lock");
   for (const lock_rates& lock : rates.hottest) {
     line(per_second(lock.counts.passive_reads), per_second(lock.counts.active_reads),
          per_second(lock.counts.writes), per_second(lock.counts.revocations), p99(lock.read_waits),
          p99(lock.write_waits),
-         shortened(target.place_of(lock.lock - target.core_offset()), columns, figures_width));
+         name_of_lock(shown(target.place_of(lock.lock - target.core_offset())), columns));
   }
   return block;
 }

@@ -143,7 +143,7 @@ int tell_until_the_end(const top_options& options, top_target& target, signal_wa
 
 int write_profile(const top_options& options, const top_process& target, signal_watch& signals) {
   using clock = std::chrono::steady_clock;
-  const profile_file file(options.profile);
+  profile_file file(options.profile);
   kept_profiles first = profiles_of(target);
   kept_profiles last;
   const auto start = clock::now();
