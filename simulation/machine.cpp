@@ -244,9 +244,23 @@ void machine::work(duration time) {
   if (cpu().stolen != 0) begin_action();
 }
 
+bool machine::shares_core_with_busy() const noexcept {
+  const processor& own = cpus_[running_->cpu];
+  const unsigned threads = on_.threads_per_core > 1 ? on_.threads_per_core : 2;
+  const unsigned first = own.number - own.number % threads;
+  for (unsigned i = first; i < first + threads && i < cpus_.size(); ++i) {
+    if (i != own.number && cpus_[i].runs != nullptr) return true;
+  }
+  return false;
+}
+
 void machine::pass(duration access) {
   ++accesses_;
-  cpu().front += access + running_->beside_access;
+  duration time = access + running_->beside_access;
+  if (on_.instruction_beside > on_.instruction && on_.instruction != 0 && shares_core_with_busy()) {
+    time = time * on_.instruction_beside / on_.instruction;
+  }
+  cpu().front += time;
 }
 
 // Lets nothing run ahead.

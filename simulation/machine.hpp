@@ -212,6 +212,9 @@ class machine {
   void run_next(processor& on, instant when);
   void put_on(processor& on, simulated_thread& next, instant when, bool switches);
   void give_way();
+  // Whether another CPU of the running thread's core runs a thread. Virtual machines often say that
+  // no CPUs share a core; then neighbours do, if the file has `instruction_beside`.
+  bool shares_core_with_busy() const noexcept;
   processor* idle_near(unsigned cpu);
 
   // --- kernel.cpp

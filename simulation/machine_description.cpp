@@ -119,6 +119,7 @@ void for_each_time(machine_description& of,
   f("latency.store", of.store);
   f("latency.complete", of.complete);
   f("instruction", of.instruction);
+  f("instruction_beside", of.instruction_beside);
   f("latency.same_core", of.transfer[1]);
   f("latency.same_cluster", of.transfer[2]);
   f("latency.same_socket", of.transfer[3]);
@@ -152,7 +153,7 @@ void for_each_time(machine_description& of,
 }
 
 bool may_be_missing(const std::string& name) {
-  return name == "instruction" || name == "futex.wake_soon" ||
+  return name == "instruction" || name == "instruction_beside" || name == "futex.wake_soon" ||
          name == "futex.wake_up_latency_soon" || name == "futex.wake_busy";
 }
 

@@ -37,6 +37,9 @@ struct machine_description {
   // One that is no access, among many: 0 if the file does not tell, and then `hit` is that of a
   // load with a test and a branch.
   duration instruction = 0;
+  // The same while the other CPU of the core runs a thread: 0 if the file does not tell, and then
+  // the core has room for both. What hits, and stores, take longer by as much.
+  duration instruction_beside = 0;
   duration transfer[distances] = {};  // of a line from another cache; the first is `hit`
   duration memory = 0;                // no cache has the line
   duration share_more = 0;            // for each further copy that a write invalidates

@@ -127,6 +127,39 @@ TEST(simulated_time, has_the_usual_instructions_where_none_were_counted) {
   on.run();
 }
 
+// The time of loads on the first of four CPUs while another one works.
+duration time_of_loads_beside(unsigned busy_cpu, unsigned threads_per_core) {
+  machine_description four = two_cpus();
+  four.threads_per_core = threads_per_core;
+  four.cores_per_cluster = 4 / threads_per_core;
+  four.instruction = 500;
+  four.instruction_beside = 1'000;
+  machine on(four, 1);
+  cell& data = make<cell>(on);
+  duration took = 0;
+  for (unsigned cpu = 0; cpu < 4; ++cpu) {
+    on.add_thread("any", [&, cpu] {
+      if (cpu == busy_cpu) on.work(100'000'000);
+      if (cpu != 0) return;
+      bring_in(data);
+      on.sleep_until(20'000'000);
+      const instant start = on.now();
+      for (unsigned i = 0; i < 1'000; ++i) data.value.load(platform::relaxed);
+      took = on.now() - start;
+    });
+  }
+  on.run();
+  return took;
+}
+
+TEST(simulated_time, of_instructions_is_longer_while_the_other_cpu_of_the_core_is_busy) {
+  const duration alone = 1'000 * (two_cpus().hit + 2 * 500);
+  EXPECT_EQ(time_of_loads_beside(1, 2), 2 * alone);
+  EXPECT_EQ(time_of_loads_beside(2, 2), alone) << "another core";
+  EXPECT_EQ(time_of_loads_beside(1, 1), 2 * alone) << "whatever the system says of neighbours";
+  EXPECT_EQ(time_of_loads_beside(2, 1), alone);
+}
+
 TEST(simulated_memory, keeps_a_load_behind_a_fence) {
   EXPECT_FALSE(both_miss(full_fence, full_fence));
 }

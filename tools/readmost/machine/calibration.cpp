@@ -67,7 +67,7 @@ double cycle(const effort& much) {
   return cost.median / (rounds * additions);
 }
 
-// Nanoseconds of an instruction that neither needs another's result nor touches memory.
+// Nanoseconds of an instruction that touches no memory, among others that need none of its result.
 double cost_of_plain_instruction(const effort& much) {
   return cost_of(much, plain).median / plain_instructions;
 }
@@ -232,6 +232,19 @@ std::optional<contention> measure_contention(int cpu, int other, const effort& m
   }
   if (changes.empty()) return std::nullopt;
   return contention{median_of(changes), median_of(transfers)};
+}
+
+// What a plain instruction takes on one CPU while another executes nothing else. Nothing if threads
+// cannot be kept there.
+std::optional<double> cost_of_plain_instruction_beside(int cpu, int other, const effort& much) {
+  const stay_on here(cpu);
+  company there({other}, [](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 100; ++i) plain();
+    }
+  });
+  if (!here || !there.pinned()) return std::nullopt;
+  return cost_of(much, plain, there.clocks()).median / plain_instructions;
 }
 
 std::optional<double> cost_at(const cpu_topology& topology, cpu_distance distance,
@@ -556,8 +569,10 @@ class calibrator {
     own_change_ = cost_of_change(much_);
     measured("latency.complete", cost_of_load_and_change(much_) - own_change_,
              "what a load with a test and a branch adds to a read-modify-write");
-    measured("instruction", cost_of_plain_instruction(much_),
-             "additions to eight registers in turn");
+    const double instruction = cost_of_plain_instruction(much_);
+    measured("instruction", instruction,
+             "additions to eight registers in turn, each with a test and a branch");
+    instructions_beside(instruction);
     done_();
 
     double least = load;
@@ -618,6 +633,21 @@ class calibrator {
     add("latency.share_more", made_.topology.sockets > 1 ? 2 : 0, false,
         made_.topology.sockets > 1 ? "invalidations go out at once, and the answers are counted"
                                    : "there is one socket");
+  }
+
+  void instructions_beside(double alone) {
+    const std::vector<int>& cpus = machine_.cpus.usable;
+    if (cpus.size() < 2) return;
+    const auto of_one_core = pairs_at(made_.topology, cpu_distance::same_core);
+    const auto [cpu, other] =
+        of_one_core.empty() ? std::pair(cpus[0], cpus[1]) : of_one_core.front();
+    const std::optional<double> beside = cost_of_plain_instruction_beside(cpu, other, much_);
+    if (!beside) return;
+    measured("instruction_beside", std::max(*beside, alone),
+             of_one_core.empty()
+                 ? "the same while another CPU does so, which according to the system has a core "
+                   "of its own"
+                 : "the same while the other CPU of the core does so");
   }
 
   // Guesses of nearer distances must not exceed the first that is measured.

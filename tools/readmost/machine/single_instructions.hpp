@@ -24,19 +24,30 @@ inline void tested_load_of(const word& which) {
   }
 }
 
-// Additions to eight registers in turn: none needs the result of one of the seven before it. A
-// processor may add constants for nothing, so what is added is none.
-inline constexpr int plain_instructions = 256;
+// What lies between the accesses of a lock: additions, each with a test and a branch that is not
+// taken, which many processors execute as one. The additions are to eight registers in turn, so
+// that none needs the result of one of the seven before it. A processor may add constants for
+// nothing, so what is added is none.
+#if defined(__x86_64__)
+inline constexpr int instructions_of_unit = 3;
+#else
+inline constexpr int instructions_of_unit = 2;  // tests and branches by one
+#endif
+inline constexpr int plain_units = 80;
+inline constexpr int plain_instructions = plain_units * instructions_of_unit;
 inline constexpr auto plain = [] {
   std::uint64_t one = 1;
   asm volatile("" : "+r"(one));
-  const auto add = [one](std::uint64_t& sum) {
+  const auto add = [&one](std::uint64_t& sum) {
     sum += one;
-    asm volatile("" : "+r"(sum));
+    asm volatile("" : "+r"(sum), "+r"(one));
+    if (one == 0) [[unlikely]] {
+      asm volatile("" ::: "memory");
+    }
   };
   std::uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
 #pragma GCC unroll 32
-  for (int i = 0; i < plain_instructions / 8; ++i) {
+  for (int i = 0; i < plain_units / 8; ++i) {
     add(a), add(b), add(c), add(d), add(e), add(f), add(g), add(h);
   }
 };
