@@ -68,4 +68,28 @@ bool attendance::was_full(std::uint64_t nanoseconds) const {
   return true;
 }
 
+std::vector<double> time_of_batches(const effort& much, const timed_batch& batch,
+                                    std::vector<clockid_t> others) {
+  // The least of three, in case one was interrupted.
+  const auto least = [&](std::uint64_t count) {
+    return std::min({batch(count), batch(count), batch(count)});
+  };
+  const auto wanted = static_cast<std::uint64_t>(much.each.count());
+  std::uint64_t count = 1;
+  while (least(count) < wanted / 2) count *= 2;
+
+  constexpr int attempts_for_each = 8;
+  attendance present(std::move(others));
+  std::vector<double> samples;
+  std::vector<double> disturbed;
+  for (int left = attempts_for_each * much.samples;
+       left > 0 && samples.size() < static_cast<std::size_t>(much.samples); --left) {
+    present.start();
+    const std::uint64_t took = batch(count);
+    (present.was_full(took) ? samples : disturbed)
+        .push_back(static_cast<double>(took) / static_cast<double>(count));
+  }
+  return samples.empty() ? disturbed : samples;
+}
+
 }  // namespace readmost::command

@@ -76,6 +76,13 @@ class attendance {
   std::vector<std::uint64_t> started_;
 };
 
+// Calls an operation so often; returns how many nanoseconds that took, at least one.
+using timed_batch = std::function<std::uint64_t(std::uint64_t count)>;
+
+// As time_of().
+std::vector<double> time_of_batches(const effort& much, const timed_batch& batch,
+                                    std::vector<clockid_t> others);
+
 // Nanoseconds per call of the operation, one value for each sample. Repeats samples during which
 // other work took a CPU from one of the threads; returns such samples if there are no others.
 template <class Operation>
@@ -86,26 +93,7 @@ std::vector<double> time_of(const effort& much, Operation operation,
     for (std::uint64_t i = 0; i < count; ++i) operation();
     return std::max<std::uint64_t>(platform::now() - start, 1);
   };
-  // The least of three, in case one was interrupted.
-  const auto least = [&](std::uint64_t count) {
-    return std::min({batch(count), batch(count), batch(count)});
-  };
-  const auto wanted = static_cast<std::uint64_t>(much.each.count());
-  std::uint64_t count = 1;
-  while (least(count) < wanted / 2) count *= 2;
-
-  constexpr int attempts_for_each = 8;
-  attendance present(std::move(others));
-  std::vector<double> samples;
-  std::vector<double> disturbed;
-  for (int left = attempts_for_each * much.samples;
-       left > 0 && samples.size() < static_cast<std::size_t>(much.samples); --left) {
-    present.start();
-    const std::uint64_t took = batch(count);
-    (present.was_full(took) ? samples : disturbed)
-        .push_back(static_cast<double>(took) / static_cast<double>(count));
-  }
-  return samples.empty() ? disturbed : samples;
+  return time_of_batches(much, batch, std::move(others));
 }
 
 }  // namespace readmost::command
