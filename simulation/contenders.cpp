@@ -16,8 +16,7 @@ namespace {
 class counting {
  public:
   explicit counting(double beside_access) : before_(thread().beside_access) {
-    const duration one = machine::current()->description().instruction;
-    thread().beside_access = static_cast<duration>(beside_access * static_cast<double>(one));
+    thread().beside_access = machine::current()->description().time_of(beside_access);
   }
   ~counting() { thread().beside_access = before_; }
   counting(const counting&) = delete;
@@ -78,15 +77,6 @@ contender named(const char* name) {
             return new (place) made(beside, Arguments...);
           }};
 }
-
-// For one thread alone.
-class no_lock {
- public:
-  void lock_shared() {}
-  void unlock_shared() {}
-  void lock() {}
-  void unlock() {}
-};
 
 // Listing 1 of the BRAVO paper, with one table for all locks; and with one for each (Fig. 1).
 struct with_own_table : bravo_paper_policy {

@@ -8,6 +8,15 @@
 
 namespace readmost::simulation {
 
+// For one thread alone.
+class no_lock {
+ public:
+  void lock_shared() {}
+  void unlock_shared() {}
+  void lock() {}
+  void unlock() {}
+};
+
 // Calls use.template operator()<Lock, Arguments...>(name) for each, Readmost's first; a lock is
 // made with these arguments. `Glibc`, `Mutex`: glibc's locks, or those of their shape.
 template <class Glibc, class Mutex, class Use>

@@ -70,8 +70,7 @@ simulated_thread& machine::add_thread(std::string name, std::function<void()> bo
   made.body = std::move(body);
   made.cpu = next_cpu_;
   next_cpu_ = (next_cpu_ + 1) % on_.cpus();
-  made.beside_access =
-      static_cast<duration>(usual_beside_access * static_cast<double>(on_.instruction));
+  made.beside_access = on_.time_of(usual_beside_access);
   made.fiber.start(enter_thread, this);
   ++unfinished_;
   made.since = now_;

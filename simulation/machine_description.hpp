@@ -83,6 +83,10 @@ struct machine_description {
   duration transfer_between(unsigned cpu, unsigned other) const noexcept {
     return transfer[static_cast<unsigned>(between(cpu, other))];
   }
+  // Of so many instructions that are no accesses.
+  duration time_of(double instructions) const noexcept {
+    return static_cast<duration>(instructions * static_cast<double>(instruction));
+  }
   double cycles(duration time) const noexcept { return static_cast<double>(time) * ghz / 1000; }
 };
 

@@ -68,15 +68,6 @@ thread_local std::uint64_t sum_so_far = 0;
   sum_so_far = sum;
 }
 
-// Of which only the caller's instructions are left.
-class no_lock {
- public:
-  void lock_shared() {}
-  void unlock_shared() {}
-  void lock() {}
-  void unlock() {}
-};
-
 template <class Lock>
 void read(Lock& lock, std::uint64_t inside) {
   lock.lock_shared();
@@ -197,7 +188,7 @@ int main(int argc, char** argv) {
         [&]<class Lock, auto... Arguments>(const char* name) {
           count<Lock, Arguments...>(name, found);
         });
-    count<no_lock>("none", found);
+    count<readmost::simulation::no_lock>("none", found);  // the caller's alone
     fmt::print("{}\n", found.dump(1));
     return 0;
   }

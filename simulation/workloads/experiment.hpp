@@ -53,10 +53,7 @@ class experiment {
     if (start >= counts_from_) to.add(machine_.now() - leaving + entered - start);
   }
   // What a thread does between two operations.
-  void call() {
-    machine_.work(static_cast<duration>(instructions_of_caller *
-                                        static_cast<double>(machine_.description().instruction)));
-  }
+  void call() { machine_.work(machine_.description().time_of(instructions_of_caller)); }
   // A little more or less than so many cycles.
   void pause(duration number) {
     machine_.work(cycles(number) * (900 + machine_.random() % 200) / 1000);
