@@ -23,8 +23,9 @@ bool has_company(const thread_record& me) noexcept {
 // Starts the next period, and returns how many active reads of the last one are to be credited. A
 // thread's first periods are short: where hundreds of threads start to read one lock, most of a
 // millisecond would pass before enough of them have read it 48 times. Later their length varies, or
-// the updates of a thread that reads locks in turn might always meet the same one. `rarely`: longer
-// periods, which must not credit more elsewhere than the usual ones.
+// the updates of a thread that reads locks in turn might always meet the same one. `rarely`: the
+// next period is to be a long one. If this one was long and the next is not, the lock is credited
+// with no more reads than a usual period has.
 std::int32_t start_account_period(thread_record& me, bool rarely) noexcept {
   const std::int32_t reads = me.account_period.load(platform::relaxed);
   const std::uint64_t all = active_reads_of(me);
@@ -297,8 +298,8 @@ void update_account(rwlock& lock, rules how) noexcept {
     report(*me);
   }
   const bool among_others = has_company(*me);
-  // An update takes as long as some reads save that are alone, and is in vain while a bias is far
-  // from earned.
+  // For a thread that is alone an update costs as much as a bias saves in several reads; and while
+  // the bias is far from earned, updates change nothing.
   const bool rarely = !among_others || bias::is_far_from_earned(lock);
   const std::int32_t reads = start_account_period(*me, rarely);
   credit(lock, how, reads * bias::saved_by_read(among_others));

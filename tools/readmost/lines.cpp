@@ -20,15 +20,17 @@ std::string shown(const std::string& text) {
   return clean;
 }
 
-std::string wrapped(const std::string& text, std::size_t indentation, std::size_t width) {
+std::string wrapped(const std::string& text, std::size_t indentation, std::size_t width,
+                    const std::string& first) {
   std::istringstream words(text);
-  std::string lines;
-  std::size_t column = 0;
-  for (std::string word; words >> word;) {
-    if (column != 0 && column + 1 + word.size() > width) {
+  std::string lines = first;
+  std::size_t column = first.size();
+  bool is_first = true;
+  for (std::string word; words >> word; is_first = false) {
+    if (!is_first && column + 1 + word.size() > width) {
       lines += '\n' + std::string(indentation, ' ');
       column = indentation;
-    } else if (column != 0) {
+    } else if (!is_first) {
       lines += ' ';
       ++column;
     }

@@ -53,11 +53,10 @@ constexpr const char* how_to_admit =
 // For filters that kill: docs/using.md has the same list, and tests/command/system_calls_test.cpp.
 constexpr const char* other_calls =
     "The library also calls futex, sched_yield, sched_getaffinity, getpriority, clock_nanosleep "
-    "(or "
-    "nanosleep), mmap, munmap, mincore, getpid, gettid, rt_sigprocmask, and openat, read, pread64, "
-    "newfstatat, ioctl and close for files in /proc; with statistics write; with a profile "
-    "fallocate; with RCU clone3 (or clone), prctl, sched_setaffinity, sched_setscheduler and "
-    "setpriority.";
+    "(or nanosleep), mmap, munmap, mincore, getpid, gettid, rt_sigprocmask, and openat, read, "
+    "pread64, newfstatat, ioctl and close for files in /proc; with statistics write; with a "
+    "profile fallocate; with RCU clone3 (or clone), prctl, sched_setaffinity, sched_setscheduler "
+    "and setpriority.";
 
 std::optional<finding> membarrier_obstacle(const machine_facts& machine) {
   const membarrier_answers& answers = machine.membarrier;

@@ -4,7 +4,6 @@
 #include <linux/membarrier.h>
 
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -15,22 +14,9 @@
 namespace readmost::command {
 namespace {
 
-// Adds the words in lines that begin with `first`, then with as many spaces. A word that is wider
-// than the page, as a path may be, has a line of its own.
+// Adds the words in lines that begin with `first`, then with as many spaces.
 void add_wrapped(std::string& page, const std::string& first, const std::string& text) {
-  std::string line = first;
-  std::istringstream words(text);
-  bool empty = true;
-  for (std::string word; words >> word; empty = false) {
-    if (!empty && line.size() + 1 + word.size() > page_width) {
-      page += line + '\n';
-      line = std::string(first.size(), ' ');
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-  }
-  page += line + '\n';
+  page += wrapped(text, first.size(), page_width, first);
 }
 
 // --- This machine -------------------------------------------------------------------------------

@@ -106,12 +106,12 @@ struct rwlock {
   static constexpr std::uint64_t one_reader = std::uint64_t{1} << readers_shift;
   // The count has room for as many again that threads move there from slots.
   static constexpr std::uint64_t max_readers = 1U << 23;
+  static constexpr std::uint64_t full = max_readers * one_reader;
 
   // Active read holds.
   static constexpr std::uint64_t readers(std::uint64_t state) noexcept {
     return state >> readers_shift;
   }
-  static constexpr std::uint64_t full = std::uint64_t{1} << 63;
   static constexpr bool is_full(std::uint64_t state) noexcept { return (state & full) != 0; }
 
   // The state without a waiter that was counted in it.
