@@ -286,6 +286,11 @@ static char *contender = "prwlock";
 module_param(contender, charp, 0444);
 MODULE_PARM_DESC(contender, "a lock, or fcp_rcu, fcp_rcu_expedited, srcu, srcu_expedited, rcu, rcu_expedited");
 
+static int run(void)
+{
+	return instructions ? count_instructions(contender) : measure(contender);
+}
+
 static int measure_grace_periods(void)
 {
 	unsigned int i;
@@ -294,7 +299,7 @@ static int measure_grace_periods(void)
 		if (!strcmp(grace_period_contenders[i].name, contender)) {
 			read_once = grace_period_contenders[i].read;
 			write_once = grace_period_contenders[i].write;
-			return instructions ? count_instructions(contender) : measure(contender);
+			return run();
 		}
 	}
 	pr_err("readmost_bench: parameter contender: '%s' is unknown; choose prwlock, rwsem, percpu_rwsem, rmlock, fcp_rcu, fcp_rcu_expedited, srcu, srcu_expedited, rcu or rcu_expedited\n",
@@ -316,10 +321,7 @@ static int __init bench_init(void)
 		lock = lock_under_test->create(0);
 		read_once = read_of_lock;
 		write_once = write_of_lock;
-		if (!lock)
-			ret = -ENOMEM;
-		else
-			ret = instructions ? count_instructions(contender) : measure(contender);
+		ret = lock ? run() : -ENOMEM;
 		if (lock)
 			lock_under_test->destroy(lock);
 	} else {

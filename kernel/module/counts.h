@@ -36,26 +36,27 @@ static inline u64 switches_of(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* Function call interrupts of all CPUs, as in /proc/interrupts. */
+/* Of all CPUs; @kind is a member of irq_cpustat_t. */
+#define interrupts_of(kind)						\
+({									\
+	u64 sum_ = 0;							\
+	int cpu_;							\
+									\
+	for_each_possible_cpu(cpu_)					\
+		sum_ += READ_ONCE(per_cpu(irq_stat, cpu_).kind);	\
+	sum_;								\
+})
+
+/* Function call interrupts, as in /proc/interrupts. */
 static inline u64 call_interrupts(void)
 {
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu(irq_stat, cpu).irq_call_count);
-	return sum;
+	return interrupts_of(irq_call_count);
 }
 
 /* Interrupts that make a CPU look for another task. */
 static inline u64 reschedule_interrupts(void)
 {
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu(irq_stat, cpu).irq_resched_count);
-	return sum;
+	return interrupts_of(irq_resched_count);
 }
 
 #endif /* READMOST_COUNTS_H */
