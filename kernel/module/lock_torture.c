@@ -430,17 +430,10 @@ static void stop_worker(unsigned int i)
 	workers[i].task = NULL;
 }
 
-static int replace_readers(void *data)
+static int restart_reader(unsigned int i)
 {
-	unsigned int next = 0;
-
-	while (!kthread_should_stop()) {
-		msleep(20);
-		stop_worker(next);
-		start_worker(next);
-		next = (next + 1) % readers;
-	}
-	return 0;
+	stop_worker(i);
+	return start_worker(i);
 }
 
 static const char *run(void)
@@ -484,10 +477,10 @@ static void print_verdict(const char *verdict, unsigned long began)
 		attempts += workers[i].attempts;
 		successes += workers[i].successes;
 	}
-	pr_info("readmost_torture: %s: %s: reads=%llu writes=%llu sleeps=%llu tries=%llu tries_successful=%llu violations=%d read_while_written=%d written_while_read=%d imbalances=%llu hotplug=%u ms=%u\n",
+	pr_info("readmost_torture: %s: %s: reads=%llu writes=%llu sleeps=%llu tries=%llu tries_successful=%llu violations=%d read_while_written=%d written_while_read=%d imbalances=%llu hotplug=%u restarts=%u ms=%u\n",
 		ops->name, verdict, sum_of_reads(), sum_of_writes(), sleeps, attempts, successes,
 		atomic_read(&violations), atomic_read(&read_while_written),
-		atomic_read(&written_while_read), prw_imbalances(), hotplug ? torture_hotplugs() : 0,
+		atomic_read(&written_while_read), prw_imbalances(), hotplug ? torture_hotplugs() : 0, churn ? torture_restarts() : 0,
 		jiffies_to_msecs(jiffies - began));
 }
 
@@ -504,7 +497,6 @@ static void free_all(void)
 
 static int __init lock_torture_init(void)
 {
-	struct task_struct *replacer = NULL;
 	unsigned long began = jiffies;
 	const char *verdict;
 	unsigned int i;
@@ -535,13 +527,8 @@ static int __init lock_torture_init(void)
 		if (ret)
 			break;
 	}
-	if (!ret && churn) {
-		replacer = kthread_run(replace_readers, NULL, "torture_replacer");
-		if (IS_ERR(replacer)) {
-			ret = PTR_ERR(replacer);
-			replacer = NULL;
-		}
-	}
+	if (!ret && churn)
+		ret = torture_start_churn(readers, restart_reader);
 	if (!ret && hotplug)
 		ret = torture_start_hotplug();
 
@@ -554,8 +541,7 @@ static int __init lock_torture_init(void)
 		__module_get(THIS_MODULE);
 		return 0;
 	}
-	if (replacer)
-		kthread_stop(replacer);
+	torture_stop_churn();
 	for (i = 0; i < readers + writers; i++)
 		stop_worker(i);
 	free_all();

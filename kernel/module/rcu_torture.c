@@ -37,6 +37,10 @@ static bool hotplug;
 module_param(hotplug, bool, 0444);
 MODULE_PARM_DESC(hotplug, "take CPUs offline and online (default no)");
 
+static bool churn = true;
+module_param(churn, bool, 0444);
+MODULE_PARM_DESC(churn, "end readers and start others (default yes)");
+
 #define OBJECTS	256
 #define AGES	3	/* after which an object is used again */
 #define WRITERS	4	/* each has its own way to wait */
@@ -363,26 +367,48 @@ static void print_verdict(const char *verdict, unsigned long began)
 		sections += all_readers[i].sections;
 		sleeps += all_readers[i].sleeps;
 	}
-	pr_info("readmost_rcu_torture: %s: sections=%llu sleeps=%llu age0=%llu age1=%llu older=%llu torn=%llu grace_periods=%llu synchronize=%llu expedited=%llu callbacks=%llu polled=%llu barriers_wrong=%llu hotplug=%u ms=%u\n",
+	pr_info("readmost_rcu_torture: %s: sections=%llu sleeps=%llu age0=%llu age1=%llu older=%llu torn=%llu grace_periods=%llu synchronize=%llu expedited=%llu callbacks=%llu polled=%llu barriers_wrong=%llu hotplug=%u restarts=%u ms=%u\n",
 		verdict, sections, sleeps, seen_at_age(0, 0), seen_at_age(1, 1),
 		seen_at_age(2, AGES + 1), atomic64_read(&torn), fcp_rcu_completed(),
 		atomic64_read(&waits[0]), atomic64_read(&waits[1]), atomic64_read(&waits[2]),
 		atomic64_read(&waits[3]), atomic64_read(&barriers_wrong), hotplug ? torture_hotplugs() : 0,
+		churn ? torture_restarts() : 0,
 		jiffies_to_msecs(jiffies - began));
+}
+
+static int start_reader(unsigned int i)
+{
+	struct task_struct *task = kthread_run(reader, &all_readers[i], "rcu_reader/%u", i);
+
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	all_readers[i].task = task;
+	return 0;
+}
+
+static void stop_reader(unsigned int i)
+{
+	if (all_readers[i].task)
+		kthread_stop(all_readers[i].task);
+	all_readers[i].task = NULL;
+}
+
+static int restart_reader(unsigned int i)
+{
+	stop_reader(i);
+	return start_reader(i);
 }
 
 static int start(void)
 {
 	unsigned int i;
+	int ret;
 
 	for (i = 0; i < readers; i++) {
-		struct task_struct *task;
-
 		prandom_seed_state(&all_readers[i].random, i + 1);
-		task = kthread_run(reader, &all_readers[i], "rcu_reader/%u", i);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		all_readers[i].task = task;
+		ret = start_reader(i);
+		if (ret)
+			return ret;
 	}
 	for (i = 0; i < WRITERS; i++) {
 		struct task_struct *task = kthread_run(writer, (void *)(long)i, "rcu_writer/%u", i);
@@ -391,7 +417,8 @@ static int start(void)
 			return PTR_ERR(task);
 		writers[i] = task;
 	}
-	return hotplug ? torture_start_hotplug() : 0;
+	ret = churn ? torture_start_churn(readers, restart_reader) : 0;
+	return !ret && hotplug ? torture_start_hotplug() : ret;
 }
 
 static int __init rcu_torture_init(void)
@@ -424,10 +451,9 @@ static int __init rcu_torture_init(void)
 		if (writers[i])
 			kthread_stop(writers[i]);
 	}
-	for (i = 0; i < readers; i++) {
-		if (all_readers[i].task)
-			kthread_stop(all_readers[i].task);
-	}
+	torture_stop_churn();
+	for (i = 0; i < readers; i++)
+		stop_reader(i);
 	/* A callback may queue itself again, AGES times. */
 	for (i = 0; i <= AGES; i++)
 		fcp_rcu_barrier();
