@@ -5,7 +5,7 @@ from ..figures.figure import Axis
 from ..figures.places import first_number
 from .figure import Measured, Panel, Run, Simulated, cycles, distribution, per_second
 
-OPTERON, XEON, PENTIUM = "opteron-6274x4", "e5-2699v3x2", "p3-700x4"
+OPTERON, XEON, BIG_XEON, PENTIUM = "opteron-6274x4", "e5-2699v3x2", "e7-8895v3x4", "p3-700x4"
 BRAVO_THREADS = (1, 2, 8, 18, 36, 72)
 BRAVO_LOCKS = (
     "readmost", "glibc-like", "bravo-glibc", "bravo-glibc-paper", "ba", "bravo-ba", "bravo-ba-paper", "per-cpu",
@@ -66,6 +66,57 @@ def rwbench(letter, probability, words):
         "Loops per second of all threads; `--writes-in` is the workload's only difference from its"
         " neighbours.",
         ("--reads-in", "10") if probability == 0.9 else rare, "rwbench_locks",
+    )
+
+
+FAULTS = "Operations, relative to pthread"
+ONE_FAULT = ("--inside", "2000", "--pause", "4000")  # a few microseconds in all
+
+
+def address_space(figure, label, program, writes_in, proportion, time):
+    """A program that faults and maps under mmap_sem: throughput by threads."""
+    return Simulated(
+        f"fcp-{figure}", "FCP", label, f"Page faults of {program}, a mix", OPTERON,
+        "The kernel's locks cannot run on the simulated machine. The library's locks stand for them, pthread for"
+        f" rwsem, and a mix for the program: one write in {writes_in:,} operations ({proportion}), 2,000 cycles"
+        " inside and 4,000 outside. Memory's bandwidth, at which the paper's program stops scaling, is not simulated.",
+        (
+            Panel(
+                FAULTS, Axis("times as many as pthread"), THREADS, ALL_OPERATIONS, unit="times",
+                relative_to="pthread",
+            ),
+        ),
+        (
+            Run("mix", ("readmost", "percpu-rwlock", "glibc-like"), FCP_THREADS,
+                ("--writes-in", str(writes_in), *ONE_FAULT), warm_up=1000, time=time, seconds=7),
+        ),
+    )
+
+
+def will_it_scale():
+    """BRAVO over the kernel's semaphore."""
+    locks = ("glibc-like", "bravo-glibc", "bravo-glibc-paper", "readmost")
+    threads = (1, 2, 8, 16, 72, 142)
+    hold = ("--inside", "2000", "--pause", "1000")
+    return Simulated(
+        "bravo-7", "BRAVO", "Figure 7", "will-it-scale, two mixes", BIG_XEON,
+        "The kernel's semaphore cannot run on the simulated machine. The library's locks stand for it, pthread for"
+        " rwsem: page_fault is a mix with one write in 16,384 operations, since 128 MB have 32,768 pages and are"
+        " mapped and unmapped once; mmap has writes only; 2,000 cycles inside and 1,000 outside. What page faults"
+        " share besides the lock is not simulated.",
+        tuple(
+            Panel(
+                program, Axis("times as many as pthread", log=program == "page_fault"), THREADS, ALL_OPERATIONS,
+                unit="times", relative_to="pthread", title=f"{program}, relative to pthread",
+            )
+            for program in ("page_fault", "mmap")
+        ),
+        (
+            Run("mix", locks, threads, ("--writes-in", "16384", *hold), warm_up=800, time=1600,
+                tables=("page_fault",), seconds=8),
+            Run("mix", locks, threads, ("--writes-in", "1", *hold), warm_up=800, time=1600, tables=("mmap",),
+                seconds=12),
+        ),
     )
 
 
@@ -148,6 +199,9 @@ FCP = (
         " stands for rwsem. A curve that ends early: no writer got in.",
         panels_of_table_3(), table_3(),
     ),
+    address_space(12, "Figure 12", "Histogram", 10_000, "the paper calls its share of writes small", 2000),
+    address_space(13, "Figure 13", "Metis", 400, "medium: between those of its neighbours", 2000),
+    address_space(14, "Figure 14", "Psearchy", 16, "the only one that the paper prints", 2000),
     Simulated("fcp-15", "FCP", "Figure 15", "What parallel wake-up brings Histogram", OPTERON, "", why=
               KERNEL + " Figure 19 has the wake-up itself."),
     Simulated(
@@ -297,6 +351,7 @@ BRAVO = (
     sweep("bravo-6", "Figure 6", "hash_table_bench of RocksDB", "hash_table_bench", "hash-table-bench",
           "One thread inserts, one erases, the others search, all without a pause; all operations together.",
           benchmark="hash_table_bench"),
+    will_it_scale(),
 )
 
 
