@@ -145,6 +145,13 @@ TEST(simulated_lock, of_readmost_is_biased_again_soon_after_a_write) {
   }
 }
 
+TEST(simulated_lock, of_readmost_is_biased_where_many_want_its_line) {
+  const auto reads_of = [](const char* lock) {
+    return run("test-rwlock", lock, with(16), find_machine("e5-2699v3x2")).reads;
+  };
+  EXPECT_GT(reads_of("readmost"), 4 * reads_of("ba"));
+}
+
 TEST(simulated_lock, of_readmost_is_not_left_for_a_thread_that_writes_now_and_then) {
   EXPECT_GT(run("test-rwlock", "readmost", with(2)).reads,
             0.1 * run("test-rwlock", "glibc-like", with(2)).reads);

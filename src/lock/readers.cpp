@@ -41,6 +41,26 @@ std::int32_t start_account_period(thread_record& me, bool rarely) noexcept {
 }
 static_assert(std::int32_t{1} << (64 - 60) == 16);
 
+// Finds out how long the lock's line takes to come, where that may take long. The caller has just
+// used the line: what others want is gone again.
+void measure_line(const rwlock& lock, thread_record& me) noexcept {
+  static constinit platform::atomic<unsigned> known_cpus{0};
+  unsigned cpus = known_cpus.load(platform::relaxed);
+  if (cpus == 0) [[unlikely]] {
+    cpus = platform::usable_cpus();
+    known_cpus.store(cpus, platform::relaxed);
+  }
+  if (!bias::is_to_be_measured(cpus)) return;
+  const std::uint64_t begin = platform::now();
+  const std::uint64_t before = platform::now();
+  // An acquire load, so that the time after it is not taken before it.
+  (void)lock.state.load(platform::acquire);
+  const std::uint64_t took = platform::now() - before;
+  const std::uint64_t by_clock = before - begin;
+  auto& saved = me.saved[home_slot(&lock)];
+  saved = bias::learnt(saved, took > by_clock ? took - by_clock : 0, cpus);
+}
+
 // Makes sure that no slot names the lock by a hold of an earlier life of its memory. False if
 // another thread is at it.
 bool is_unknown_to_slots(rwlock& lock) noexcept {
@@ -302,7 +322,9 @@ void update_account(rwlock& lock, rules how) noexcept {
   // the bias is far from earned, updates change nothing.
   const bool rarely = !among_others || bias::is_far_from_earned(lock);
   const std::int32_t reads = start_account_period(*me, rarely);
-  credit(lock, how, reads * bias::saved_by_read(among_others));
+  if (among_others) measure_line(lock, *me);
+  credit(lock, how,
+         bias::credited_by_update(reads, bias::saved_by_read(lock, *me, among_others)));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {

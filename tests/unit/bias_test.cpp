@@ -196,7 +196,54 @@ TEST(bias, account_is_credited_each_passive_read_once) {
   lock.balance.store(0);
   test::read(lock, reads);
   bias::credit_passive_reads(lock, my_record(), true);
-  EXPECT_EQ(lock.balance.load(), reads * bias::saved_among_others);
+  EXPECT_EQ(lock.balance.load(), reads * bias::saved_by_read(lock, my_record(), true));
+}
+
+TEST(bias, a_read_saves_more_where_the_line_takes_long_to_come) {
+  rwlock lock;
+  thread_record& me = my_record();
+  auto& saved = me.saved[home_slot(&lock)];
+  saved = 0;
+  EXPECT_EQ(bias::saved_by_read(lock, me, true), bias::saved_among_others);
+  saved = 100;
+  EXPECT_EQ(bias::saved_by_read(lock, me, true), 100);
+  EXPECT_EQ(bias::saved_by_read(lock, me, false), bias::saved_by_read(false)) << "alone";
+  saved = 1;
+  EXPECT_EQ(bias::saved_by_read(lock, me, true), bias::saved_among_others) << "never less";
+  saved = 0;
+}
+
+TEST(bias, the_wait_for_the_line_is_believed_up_to_what_a_line_takes) {
+  EXPECT_FALSE(bias::is_to_be_measured(2));
+  EXPECT_TRUE(bias::is_to_be_measured(4));
+  EXPECT_EQ(bias::learnt(0, 50, 64), 50) << "twice the wait, by half";
+  EXPECT_EQ(bias::learnt(50, 50, 64), 75);
+  EXPECT_EQ(bias::learnt(100, 0, 64), 50);
+  constexpr std::uint64_t without_a_cpu = 4'000'000;
+  EXPECT_EQ(bias::learnt(0, without_a_cpu, 64), bias::most_saved(64) / 2);
+  EXPECT_EQ(bias::learnt(0, without_a_cpu, 4), bias::most_saved(4) / 2);
+  EXPECT_LT(bias::most_saved(4), bias::most_saved(64));
+  EXPECT_EQ(bias::most_saved(64), bias::most_saved(4'096));
+}
+
+TEST(bias, what_a_read_saves_is_forgotten_with_the_revocations) {
+  rwlock lock;
+  ASSERT_TRUE(test::earn_bias(lock));
+  forget_uncredited_reads(lock);
+  auto& saved = my_record().saved[home_slot(&lock)];
+  saved = 200;
+  test::read(lock, 10);
+  bias::credit_passive_reads(lock, my_record(), true);
+  EXPECT_EQ(lock.balance.load(), 10 * 200);
+  EXPECT_LT(saved, 200);
+  for (int i = 0; i < 1'000; ++i) saved = bias::faded(saved);
+  EXPECT_EQ(saved, 0);
+}
+
+TEST(bias, one_update_after_many_writes_does_not_earn_it) {
+  EXPECT_EQ(bias::credited_by_update(48, 20), 960);
+  EXPECT_LT(bias::lowest + bias::credited_by_update(48, 400), bias::enough_for_bias);
+  EXPECT_GE(bias::lowest + 2 * bias::credited_by_update(48, 400), bias::enough_for_bias);
 }
 
 TEST(bias, account_is_credited_by_the_revoking_writer) {
@@ -228,8 +275,8 @@ TEST(bias, account_is_debited_by_readers_with_the_writes_since) {
   EXPECT_EQ(lock.balance.load(), 0) << "writes leave the account alone";
   settle(lock);
   constexpr std::int32_t longest_period = active_reads_per_account + 8;
-  EXPECT_LE(lock.balance.load(),
-            longest_period * bias::saved_among_others - 3 * bias::cost_of_wait(cost));
+  const std::int32_t saved = bias::saved_by_read(lock, my_record(), true);
+  EXPECT_LE(lock.balance.load(), longest_period * saved - 3 * bias::cost_of_wait(cost));
   lock.balance.store(0);
   settle(lock);
   EXPECT_GT(lock.balance.load(), 0) << "each write is debited once";
@@ -269,7 +316,8 @@ TEST(bias, account_is_updated_rarely_by_a_thread_that_is_alone_or_if_little_come
   // This lock happens to be the next one.
   rwlock another;
   settle(another);
-  EXPECT_LE(another.balance.load(), active_reads_per_account * bias::saved_among_others);
+  EXPECT_LE(another.balance.load(),
+            active_reads_per_account * bias::saved_by_read(another, my_record(), true));
 }
 
 // The account of reads is settled by chance, hence the many turns.
