@@ -33,11 +33,11 @@ inline std::int32_t saved_by_read(bool among_others) noexcept {
   return among_others ? saved_among_others : saved_alone(platform::time_of_update());
 }
 
-// With more CPUs a read may save more. While many want the lock's line, each read has it come twice,
-// to lock and to unlock, and each way takes time in which nobody else gets on. A thread that updates
-// the account measures how long the line takes to come, and remembers the average for the lock's
-// home slot. A longer time than a line takes between distant CPUs was spent in a queue for it, or
-// without a CPU. Chosen by simulation: docs/scaling.md.
+// With more CPUs a read may save more. While many want the lock's line, each read has it come
+// twice, to lock and to unlock, and each way takes time in which nobody else gets on. A thread that
+// updates the account measures how long the line takes to come, and remembers the average for the
+// lock's home slot. A longer time than a line takes between distant CPUs was spent in a queue for
+// it, or without a CPU. Chosen by simulation: docs/scaling.md.
 constexpr std::uint32_t most_saved(unsigned cpus) noexcept {
   constexpr std::uint32_t for_each_cpu = 10;
   constexpr std::uint32_t most = 400;
@@ -55,8 +55,20 @@ constexpr std::uint16_t learnt(std::uint16_t saved, std::uint64_t wait, unsigned
   return static_cast<std::uint16_t>((saved + now) / 2);
 }
 
-// While the lock is biased nobody waits for the line. What is remembered fades with each revocation:
-// if it was too much, the lock loses its bias in the end, and the wait is measured again.
+// A clock that is a system call, as on some virtual machines, costs more than it tells: the
+// measuring ends. A single slow look at it does not end it, since the thread may have lost its CPU.
+constexpr std::uint32_t slow_clock = 100;
+constexpr bool is_slow_clock(std::uint32_t average) noexcept {
+  return average > slow_clock;
+}
+constexpr std::uint32_t average_of_clock(std::uint32_t average, std::uint64_t took) noexcept {
+  constexpr std::uint64_t most = 4 * slow_clock;
+  return static_cast<std::uint32_t>(moved_towards(average, took < most ? took : most));
+}
+
+// While the lock is biased nobody waits for the line. What is remembered fades with each
+// revocation: if it was too much, the lock loses its bias in the end, and the wait is measured
+// again.
 constexpr std::uint16_t faded(std::uint16_t saved) noexcept {
   return static_cast<std::uint16_t>(saved - (saved + 63) / 64);
 }

@@ -45,18 +45,22 @@ static_assert(std::int32_t{1} << (64 - 60) == 16);
 // used the line: what others want is gone again.
 void measure_line(const rwlock& lock, thread_record& me) noexcept {
   static constinit platform::atomic<unsigned> known_cpus{0};
+  static constinit platform::atomic<std::uint32_t> clock_time{
+      0};  // of a look at the clock, average
   unsigned cpus = known_cpus.load(platform::relaxed);
   if (cpus == 0) [[unlikely]] {
     cpus = platform::usable_cpus();
     known_cpus.store(cpus, platform::relaxed);
   }
-  if (!bias::is_to_be_measured(cpus)) return;
+  const std::uint32_t average = clock_time.load(platform::relaxed);
+  if (!bias::is_to_be_measured(cpus) || bias::is_slow_clock(average)) return;
   const std::uint64_t begin = platform::now();
   const std::uint64_t before = platform::now();
   // An acquire load, so that the time after it is not taken before it.
   (void)lock.state.load(platform::acquire);
   const std::uint64_t took = platform::now() - before;
   const std::uint64_t by_clock = before - begin;
+  clock_time.store(bias::average_of_clock(average, by_clock), platform::relaxed);
   auto& saved = me.saved[home_slot(&lock)];
   saved = bias::learnt(saved, took > by_clock ? took - by_clock : 0, cpus);
 }
@@ -323,8 +327,7 @@ void update_account(rwlock& lock, rules how) noexcept {
   const bool rarely = !among_others || bias::is_far_from_earned(lock);
   const std::int32_t reads = start_account_period(*me, rarely);
   if (among_others) measure_line(lock, *me);
-  credit(lock, how,
-         bias::credited_by_update(reads, bias::saved_by_read(lock, *me, among_others)));
+  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, among_others)));
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {

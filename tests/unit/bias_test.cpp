@@ -226,6 +226,16 @@ TEST(bias, the_wait_for_the_line_is_believed_up_to_what_a_line_takes) {
   EXPECT_EQ(bias::most_saved(64), bias::most_saved(4'096));
 }
 
+TEST(bias, the_wait_for_the_line_is_not_measured_by_a_slow_clock) {
+  std::uint32_t average = 0;
+  for (int i = 0; i < 1'000; ++i) average = bias::average_of_clock(average, 30);
+  EXPECT_FALSE(bias::is_slow_clock(average));
+  constexpr std::uint64_t without_a_cpu = 4'000'000;
+  EXPECT_FALSE(bias::is_slow_clock(bias::average_of_clock(average, without_a_cpu)));
+  for (int i = 0; i < 8; ++i) average = bias::average_of_clock(average, 300);
+  EXPECT_TRUE(bias::is_slow_clock(average)) << "a system call";
+}
+
 TEST(bias, what_a_read_saves_is_forgotten_with_the_revocations) {
   rwlock lock;
   ASSERT_TRUE(test::earn_bias(lock));
