@@ -69,26 +69,30 @@ def rwbench(letter, probability, words):
     )
 
 
-FAULTS = "Operations, relative to pthread"
-ONE_FAULT = ("--inside", "2000", "--pause", "4000")  # a few microseconds in all
+# The programs of FCP's Figures 12 to 14, and how many of their operations one writes.
+MAPPED = (("Histogram", 10_000), ("Metis", 400), ("Psearchy", 16))
 
 
-def address_space(figure, label, program, writes_in, proportion, time):
-    """A program that faults and maps under mmap_sem: throughput by threads."""
+def address_space():
+    """Programs that fault and map under mmap_sem: throughput by threads."""
     return Simulated(
-        f"fcp-{figure}", "FCP", label, f"Page faults of {program}, a mix", OPTERON,
-        "The kernel's locks cannot run on the simulated machine. The library's locks stand for them, pthread for"
-        f" rwsem, and a mix for the program: one write in {writes_in:,} operations ({proportion}), 2,000 cycles"
-        " inside and 4,000 outside. Memory's bandwidth, at which the paper's program stops scaling, is not simulated.",
-        (
+        "fcp-12", "FCP", "Figures 12 to 14", "Histogram, Metis and Psearchy, three mixes", OPTERON,
+        "The kernel's locks cannot run on the simulated machine. The library's stand for them, pthread for rwsem, and"
+        " mixes for the programs: one write in 10,000, 400 and 16 operations, 2,000 cycles inside and 4,000 outside."
+        " The paper prints the last proportion, and calls the others small and medium. Memory's bandwidth, at which"
+        " its Histogram stops scaling, is not simulated.",
+        tuple(
             Panel(
-                FAULTS, Axis("times as many as pthread"), THREADS, ALL_OPERATIONS, unit="times",
+                program, Axis("times as many as pthread"), THREADS, ALL_OPERATIONS, unit="times",
                 relative_to="pthread",
-            ),
+            )
+            for program, _ in MAPPED
         ),
-        (
+        tuple(
             Run("mix", ("readmost", "percpu-rwlock", "glibc-like"), FCP_THREADS,
-                ("--writes-in", str(writes_in), *ONE_FAULT), warm_up=1000, time=time, seconds=7),
+                ("--writes-in", str(writes_in), "--inside", "2000", "--pause", "4000"), warm_up=1000, time=2000,
+                tables=(program,), seconds=7)
+            for program, writes_in in MAPPED
         ),
     )
 
@@ -199,9 +203,7 @@ FCP = (
         " stands for rwsem. A curve that ends early: no writer got in.",
         panels_of_table_3(), table_3(),
     ),
-    address_space(12, "Figure 12", "Histogram", 10_000, "the paper calls its share of writes small", 2000),
-    address_space(13, "Figure 13", "Metis", 400, "medium: between those of its neighbours", 2000),
-    address_space(14, "Figure 14", "Psearchy", 16, "the only one that the paper prints", 2000),
+    address_space(),
     Simulated("fcp-15", "FCP", "Figure 15", "What parallel wake-up brings Histogram", OPTERON, "", why=
               KERNEL + " Figure 19 has the wake-up itself."),
     Simulated(
