@@ -316,7 +316,7 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
 }
 
 void machine::store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
-                    std::source_location at) {
+                    std::source_location at, bool plain) {
   begin_access();
   learn_of_write(address);
   make_room();
@@ -325,7 +325,9 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value, std:
                  .size = size,
                  .value = value,
                  .at = at,
-                 .release = is_arm() && order != std::memory_order_relaxed});
+                 .release = is_arm() && order != std::memory_order_relaxed,
+                 .plain = plain});
+  if (plain) set_value_at(address, size, value);
   if (!on.drains) {
     on.drains = true;
     events_.add(now_, event::kind::drain, on.number);
@@ -461,7 +463,7 @@ void machine::drain(processor& of) {
     }
   }
   of.granted = false;
-  change_memory(of, oldest.address, oldest.size, oldest.value);
+  if (!oldest.plain) change_memory(of, oldest.address, oldest.size, oldest.value);
   of.buffer.take_oldest();
   events_.add(of.drain_ends, event::kind::drained, of.number);
 }
@@ -485,7 +487,7 @@ void machine::drain_in_any_order(processor& of) {
     const buffered_store& each = of.buffer[i];
     if (!each.asked || each.comes > now_) continue;
     of.drain_ends = now_ + on_.drain + (each.release ? on_.release : 0);
-    change_memory(of, each.address, each.size, each.value);
+    if (!each.plain) change_memory(of, each.address, each.size, each.value);
     of.buffer.take(i);
     events_.add(of.drain_ends, event::kind::drain, of.number);
     break;

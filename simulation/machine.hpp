@@ -128,8 +128,9 @@ class machine {
   void work(duration time);  // on nothing that others see
   std::uint64_t load(const void* address, std::uint32_t size, std::memory_order order,
                      std::source_location at);
+  // `plain`: of a variable at which nobody else may look meanwhile.
   void store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,
-             std::source_location at);
+             std::source_location at, bool plain = false);
   // Returns the former value. Stores what change(value) makes of it, unless that returns false.
   template <class Change>
   std::uint64_t update(void* address, std::uint32_t size, std::memory_order order,

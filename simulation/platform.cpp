@@ -100,7 +100,11 @@ std::uint64_t load_plain(const void* address, std::uint32_t size, place at) {
 }
 
 void store_plain(void* address, std::uint32_t size, std::uint64_t value, place at) {
-  store(address, size, value, relaxed, at);
+  if (on() == nullptr) {
+    simulation::set_value_at(address, size, value);
+    return;
+  }
+  on()->store(address, size, value, relaxed, at, true);
 }
 
 // No object is given back: what a run takes is small.

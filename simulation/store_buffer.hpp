@@ -12,7 +12,9 @@
 
 namespace readmost::simulation {
 
-// The values of simulated variables lie where the variables are.
+// The values of simulated variables lie where the variables are. Those of plain ones change at
+// once: nobody else may look meanwhile, and one on a thread's stack may be gone when its store
+// leaves the buffer.
 inline std::uint64_t value_at(const void* address, std::uint32_t size) {
   std::uint64_t made = 0;
   std::memcpy(&made, address, size);
@@ -28,6 +30,7 @@ struct buffered_store {
   std::uint64_t value;
   std::source_location at;
   bool release = false;
+  bool plain = false;  // takes its time, and the value is in memory already
   // Arm: the line has been asked for, and comes then.
   bool asked = false;
   std::uint64_t comes = 0;
@@ -67,6 +70,7 @@ class store_buffer {
     std::memcpy(bytes, address, size);
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     for (const buffered_store& store : entries_) {
+      if (store.plain) continue;
       const auto first = reinterpret_cast<std::uintptr_t>(store.address);
       for (std::uint32_t i = 0; i < store.size; ++i) {
         if (first + i >= begin && first + i < begin + size) {

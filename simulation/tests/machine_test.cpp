@@ -93,6 +93,31 @@ void full_fence() {
   machine::current()->fence();
 }
 
+[[gnu::noinline]] void store_on_the_stack() {
+  platform::variable<std::uint64_t> plain[4];
+  for (auto& each : plain) each = ~std::uint64_t{0};
+}
+
+[[gnu::noinline]] bool stack_stays_as_it_is(machine& on) {
+  volatile std::uint64_t there[32] = {};
+  on.work(1'000'000);
+  for (const auto& each : there) {
+    if (each != 0) return false;
+  }
+  return true;
+}
+
+TEST(simulated_memory, changes_no_stack_whose_variables_are_gone) {
+  machine on(two_cpus(), 1);
+  bool stayed = false;
+  on.add_thread("only", [&] {
+    store_on_the_stack();
+    stayed = stack_stays_as_it_is(on);
+  });
+  on.run();
+  EXPECT_TRUE(stayed);
+}
+
 TEST(simulated_memory, lets_a_load_pass_an_earlier_store) {
   EXPECT_TRUE(both_miss(no_fence, no_fence));
 }
