@@ -57,13 +57,15 @@ constexpr std::uint16_t learnt(std::uint16_t saved, std::uint64_t wait, unsigned
 
 // A clock that is a system call, as on some virtual machines, costs more than it tells: the
 // measuring ends. A single slow look at it does not end it, since the thread may have lost its CPU.
+// Looks that are not slow count as none, so that the average stays 0 and nobody has to write it.
 constexpr std::uint32_t slow_clock = 100;
 constexpr bool is_slow_clock(std::uint32_t average) noexcept {
   return average > slow_clock;
 }
 constexpr std::uint32_t average_of_clock(std::uint32_t average, std::uint64_t took) noexcept {
   constexpr std::uint64_t most = 4 * slow_clock;
-  return static_cast<std::uint32_t>(moved_towards(average, took < most ? took : most));
+  const std::uint64_t counted = took <= slow_clock ? 0 : took < most ? took : most;
+  return static_cast<std::uint32_t>(moved_towards(average, counted));
 }
 
 // While the lock is biased nobody waits for the line. What is remembered fades with each

@@ -45,14 +45,13 @@ static_assert(std::int32_t{1} << (64 - 60) == 16);
 // used the line: what others want is gone again.
 void measure_line(const rwlock& lock, thread_record& me) noexcept {
   static constinit platform::atomic<unsigned> known_cpus{0};
-  static constinit platform::atomic<std::uint32_t> clock_time{
-      0};  // of a look at the clock, average
+  static constinit platform::atomic<std::uint32_t> average_look{0};
   unsigned cpus = known_cpus.load(platform::relaxed);
   if (cpus == 0) [[unlikely]] {
     cpus = platform::usable_cpus();
     known_cpus.store(cpus, platform::relaxed);
   }
-  const std::uint32_t average = clock_time.load(platform::relaxed);
+  const std::uint32_t average = average_look.load(platform::relaxed);
   if (!bias::is_to_be_measured(cpus) || bias::is_slow_clock(average)) return;
   const std::uint64_t begin = platform::now();
   const std::uint64_t before = platform::now();
@@ -60,7 +59,8 @@ void measure_line(const rwlock& lock, thread_record& me) noexcept {
   (void)lock.state.load(platform::acquire);
   const std::uint64_t took = platform::now() - before;
   const std::uint64_t by_clock = before - begin;
-  clock_time.store(bias::average_of_clock(average, by_clock), platform::relaxed);
+  const std::uint32_t next = bias::average_of_clock(average, by_clock);
+  if (next != average) average_look.store(next, platform::relaxed);
   auto& saved = me.saved[home_slot(&lock)];
   saved = bias::learnt(saved, took > by_clock ? took - by_clock : 0, cpus);
 }
