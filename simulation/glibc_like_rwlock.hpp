@@ -16,20 +16,30 @@ namespace readmost::simulation {
 
 namespace platform = detail::platform;
 
-class glibc_like_rwlock {
+struct as_glibc {
+  // Between two looks at a phase that is about to change.
+  static void pause() noexcept {}
+  // Whether readers that find their phase begun wait until whoever has begun it has said so.
+  static constexpr bool readers_await_hand_over = true;
+};
+
+template <class Behaviour>
+class basic_glibc_like_rwlock {
  public:
   void lock_shared() noexcept {
     check_owner();
     std::uint32_t found = readers_.fetch_add(one_reader, platform::acquire) + one_reader;
-    // In a reader phase the reader is inside. If a writer phase has been left, it begins a reader
-    // phase for all.
+    if ((found & write_phase) == 0) return;
+    // If the writer phase has been left, the reader begins a reader phase for all.
     while ((found & write_phase) != 0 && (found & write_locked) == 0) {
       if (readers_.compare_exchange_weak(found, found ^ write_phase, platform::acquire)) {
         change_phase(0);
         return;
       }
     }
-    if ((found & write_phase) != 0) await_phase(0);
+    // Whoever has begun one meanwhile says so in phase_, and may be late: nobody may be inside
+    // before, and begin the next phase.
+    if (Behaviour::readers_await_hand_over || (found & write_phase) != 0) await_phase(0);
   }
 
   void unlock_shared() noexcept {
@@ -62,6 +72,7 @@ class glibc_like_rwlock {
     std::uint32_t found = readers_.fetch_or(write_locked, platform::acquire);
     while ((found & write_locked) != 0) {
       has_waited |= await_primary_writer();
+      Behaviour::pause();
       found = readers_.load(platform::relaxed);
       while ((found & write_locked) == 0 &&
              !readers_.compare_exchange_weak(found, found | write_locked, platform::acquire)) {
@@ -69,14 +80,7 @@ class glibc_like_rwlock {
     }
     // Others may have said that they sleep.
     sleeping_.store(has_waited ? 1 | is_slept_on : 1, platform::relaxed);
-    while ((found & write_phase) == 0 && found / one_reader == 0) {
-      if (readers_.compare_exchange_weak(found, found | write_phase, platform::acquire)) {
-        phase_.store(1, platform::relaxed);
-        owner_.store(1, platform::relaxed);
-        return;
-      }
-    }
-    if ((found & write_phase) == 0) await_phase(1);
+    if ((found & write_phase) == 0) begin_write_phase(found);
     owner_.store(1, platform::relaxed);
   }
 
@@ -122,6 +126,16 @@ class glibc_like_rwlock {
       platform::futex_wake(platform::futex_of(phase_), INT32_MAX, ~0U);
     }
   }
+  // For the primary writer. If a reader is inside, or was and hands over, it says so in phase_.
+  void begin_write_phase(std::uint32_t found) noexcept {
+    while ((found & write_phase) == 0 && found / one_reader == 0) {
+      if (readers_.compare_exchange_weak(found, found | write_phase, platform::acquire)) {
+        phase_.store(1, platform::relaxed);
+        return;
+      }
+    }
+    await_phase(1);
+  }
   // Sleeps until phase_ is `wanted`.
   void await_phase(std::uint32_t wanted) noexcept {
     const std::uint32_t other = 1 - wanted;
@@ -136,6 +150,7 @@ class glibc_like_rwlock {
         platform::futex_wait(platform::futex_of(phase_), other | is_slept_on, ~0U, nullptr);
       }
       if (is_here) return;
+      Behaviour::pause();
       // Once more, in case phase_ is about to change.
       is_here = (readers_.load(platform::acquire) & write_phase) == wanted;
     }
@@ -156,5 +171,7 @@ class glibc_like_rwlock {
   platform::atomic<std::uint32_t> sleeping_{};  // futex: 1 while there is a primary writer
   platform::atomic<std::uint32_t> owner_{};
 };
+
+using glibc_like_rwlock = basic_glibc_like_rwlock<as_glibc>;
 
 }  // namespace readmost::simulation
