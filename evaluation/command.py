@@ -286,7 +286,7 @@ def bench(options):
             f"Not built, so nothing is simulated: {', '.join(sorted(not_built))}; 'make test' in the"
             " source tree builds it."
         )
-    failures, build, behind = 0, build_facts(), []
+    failures, build, measured = 0, build_facts(), []
     if options.tables and plan:
         print(tables.wrapped(tables.HEAD) + "\n")
     try:
@@ -305,7 +305,7 @@ def bench(options):
             if options.tables:
                 samples = Samples(new["rows"])
                 progress.table(tables.benchmark_text(samples, one.reference))
-                behind += tables.losses(samples)
+                measured.append(samples)
             how_many = machine.count(len(takes_part), "contender")
             turns = machine.count(new["turns"], "turn")
             progress.say(f"{one.name}: {how_many}, {turns} in {duration(new['took_seconds'])}")
@@ -314,8 +314,7 @@ def bench(options):
     finally:
         progress.close()
     if options.tables and plan:
-        print("Where Readmost is behind:" if behind else "Readmost is nowhere behind.")
-        print("".join(tables.wrapped(line, "  ") + "\n" for line in behind))
+        print(tables.verdict(measured))
     where = "" if options.output == results.DEFAULT_FILE else f" --results {options.output}"
     print(f"Results: {options.output}. Next: readmost report out.html{where}")
     return SOME_FAILED if failures else 0

@@ -3,7 +3,7 @@
 
 import textwrap
 
-from .contenders import REPLACED, canonical, is_ours
+from .contenders import PRWLOCK, REPLACED, canonical, is_ours
 from .samples import text
 from .summary import EVEN
 
@@ -24,11 +24,11 @@ def wrapped(words, indent=""):
 
 
 def ours_in(contenders):
-    """The contender of ours that replaces another one, with that other."""
+    """The contender of ours that replaces another one, with that other; else any of our locks."""
     for name in contenders:
         if name in REPLACED:
             return name, REPLACED[name]
-    return None, None
+    return next(((name, REPLACED[PRWLOCK]) for name in contenders if is_ours(name)), (None, None))
 
 
 def benchmark_text(samples, reference=""):
@@ -97,18 +97,31 @@ def ratio_text(samples, row, contender, other):
     return "" if times is None or contender == other else f"{times.median:.2f}"
 
 
-def losses(samples):
-    """A sentence for each row in which others are ahead of ours."""
-    for row in samples.rows():
-        contenders = samples.contenders([row])
-        ours, _ = ours_in(contenders)
-        ahead = [
-            f"{name} ({ratio_text(samples, row, ours, name)})"
-            for name in contenders
-            if ours and not is_ours(name) and name != "ideal" and _is_behind(samples, row, ours, name)
-        ]
-        if ahead:
-            yield f"{row.table}, {row.name}: {canonical(ours)} is behind {', '.join(ahead)}."
+def verdict(of_benchmarks):
+    """Where ours are behind others, in all of the samples."""
+    rows = [(samples, row, *_sides(samples, row)) for samples in of_benchmarks for row in samples.rows()]
+    rows = [each for each in rows if each[2] and each[3]]
+    if not rows:
+        return "Nothing of Readmost's was compared with anything else.\n"
+    behind = [line for each in rows for line in _losses(*each)]
+    if not behind:
+        return "Readmost is nowhere behind.\n"
+    return "Where Readmost is behind:\n" + "".join(f"{wrapped(line, '  ')}\n" for line in behind)
+
+
+def _sides(samples, row):
+    contenders = samples.contenders([row])
+    ours, _ = ours_in(contenders)
+    return ours, [name for name in contenders if not is_ours(name) and name != "ideal"]
+
+
+def _losses(samples, row, ours, others):
+    ahead = [
+        f"{name} ({ratio_text(samples, row, ours, name)})"
+        for name in others
+        if _is_behind(samples, row, ours, name)
+    ]
+    return [f"{row.table}, {row.name}: {canonical(ours)} is behind {', '.join(ahead)}."] if ahead else []
 
 
 def _is_behind(samples, row, ours, other):

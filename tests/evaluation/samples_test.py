@@ -5,7 +5,7 @@ import math
 import unittest
 
 import synthetic
-from evaluation import benchmarks, contenders, figures, summary
+from evaluation import benchmarks, contenders, figures, summary, tables
 from evaluation.samples import Row, Samples, text
 
 MORE = Row("speed", "2", "per second", "more", 2)
@@ -19,6 +19,21 @@ def samples_of(row, **values):
             if value is not None:
                 found.add(row, contender, turn, value)
     return found
+
+
+class Verdicts(unittest.TestCase):
+    def test_whoever_of_ours_was_measured_is_judged(self):
+        for ours in ("prwlock", "preloaded", "preloaded-writer"):
+            told = tables.verdict([samples_of(LESS, **{ours: [20], "pthread": [1]})])
+            self.assertEqual(
+                told, f"Where Readmost is behind:\n  time, median: {ours} is behind pthread (0.05).\n")
+            told = tables.verdict([samples_of(LESS, **{ours: [1], "pthread": [20]})])
+            self.assertEqual(told, "Readmost is nowhere behind.\n")
+
+    def test_without_a_comparison_there_is_none(self):
+        for names in (["pthread", "ba"], ["prwlock"], ["prwlock", "preloaded", "ideal"]):
+            told = tables.verdict([samples_of(MORE, **{name: [1] for name in names})])
+            self.assertEqual(told, "Nothing of Readmost's was compared with anything else.\n")
 
 
 class Sums(unittest.TestCase):
