@@ -89,9 +89,9 @@ int main(int argc, char** argv) {
   add_number("--between", asked.how.between_writes, 1, very_many,
              "cycles between two writes, where one thread writes");
   add_number("--inside", asked.how.inside, 0, very_many,
-             "cycles inside the lock, in mix and rcu-mix");
+             "cycles inside the lock, in mix, rcu-mix, long-writes and long-reads");
   add_number("--pause", asked.how.pause, 0, very_many,
-             "cycles between two operations of a thread, in mix and rcu-mix");
+             "cycles between two operations of a thread, in those");
   add_number("--among", asked.how.among, 1, 10'000, "number of locks, in mix");
   add_number("--reads-in", asked.how.reads_in, 0, very_many,
              "in rwbench: one read in so many operations, all others write (0: see --writes-in)");

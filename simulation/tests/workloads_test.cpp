@@ -28,7 +28,8 @@ machine_description tiny() {
 
 // In cycles, and operations in the time of all runs.
 struct figures {
-  double reads = 0, read_median = 0, writes = 0, write_median = 0, longest_write = 0;
+  double reads = 0, read_median = 0, longest_read = 0, writes = 0, write_median = 0,
+         longest_write = 0;
 };
 
 figures run(const char* workload, const char* lock, workload_options how,
@@ -40,13 +41,13 @@ figures run(const char* workload, const char* lock, workload_options how,
         const measurement got = find_workload(workload).run(on, find_contender(lock), how);
         std::stringstream text;
         text << got.reads.count() << ' ' << on.cycles(got.reads.quantile(0.5)) << ' '
-             << got.writes.count() << ' ' << on.cycles(got.writes.quantile(0.5)) << ' '
-             << on.cycles(got.writes.quantile(1));
+             << on.cycles(got.reads.quantile(1)) << ' ' << got.writes.count() << ' '
+             << on.cycles(got.writes.quantile(0.5)) << ' ' << on.cycles(got.writes.quantile(1));
         return text.str();
       },
       [&](std::size_t, const std::string& text) {
-        std::stringstream(text) >> made.reads >> made.read_median >> made.writes >>
-            made.write_median >> made.longest_write;
+        std::stringstream(text) >> made.reads >> made.read_median >> made.longest_read >>
+            made.writes >> made.write_median >> made.longest_write;
       });
   return made;
 }
@@ -161,6 +162,35 @@ TEST(simulated_lock, of_readmost_shares_no_line_at_its_first_use) {
   EXPECT_GT(run("first-reads", "readmost", with(8)).reads,
             6 * run("first-reads", "readmost", with(1)).reads);
   EXPECT_GT(soon("first-reads", 64).reads, 50 * soon("first-reads", 1).reads);
+}
+
+// Beside a thread that is inside again and again, each time for longer than a thread spins.
+TEST(simulated_lock, of_readmost_lets_a_reader_in_after_one_long_write) {
+  workload_options how = with(2);
+  how.time = 30'000'000;
+  how.pause = 700'000;
+  for (const unsigned inside : {40'000U, 200'000U, 2'000'000U}) {
+    how.inside = inside;
+    for (const char* lock : {"readmost", "readmost-reader", "readmost-phase-fair"}) {
+      const figures of = run("long-writes", lock, how);
+      EXPECT_GT(of.reads, 10) << lock << ' ' << inside;
+      EXPECT_LT(of.longest_read, 1.2 * inside + 100'000) << lock << ' ' << inside;
+    }
+  }
+}
+
+TEST(simulated_lock, of_readmost_lets_a_writer_in_after_one_long_read) {
+  workload_options how = with(2);
+  how.time = 30'000'000;
+  how.pause = 700'000;
+  for (const unsigned inside : {40'000U, 200'000U, 2'000'000U}) {
+    how.inside = inside;
+    for (const char* lock : {"readmost", "readmost-reader", "readmost-phase-fair"}) {
+      const figures of = run("long-reads", lock, how);
+      EXPECT_GT(of.writes, 10) << lock << ' ' << inside;
+      EXPECT_LT(of.longest_write, 1.2 * inside + 100'000) << lock << ' ' << inside;
+    }
+  }
 }
 
 TEST(simulated_lock, of_readmost_lets_writers_in_among_readers) {

@@ -16,7 +16,7 @@ workload_function pairs, write_pairs, first_reads;
 workload_function mix, rwbench, test_rwlock, alternator, thread_churn;
 
 // --- writers.cpp
-workload_function writer_latency, sleeping_readers, wake_up;
+workload_function writer_latency, sleeping_readers, wake_up, long_writes, long_reads;
 
 // --- hash_tables.cpp
 workload_function hash_table, rcu_hash_table, hash_table_bench;

@@ -17,7 +17,8 @@ struct workload_options {
   unsigned threads = 1;
   unsigned writes_in = 100;           // one write in so many operations, where all threads write
   unsigned between_writes = 300'000;  // in cycles, where one thread does
-  // Of `mix` and `rcu-mix`, in cycles: inside the lock, and between two operations of a thread.
+  // Of `mix`, `rcu-mix`, `long-writes` and `long-reads`, in cycles: inside the lock, and between
+  // two operations of a thread.
   unsigned inside = 100;
   unsigned pause = 100;
   unsigned among = 1;     // of `mix`: so many locks, of which each operation takes one at random

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer now and then among readers.
+// A writer now and then among readers; threads that stay inside for long.
 #include "simulation/workloads/experiment.hpp"
 #include "simulation/workloads/families.hpp"
 
@@ -67,6 +67,33 @@ measurement wake_up(const machine_description& on, const contender& with,
       if (left.size() > before) at.run.note(at.run.reads, at.run.on().now() - left[before]);
       lock.unlock_shared();
       at.run.pause(1000);
+    });
+  }
+  return at.run.run();
+}
+
+// A thread is inside again and again, each time for long; the others come now and then.
+measurement long_writes(const machine_description& on, const contender& with,
+                        const workload_options& how) {
+  scene at(on, with, how);
+  at.run.add_thread("writer", [&] { at.write(how.inside); });
+  for (unsigned i = 1; i < how.threads; ++i) {
+    at.run.add_thread(numbered("reader", i), [&] {
+      at.run.pause(how.pause);
+      at.read(cycles_inside);
+    });
+  }
+  return at.run.run();
+}
+
+measurement long_reads(const machine_description& on, const contender& with,
+                       const workload_options& how) {
+  scene at(on, with, how);
+  at.run.add_thread("reader", [&] { at.read(how.inside); });
+  for (unsigned i = 1; i < how.threads; ++i) {
+    at.run.add_thread(numbered("writer", i), [&] {
+      at.run.pause(how.pause);
+      at.write(cycles_inside);
     });
   }
   return at.run.run();

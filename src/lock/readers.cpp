@@ -150,6 +150,7 @@ class reader {
         me_(me),
         how_(how),
         holds_already_(how.recursive && holds_shared(me, lock)),
+        exits_seen_(lock.writer_exits.load(platform::relaxed)),
         patience_(lock),
         // Under phase-fair preference a reader waits for one writer at most.
         spin_(me, lock, how.prefers != preference::phase_fair, how.until),
@@ -182,6 +183,7 @@ class reader {
       }
       const bool brief = (state & rwlock::claiming) != 0;
       if (!brief && stays_away()) {
+        exits_seen_ = lock_.writer_exits.load(platform::relaxed);
         continue;
       } else if (is_to_be_counted(state)) {
         join_queue(state);
@@ -190,7 +192,7 @@ class reader {
       } else if (!has_slept_ && spin_.spin(brief)) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
-      } else {
+      } else if (!is_counted_behind_long_writes(state)) {
         sleep(state);
       }
     }
@@ -240,6 +242,26 @@ class reader {
   bool is_to_be_counted(std::uint64_t state) const noexcept {
     return !counted_ && (has_slept_ || how_.prefers == preference::phase_fair) &&
            can_be_counted(state, waits_as::reader);
+  }
+
+  // Before the first sleep. Behind a writer that stays for long the reader is counted: it hardly
+  // matters then that a turn has the lock wait until its readers are awake; and without that turn
+  // the writer would leave and be inside again before they are. Writers stay for long if none has
+  // left during the spin, or few during two. False if the reader is to sleep now.
+  bool is_counted_behind_long_writes(std::uint64_t state) noexcept {
+    if (has_slept_ || counted_) return false;
+    const std::uint16_t now = lock_.writer_exits.load(platform::relaxed);
+    const auto exits = static_cast<std::uint16_t>(now - exits_seen_);
+    if (exits > few_exits) return false;
+    if (exits != 0 && !has_spun_again_) {
+      has_spun_again_ = true;
+      exits_seen_ = now;
+      spin_.restart();
+      return true;
+    }
+    if (!can_be_counted(state, waits_as::reader)) return false;
+    join_queue(state);
+    return true;
   }
 
   void join_queue(std::uint64_t state) noexcept {
@@ -297,10 +319,14 @@ class reader {
     has_slept_ = true;
   }
 
+  static constexpr std::uint16_t few_exits = 2;
+
   rwlock& lock_;
   thread_record* const me_;
   const rules how_;
   const bool holds_already_;
+  std::uint16_t exits_seen_;  // when the spin began
+  bool has_spun_again_ = false;
   bool has_lost_race_ = false;
   bool credited_ = false;
   bool counted_ = false;  // in waiting_readers

@@ -116,12 +116,12 @@ class spinner {
            static_cast<unsigned>(std::popcount(used)) > platform::usable_cpus();
   }
 
-  // Whether a look finds the lock without a writer, and no writer has left it since the look
-  // before, which saw `exits`: perhaps all who want it stay away, or nobody but readers is there.
-  bool is_quiet(std::uint64_t state, std::uint16_t& exits) const noexcept {
+  // Whether no writer has left the lock since the look before, which saw `exits`: perhaps all who
+  // want it stay away, or nobody but readers is there, or one writer that stays for long.
+  bool is_quiet(std::uint16_t& exits) const noexcept {
     const std::uint16_t before = exits;
     exits = lock_.writer_exits.load(platform::relaxed);
-    return exits == before && (state & rwlock::writing) == 0;
+    return exits == before;
   }
 
   // Until the lock is quiet. Looks only now and then, because the thread has to wake up to look. A
@@ -136,7 +136,7 @@ class spinner {
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
     for (unsigned look = 0; look < looks; ++look) {
       platform::sleep_for(time / looks);
-      if (is_quiet(lock_.state.load(platform::relaxed), exits)) break;
+      if (is_quiet(exits)) break;
     }
     absence::end(lock_);
   }
@@ -154,8 +154,8 @@ class spinner {
       const std::uint64_t now = platform::now();
       if (now < next_look) return false;
       next_look = now + between_looks;
+      if (is_quiet(exits)) return true;
       const std::uint64_t state = lock_.state.load(platform::relaxed);
-      if (is_quiet(state, exits)) return true;
       const bool free = (state & rwlock::writing) == 0 && rwlock::readers(state) == 0;
       free_looks = free ? free_looks + 1 : 0;
       if (free_looks < enough_free_looks) return false;

@@ -54,8 +54,8 @@ SCENARIO(glibc_like_reader_against_writers,
 }
 
 BROKEN_SCENARIO(glibc_like_readers_in_a_hurry,
-                "a hand-over that is late undoes that of a later phase", effort::medium,
-                lost_wake_up, under_sequential | under_tso) {
+                "a hand-over that is late undoes that of a later phase", effort::small,
+                lost_wake_up, under_all) {
   reader_against_writers<readers_in_a_hurry>(s);
 }
 
