@@ -266,13 +266,22 @@ bool release_counted_hold(rwlock& lock) noexcept {
 
 namespace {
 
-// Releases an active hold whose fast path has failed for no other reason than other threads that
-// changed the state, now `state`, first.
+// Whether others remain inside who will wake those that sleep.
+bool leaves_waking_to_others(std::uint64_t state) noexcept {
+  if (is_mutant(mutant::last_wakes_nobody)) return true;
+  const std::uint64_t others = rwlock::readers(state) - 1;
+  // An upgrader is one of the others.
+  return ((state & rwlock::writers_parked) == 0 || others >= 1) &&
+         ((state & rwlock::upgrader_parked) == 0 || others >= 2);
+}
+
+// Releases an active hold if that is all there is to do: the fast path has failed because another
+// thread changed the state, now `state`, first, or because waiters sleep.
 template <bool Noted>
-bool release_after_lost_race(rwlock& lock, thread_record& me, std::uint64_t state) noexcept {
-  while (may_unlock_actively<Noted>(lock, me, state)) {
-    bias::credit_lost_race(lock, state);
-    if (try_unlock_shared_active<Noted>(lock, me, state)) return true;
+bool release_active_hold(rwlock& lock, thread_record& me, std::uint64_t state) noexcept {
+  while (holds_actively<Noted>(lock, me, state, 0) && leaves_waking_to_others(state)) {
+    if (may_unlock_actively<Noted>(lock, me, state)) bias::credit_lost_race(lock, state);
+    if (leave_actively<Noted>(lock, me, state)) return true;
     state = lock.state.load(platform::relaxed);
   }
   return false;
@@ -286,8 +295,8 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
   const bool registered = &me != &unregistered;
   const std::uint64_t state = lock.state.load(platform::relaxed);
   const bool noted = registered && notes_holds(state);
-  if (registered && (noted ? release_after_lost_race<true>(lock, me, state)
-                           : release_after_lost_race<false>(lock, me, state))) {
+  if (registered && (noted ? release_active_hold<true>(lock, me, state)
+                           : release_active_hold<false>(lock, me, state))) {
     return true;
   }
   if (registered && !take_off_over_passive_hold(me, lock) && release_own_passive_hold(lock, me)) {

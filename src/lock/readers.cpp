@@ -339,6 +339,20 @@ class reader {
   sleep_note sleep_;
 };
 
+// Read-locks actively if the fast path has failed only because writers wait that the caller may
+// pass.
+bool passes_writers(rwlock& lock, thread_record& me, rules how) noexcept {
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  if ((state & (closed_to_active_readers | rwlock::ready)) != rwlock::ready ||
+      !admits_readers(state, how.prefers)) {
+    return false;
+  }
+  const active_attempt attempt = notes_holds(state) ? enter_actively<true>(lock, me, state)
+                                                    : enter_actively<false>(lock, me, state);
+  if (attempt == active_attempt::account_due) update_account(lock, how);
+  return attempt != active_attempt::unavailable;
+}
+
 }  // namespace
 
 void update_account(rwlock& lock, rules how) noexcept {
@@ -359,6 +373,7 @@ void update_account(rwlock& lock, rules how) noexcept {
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist(lock.domain);
   meet(lock, me, how);
+  if (me != nullptr && passes_writers(lock, *me, how)) return outcome::acquired;
   const auto acquire = [&] { return reader(lock, me, how).acquire(); };
   return is_observed() ? observed(lock, hold_kind::read, how, acquire) : acquire();
 }

@@ -93,7 +93,11 @@ void wake_readers_by_relay_of(scenario& s, unsigned cpus,
 
 }  // namespace
 
-SCENARIO(wake_readers_at_once, "a writer that leaves wakes all sleeping readers", effort::small) {
+SCENARIO(wake_reader, "a writer that leaves wakes a sleeping reader", effort::small) {
+  wake_readers(s, ordinary_lock(s), {"one"});
+}
+
+SCENARIO(wake_readers_at_once, "a writer that leaves wakes all sleeping readers", effort::large) {
   wake_readers(s, ordinary_lock(s), {"one", "another"});
 }
 

@@ -404,22 +404,17 @@ enum class active_attempt {
 // lock for reading.
 [[gnu::noinline]] void update_account(rwlock& lock, rules how) noexcept;
 
-// Read-locks actively, by one compare-and-swap, if nothing is in the way, and the caller has no
-// passive hold of the lock, except one that comes too late (take_back() deals with that).
-// Unavailable also for locks that have not been through a slow path yet, for those that note holds
-// if not `Noted`, or the reverse, and if another hold has the first note. `me`: the caller's record
-// in the lock's domain.
+// Where none of these is set and `ready` is, a reader may enter by one compare-and-swap, if it may
+// pass the writers that wait and has no passive hold of the lock, except one that comes too late
+// (take_back() deals with that).
+inline constexpr std::uint64_t closed_to_active_readers =
+    rwlock::any_bias | rwlock::writing | rwlock::claiming | rwlock::draining | rwlock::full;
+
+// Read-locks actively by one compare-and-swap if the state is still `state`. Unavailable also if
+// another hold has the first note.
 template <bool Noted>
-[[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
-                                                                  thread_record& me) noexcept {
-  std::uint64_t state = lock.state.load(platform::relaxed);
-  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
-                                       rwlock::handoff | rwlock::waiting_writers |
-                                       rwlock::draining | rwlock::full;
-  constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
-  if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual) {
-    return active_attempt::unavailable;
-  }
+[[gnu::always_inline]] inline active_attempt enter_actively(rwlock& lock, thread_record& me,
+                                                            std::uint64_t state) noexcept {
   auto& note = me.noted[0];
   if constexpr (Noted) {
     // Noted before it is counted: a signal handler in between must not wait behind a writer that
@@ -442,23 +437,44 @@ template <bool Noted>
   return active_attempt::acquired;
 }
 
-// Whether the caller has an active hold, no waiter needs to be woken when it is released, and no
-// passive hold can exist, which might be the caller's latest one.
+// The same if nothing is in the way and no writer waits. Unavailable also for locks that note holds
+// if not `Noted`, or the reverse. `me`: the caller's record in the lock's domain.
 template <bool Noted>
-[[gnu::always_inline]] inline bool may_unlock_actively(const rwlock& lock, const thread_record& me,
-                                                       std::uint64_t state) noexcept {
-  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::draining | rwlock::claiming |
-                                       rwlock::writers_parked | rwlock::upgrader_parked;
+[[gnu::always_inline]] inline active_attempt lock_shared_actively(rwlock& lock,
+                                                                  thread_record& me) noexcept {
+  const std::uint64_t state = lock.state.load(platform::relaxed);
+  constexpr std::uint64_t in_the_way =
+      closed_to_active_readers | rwlock::handoff | rwlock::waiting_writers;
+  constexpr std::uint64_t usual = rwlock::ready | (Noted ? 0 : rwlock::unnoted);
+  if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual) {
+    return active_attempt::unavailable;
+  }
+  return enter_actively<Noted>(lock, me, state);
+}
+
+// Whether the caller's latest hold is an active one, because no passive hold can exist, and none of
+// `in_the_way` is set.
+template <bool Noted>
+[[gnu::always_inline]] inline bool holds_actively(const rwlock& lock, const thread_record& me,
+                                                  std::uint64_t state,
+                                                  std::uint64_t in_the_way) noexcept {
+  in_the_way |= rwlock::any_bias | rwlock::draining | rwlock::claiming;
   return (!Noted || me.noted[0] == address(lock)) &&
          (state & (in_the_way | rwlock::unnoted)) == (Noted ? 0 : rwlock::unnoted) &&
          rwlock::readers(state) != 0;
 }
 
-// Releases an active hold if may_unlock_actively(), and the state has not changed meanwhile.
+// ... and no waiter needs to be woken when it is released.
 template <bool Noted>
-[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock, thread_record& me,
-                                                            std::uint64_t state) noexcept {
-  if (!may_unlock_actively<Noted>(lock, me, state)) return false;
+[[gnu::always_inline]] inline bool may_unlock_actively(const rwlock& lock, const thread_record& me,
+                                                       std::uint64_t state) noexcept {
+  return holds_actively<Noted>(lock, me, state, rwlock::writers_parked | rwlock::upgrader_parked);
+}
+
+// Releases an active hold, of which no waiter needs to hear, if the state is still `state`.
+template <bool Noted>
+[[gnu::always_inline]] inline bool leave_actively(rwlock& lock, thread_record& me,
+                                                  std::uint64_t state) noexcept {
   // (P1) Release as (P) in holds.cpp.
   if (!lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
                                           at(letter::P1, platform::release), platform::relaxed)) {
@@ -466,6 +482,13 @@ template <bool Noted>
   }
   if constexpr (Noted) me.noted[0] = 0;
   return true;
+}
+
+// The same if may_unlock_actively().
+template <bool Noted>
+[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock, thread_record& me,
+                                                            std::uint64_t state) noexcept {
+  return may_unlock_actively<Noted>(lock, me, state) && leave_actively<Noted>(lock, me, state);
 }
 
 template <bool Noted>

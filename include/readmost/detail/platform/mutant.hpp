@@ -68,6 +68,7 @@
   X(handler_takes_off_first_note,                                                                 \
     "a handler's release clears the note of the hold it interrupted")                             \
   X(parks_behind_asker, "a writer that finds only the next one missing says that writers sleep")  \
+  X(last_wakes_nobody, "the last reader leaves it to others to wake those that sleep")            \
   X(mode_not_rechecked, "a passive reader does not check its own mode after publishing")          \
   X(dormant_at_once, "a straggler counts as dormant before the membarrier has run")               \
   X(dormant_by_one_look,                                                                          \
