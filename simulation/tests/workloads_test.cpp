@@ -164,6 +164,18 @@ TEST(simulated_lock, of_readmost_shares_no_line_at_its_first_use) {
   EXPECT_GT(soon("first-reads", 64).reads, 50 * soon("first-reads", 1).reads);
 }
 
+// Where a revocation takes longer than threads spin for others: on a machine of many CPUs, here of
+// long ways.
+TEST(simulated_lock, of_readmost_keeps_readers_awake_during_a_long_revocation) {
+  machine_description far = tiny();
+  far.cores_per_cluster = 32;
+  for (std::size_t i = 1; i < std::size(far.transfer); ++i) far.transfer[i] *= 10;
+  far.memory *= 10;
+  workload_options how = with(64);
+  how.time = 1'500'000;
+  EXPECT_GT(run("writer-latency", "readmost", how, far).reads, 1.2e6);
+}
+
 // Beside a thread that is inside again and again, each time for longer than a thread spins.
 TEST(simulated_lock, of_readmost_lets_a_reader_in_after_one_long_write) {
   workload_options how = with(2);

@@ -277,11 +277,11 @@ bool leaves_waking_to_others(std::uint64_t state) noexcept {
 
 // Releases an active hold if that is all there is to do: the fast path has failed because another
 // thread changed the state, now `state`, first, or because waiters sleep.
-template <bool Noted>
-bool release_active_hold(rwlock& lock, thread_record& me, std::uint64_t state) noexcept {
-  while (holds_actively<Noted>(lock, me, state, 0) && leaves_waking_to_others(state)) {
-    if (may_unlock_actively<Noted>(lock, me, state)) bias::credit_lost_race(lock, state);
-    if (leave_actively<Noted>(lock, me, state)) return true;
+bool release_active_hold(bool noted, rwlock& lock, thread_record& me,
+                         std::uint64_t state) noexcept {
+  while (holds_actively(noted, lock, me, state, 0) && leaves_waking_to_others(state)) {
+    if (may_unlock_actively(noted, lock, me, state)) bias::credit_lost_race(lock, state);
+    if (leave_actively(noted, lock, me, state)) return true;
     state = lock.state.load(platform::relaxed);
   }
   return false;
@@ -295,10 +295,7 @@ bool unlock_shared_slow(rwlock& lock) noexcept {
   const bool registered = &me != &unregistered;
   const std::uint64_t state = lock.state.load(platform::relaxed);
   const bool noted = registered && notes_holds(state);
-  if (registered && (noted ? release_active_hold<true>(lock, me, state)
-                           : release_active_hold<false>(lock, me, state))) {
-    return true;
-  }
+  if (registered && release_active_hold(noted, lock, me, state)) return true;
   if (registered && !take_off_over_passive_hold(me, lock) && release_own_passive_hold(lock, me)) {
     return true;
   }

@@ -347,8 +347,7 @@ bool passes_writers(rwlock& lock, thread_record& me, rules how) noexcept {
       !admits_readers(state, how.prefers)) {
     return false;
   }
-  const active_attempt attempt = notes_holds(state) ? enter_actively<true>(lock, me, state)
-                                                    : enter_actively<false>(lock, me, state);
+  const active_attempt attempt = enter_actively(notes_holds(state), lock, me, state);
   if (attempt == active_attempt::account_due) update_account(lock, how);
   return attempt != active_attempt::unavailable;
 }

@@ -63,24 +63,29 @@ class spinner {
   }
 
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
-  // waits for what takes less than a microsecond: a revocation, or other readers that changed the
-  // lock's state first.
-  bool spin(bool brief) noexcept {
-    if (spent_ >= platform::spins(budget)) return false;
+  // waits for what takes less than a microsecond on most machines: a revocation, or other readers
+  // that changed the lock's state first.
+  [[gnu::noinline]] bool spin(bool brief) noexcept {
+    std::uint32_t& spent = brief ? spent_briefly_ : spent_;
+    if (spent >= platform::spins(budget) && !(brief && spent < budget_of_revocation())) {
+      return false;
+    }
     pause_ = pause_ == 0 ? 1 : 2 * pause_;
     if (!brief && pause_ < first) pause_ = first;
     const std::uint32_t most = brief ? longest_brief : longest;
     if (pause_ > most) pause_ = most;
     pass(pause_);
-    spent_ += pause_;
+    spent += pause_;
     return true;
   }
 
   // Whether it has spun for longer than a running thread takes to leave a short critical section.
-  bool has_been_long() const noexcept { return spent_ >= platform::spins(long_wait); }
+  bool has_been_long() const noexcept {
+    return spent_ + spent_briefly_ >= platform::spins(long_wait);
+  }
 
   // After a sleep.
-  void restart() noexcept { spent_ = pause_ = 0; }
+  void restart() noexcept { spent_ = spent_briefly_ = pause_ = 0; }
 
  private:
   // In units of 20 ns.
@@ -96,6 +101,14 @@ class spinner {
   static constexpr std::uint64_t between_looks = 8'000;
   static constexpr int enough_free_looks = 10;
   static constexpr std::uint64_t excused = 400'000;
+
+  // A revocation takes some time for each thread that may hold a lock of the domain: where there
+  // are hundreds, more than `budget`. Those who slept then would have to be woken one by one.
+  std::uint32_t budget_of_revocation() const noexcept {
+    constexpr std::uint32_t unit = 20;
+    return platform::spins(budget +
+                           4 * domains[lock_.domain].round_cost.load(platform::relaxed) / unit);
+  }
 
   // Whether this lock is the last one that the thread waited for, until since_last_wait()
   // nanoseconds ago. Negative: the thread is excused from staying away, because it has lately done
@@ -126,7 +139,7 @@ class spinner {
 
   // Until the lock is quiet. Looks only now and then, because the thread has to wake up to look. A
   // lock that is free at these looks may be busy all the same: those who use it may lack a CPU.
-  void sleep_away() const noexcept {
+  [[gnu::noinline]] void sleep_away() const noexcept {
     constexpr unsigned looks = 2;
     std::uint64_t time = absence::begin(lock_);
     if (until_ != nullptr) {
@@ -146,7 +159,7 @@ class spinner {
   //
   // A thread that has been away for all that time need not go again for as long: then those that it
   // keeps out stay away, so that threads of either kind use the lock in turns.
-  void spin_away() const noexcept {
+  [[gnu::noinline]] void spin_away() const noexcept {
     std::uint64_t next_look = platform::now() + between_looks;
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
     int free_looks = 0;
@@ -186,6 +199,7 @@ class spinner {
   const platform::deadline* const until_;
   bool waited_ = false;
   std::uint32_t spent_ = 0;
+  std::uint32_t spent_briefly_ = 0;
   std::uint32_t pause_ = 0;
 };
 

@@ -412,11 +412,11 @@ inline constexpr std::uint64_t closed_to_active_readers =
 
 // Read-locks actively by one compare-and-swap if the state is still `state`. Unavailable also if
 // another hold has the first note.
-template <bool Noted>
-[[gnu::always_inline]] inline active_attempt enter_actively(rwlock& lock, thread_record& me,
+[[gnu::always_inline]] inline active_attempt enter_actively(bool noted, rwlock& lock,
+                                                            thread_record& me,
                                                             std::uint64_t state) noexcept {
   auto& note = me.noted[0];
-  if constexpr (Noted) {
+  if (noted) {
     // Noted before it is counted: a signal handler in between must not wait behind a writer that
     // waits for this hold.
     if (note != 0) return active_attempt::unavailable;
@@ -428,7 +428,7 @@ template <bool Noted>
   // except the note.
   if (!lock.state.compare_exchange_strong(state, state + rwlock::one_reader,
                                           at(letter::J1, platform::acquire), platform::relaxed)) {
-    if constexpr (Noted) note = 0;
+    if (noted) note = 0;
     return active_attempt::unavailable;
   }
   platform::take_one(me.until_account);
@@ -449,38 +449,36 @@ template <bool Noted>
   if ((state & (in_the_way | rwlock::ready | rwlock::unnoted)) != usual) {
     return active_attempt::unavailable;
   }
-  return enter_actively<Noted>(lock, me, state);
+  return enter_actively(Noted, lock, me, state);
 }
 
 // Whether the caller's latest hold is an active one, because no passive hold can exist, and none of
 // `in_the_way` is set.
-template <bool Noted>
-[[gnu::always_inline]] inline bool holds_actively(const rwlock& lock, const thread_record& me,
-                                                  std::uint64_t state,
+[[gnu::always_inline]] inline bool holds_actively(bool noted, const rwlock& lock,
+                                                  const thread_record& me, std::uint64_t state,
                                                   std::uint64_t in_the_way) noexcept {
   in_the_way |= rwlock::any_bias | rwlock::draining | rwlock::claiming;
-  return (!Noted || me.noted[0] == address(lock)) &&
-         (state & (in_the_way | rwlock::unnoted)) == (Noted ? 0 : rwlock::unnoted) &&
+  return (!noted || me.noted[0] == address(lock)) &&
+         (state & (in_the_way | rwlock::unnoted)) == (noted ? 0 : rwlock::unnoted) &&
          rwlock::readers(state) != 0;
 }
 
 // ... and no waiter needs to be woken when it is released.
-template <bool Noted>
-[[gnu::always_inline]] inline bool may_unlock_actively(const rwlock& lock, const thread_record& me,
+[[gnu::always_inline]] inline bool may_unlock_actively(bool noted, const rwlock& lock,
+                                                       const thread_record& me,
                                                        std::uint64_t state) noexcept {
-  return holds_actively<Noted>(lock, me, state, rwlock::writers_parked | rwlock::upgrader_parked);
+  return holds_actively(noted, lock, me, state, rwlock::writers_parked | rwlock::upgrader_parked);
 }
 
 // Releases an active hold, of which no waiter needs to hear, if the state is still `state`.
-template <bool Noted>
-[[gnu::always_inline]] inline bool leave_actively(rwlock& lock, thread_record& me,
+[[gnu::always_inline]] inline bool leave_actively(bool noted, rwlock& lock, thread_record& me,
                                                   std::uint64_t state) noexcept {
   // (P1) Release as (P) in holds.cpp.
   if (!lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
                                           at(letter::P1, platform::release), platform::relaxed)) {
     return false;
   }
-  if constexpr (Noted) me.noted[0] = 0;
+  if (noted) me.noted[0] = 0;
   return true;
 }
 
@@ -488,7 +486,7 @@ template <bool Noted>
 template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock, thread_record& me,
                                                             std::uint64_t state) noexcept {
-  return may_unlock_actively<Noted>(lock, me, state) && leave_actively<Noted>(lock, me, state);
+  return may_unlock_actively(Noted, lock, me, state) && leave_actively(Noted, lock, me, state);
 }
 
 template <bool Noted>
