@@ -5,6 +5,7 @@
 
 #include FLAVOR_HEADER
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -206,6 +207,29 @@ static void come_and_go_beside_barriers(void) {
   EXPECT(all_calls, queueing_threads * rounds * 10);
 }
 
+/* AddressSanitizer's allocator takes no lock for fork(2), so that one which another thread holds
+ * then is never released in the child: waits until all other threads sleep. */
+static void await_sleep_of_others(void) {
+#if defined(__SANITIZE_ADDRESS__)
+  DIR* tasks = opendir("/proc/self/task");
+  EXPECT(tasks != NULL, 1);
+  for (struct dirent* task; (task = readdir(tasks)) != NULL;) {
+    if (task->d_name[0] == '.' || atoi(task->d_name) == gettid()) continue;
+    char path[300], line[600], state = 'R';
+    snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+    while (state == 'R' || state == 'D') {
+      usleep(1000);
+      FILE* file = fopen(path, "r");
+      if (file == NULL) break; /* it has ended */
+      const char* name_end = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+      state = name_end != NULL ? name_end[2] : 'X';
+      fclose(file);
+    }
+  }
+  closedir(tasks);
+#endif
+}
+
 /* In the child callbacks that waited are called too, after which workers can be made anew. */
 static void survive_a_fork(void) {
   struct call_rcu_data* worker = new_worker();
@@ -213,6 +237,7 @@ static void survive_a_fork(void) {
   call_rcu_before_fork(); /* before the section: liburcu's waits for the workers here */
   rcu_read_lock();
   queue(callbacks);
+  await_sleep_of_others();
   const pid_t child = fork();
   EXPECT(child >= 0, 1);
   if (child == 0) {
