@@ -23,6 +23,19 @@ measurement one_among_readers(scene& at, const workload_options& how, Read read)
   return at.run.run();
 }
 
+// A thread is inside again and again, each time for long; the others come now and then.
+template <class Stay, class Visit>
+measurement one_stays_inside(scene& at, const workload_options& how, Stay stay, Visit visit) {
+  at.run.add_thread("holder", stay);
+  for (unsigned i = 1; i < how.threads; ++i) {
+    at.run.add_thread(numbered("visitor", i), [&] {
+      at.run.pause(how.pause);
+      visit();
+    });
+  }
+  return at.run.run();
+}
+
 }  // namespace
 
 measurement writer_latency(const machine_description& on, const contender& with,
@@ -72,31 +85,16 @@ measurement wake_up(const machine_description& on, const contender& with,
   return at.run.run();
 }
 
-// A thread is inside again and again, each time for long; the others come now and then.
 measurement long_writes(const machine_description& on, const contender& with,
                         const workload_options& how) {
   scene at(on, with, how);
-  at.run.add_thread("writer", [&] { at.write(how.inside); });
-  for (unsigned i = 1; i < how.threads; ++i) {
-    at.run.add_thread(numbered("reader", i), [&] {
-      at.run.pause(how.pause);
-      at.read(cycles_inside);
-    });
-  }
-  return at.run.run();
+  return one_stays_inside(at, how, [&] { at.write(how.inside); }, [&] { at.read(cycles_inside); });
 }
 
 measurement long_reads(const machine_description& on, const contender& with,
                        const workload_options& how) {
   scene at(on, with, how);
-  at.run.add_thread("reader", [&] { at.read(how.inside); });
-  for (unsigned i = 1; i < how.threads; ++i) {
-    at.run.add_thread(numbered("writer", i), [&] {
-      at.run.pause(how.pause);
-      at.write(cycles_inside);
-    });
-  }
-  return at.run.run();
+  return one_stays_inside(at, how, [&] { at.read(how.inside); }, [&] { at.write(cycles_inside); });
 }
 
 }  // namespace readmost::simulation
