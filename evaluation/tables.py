@@ -99,20 +99,23 @@ def ratio_text(samples, row, contender, other):
 
 def verdict(of_benchmarks):
     """Where ours are behind others, in all of the samples."""
-    rows = [(samples, row, *_sides(samples, row)) for samples in of_benchmarks for row in samples.rows()]
-    rows = [each for each in rows if each[2] and each[3]]
-    if not rows:
+    compared = [each for samples in of_benchmarks for each in _comparisons(samples)]
+    if not compared:
         return "Nothing of Readmost's was compared with anything else.\n"
-    behind = [line for each in rows for line in _losses(*each)]
+    behind = [line for each in compared for line in _losses(*each)]
     if not behind:
         return "Readmost is nowhere behind.\n"
     return "Where Readmost is behind:\n" + "".join(f"{wrapped(line, '  ')}\n" for line in behind)
 
 
-def _sides(samples, row):
-    contenders = samples.contenders([row])
-    ours, _ = ours_in(contenders)
-    return ours, [name for name in contenders if not is_ours(name) and name != "ideal"]
+def _comparisons(samples):
+    """Each row in which ours stand beside others, with both."""
+    for row in samples.rows():
+        contenders = samples.contenders([row])
+        ours, _ = ours_in(contenders)
+        others = [name for name in contenders if not is_ours(name) and name != "ideal"]
+        if ours and others:
+            yield samples, row, ours, others
 
 
 def _losses(samples, row, ours, others):

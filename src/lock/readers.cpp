@@ -192,7 +192,7 @@ class reader {
       } else if (!has_slept_ && spin_.spin(brief)) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
-      } else if (!is_counted_behind_long_writes(state)) {
+      } else if (!asks_for_turn(state)) {
         sleep(state);
       }
     }
@@ -244,11 +244,12 @@ class reader {
            can_be_counted(state, waits_as::reader);
   }
 
-  // Before the first sleep. Behind a writer that stays for long the reader is counted: it hardly
-  // matters then that a turn has the lock wait until its readers are awake; and without that turn
-  // the writer would leave and be inside again before they are. Writers stay for long if none has
-  // left during the spin, or few during two. False if the reader is to sleep now.
-  bool is_counted_behind_long_writes(std::uint64_t state) noexcept {
+  // Before its first sleep a reader asks for a turn, by being counted, if writers stay inside for
+  // long. Without one, the writer that leaves would be inside again before the reader is awake; and
+  // that the lock waits until then hardly matters beside so long a write. Writers stay for long if
+  // none has left during the spin, or few during two of them. False if the reader is to sleep now,
+  // true if it is to look at the lock again.
+  bool asks_for_turn(std::uint64_t state) noexcept {
     if (has_slept_ || counted_) return false;
     const std::uint16_t now = lock_.writer_exits.load(platform::relaxed);
     const auto exits = static_cast<std::uint16_t>(now - exits_seen_);

@@ -245,8 +245,10 @@ TEST(hand_off, is_asked_for_by_a_preferred_reader_that_slept_and_lost) {
 }
 
 TEST(hand_off, is_asked_for_by_a_preferred_reader_behind_a_long_write) {
-  expect_a_turn_for_the_reader(
-      false, [](const rwlock& lock, const helper_thread&) { return counts_readers(lock); });
+  expect_a_turn_for_the_reader(false, [](const rwlock& lock, const helper_thread&) {
+    EXPECT_TRUE(counts_readers(lock));
+    return true;
+  });
 }
 
 }  // namespace
