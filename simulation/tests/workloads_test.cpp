@@ -154,6 +154,24 @@ TEST(simulated_lock, of_readmost_is_biased_again_soon_after_a_write) {
   }
 }
 
+// Readers that find the lock closed must not take its line from one another to credit their reads,
+// and a write that had to wait for readers inside must not leave the lock without bias.
+TEST(simulated_lock, of_readmost_is_written_quickly_among_many_readers) {
+  for (const std::uint64_t seed : {1, 2}) {
+    const auto reads_of = [seed](const char* lock) {
+      return run("mix", lock,
+                 {.threads = 64,
+                  .writes_in = 100,
+                  .warm_up = 500'000,
+                  .time = 500'000,
+                  .seed = seed},
+                 find_machine("e7-8895v3x4"))
+          .reads;
+    };
+    EXPECT_GT(reads_of("readmost-reader"), 4 * reads_of("ba")) << "seed " << seed;
+  }
+}
+
 TEST(simulated_lock, of_readmost_is_biased_where_many_want_its_line) {
   const auto reads_of = [](const char* lock) {
     return run("test-rwlock", lock, with(16), find_machine("e5-2699v3x2")).reads;

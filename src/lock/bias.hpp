@@ -9,9 +9,12 @@
 // credited when that thread next finds the lock's bias revoked, or revokes it itself.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <readmost/detail/lock/rwlock.hpp>
 #include <readmost/detail/threads/account.hpp>
 
+#include "platform/known_cpus.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::detail::bias {
@@ -128,6 +131,21 @@ inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
   constexpr std::int32_t of_a_look = 100;
   if (waited == 0) return of_a_look;
   return cost_of_wait(waited);
+}
+
+// Whether a reader that finds the lock closed by a revocation is to credit its passive reads now.
+// Whoever does takes the lock's line away from all others, who are about to report to the writer.
+// Where there are many, a few do it at each revocation, and the others another time. Looks at one
+// chunk of records only.
+inline bool is_to_credit(const thread_record& me) noexcept {
+  constexpr unsigned at_a_time = 4;
+  const std::uint64_t used = chunk_of(me).used.load(platform::relaxed);
+  const unsigned threads = static_cast<unsigned>(std::popcount(used));
+  const unsigned readers = std::min(threads, known_cpus());
+  if (readers <= at_a_time) return true;
+  const std::uint64_t version = domain_of(me).version.load(platform::relaxed);
+  const std::uint64_t place = scattered(version + reinterpret_cast<std::uintptr_t>(&me)) >> 32;
+  return place % readers < at_a_time;
 }
 
 inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {

@@ -9,6 +9,7 @@
 #include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
 #include "lock/waking.hpp"
+#include "platform/known_cpus.hpp"
 
 namespace readmost::detail {
 
@@ -44,13 +45,8 @@ static_assert(std::int32_t{1} << (64 - 60) == 16);
 // Finds out how long the lock's line takes to come, where that may take long. The caller has just
 // used the line: what others want is gone again.
 void measure_line(const rwlock& lock, thread_record& me) noexcept {
-  static constinit platform::atomic<unsigned> known_cpus{0};
   static constinit platform::atomic<std::uint32_t> average_look{0};
-  unsigned cpus = known_cpus.load(platform::relaxed);
-  if (cpus == 0) [[unlikely]] {
-    cpus = platform::usable_cpus();
-    known_cpus.store(cpus, platform::relaxed);
-  }
+  const unsigned cpus = known_cpus();
   const std::uint32_t average = average_look.load(platform::relaxed);
   if (!bias::is_to_be_measured(cpus) || bias::is_slow_clock(average)) return;
   const std::uint64_t begin = platform::now();
@@ -232,7 +228,7 @@ class reader {
   // Credits them once, when the reader sees a writer revoke the bias.
   void credit_passive_reads(std::uint64_t state) noexcept {
     if ((state & rwlock::claiming) == 0 || credited_ || me_ == nullptr) return;
-    bias::credit_passive_reads(lock_, *me_, true);
+    if (bias::is_to_credit(*me_)) bias::credit_passive_reads(lock_, *me_, true);
     credited_ = true;
   }
 

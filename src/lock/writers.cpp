@@ -10,6 +10,7 @@
 #include "lock/waiting.hpp"
 #include "lock/waking.hpp"
 #include "platform/probes.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::detail {
 
@@ -160,6 +161,7 @@ class candidate {
     if (has_slept_ && !upgrades()) {
       state = (state | rwlock::writers_parked) & ~rwlock::handoff;
     }
+    if (revoked_) state |= rwlock::revoked;
     return (state & ~rwlock::claiming) | rwlock::writing;
   }
 
@@ -202,8 +204,7 @@ class candidate {
     // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
     std::uint64_t state = lock_.state.load(at(letter::K2, platform::acquire));
     while (nobody_else_inside(passive, rwlock::readers(state))) {
-      const std::uint64_t next = as_writing(state) | (revoking ? rwlock::revoked : 0);
-      if (enter(state, next, at(letter::K2, platform::acquire))) return true;
+      if (enter(state, as_writing(state), at(letter::K2, platform::acquire))) return true;
     }
     back_out(revoking, passive);
     return false;
@@ -225,6 +226,7 @@ class candidate {
   // no report was needed.
   std::uint64_t revoke(domain& d) noexcept {
     const round done = reach_consensus(d, me_);
+    revoked_ = true;
     bias::debit_revocation(lock_, done.nanoseconds);
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
     if (lock_delays_noted()) watch_.note_revocation(done.nanoseconds, done.kind);
@@ -277,39 +279,41 @@ class candidate {
 
   void release_own_hold() noexcept { release_own_passive_hold(lock_, *me_); }
 
-  bool is_drained() const noexcept {
+  // `holders`: those that were inside at the last look. True also if others have drained the lock.
+  bool is_drained(present_walk& holders) const noexcept {
     const std::uint64_t state = lock_.state.load(platform::relaxed);
     return (state & rwlock::draining) == 0 || is_own_hold_released(state) ||
-           passive_holds(domains[lock_.domain], &lock_, me_, 0) == 0;
+           pass_released(holders, &lock_);
   }
 
   // Waits until the passive readers that a claim has found are gone; false at the deadline.
   bool wait_until_drained() noexcept {
     const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
-    const bool drained = spin_until_drained() || sleep_until_drained();
+    present_walk holders(domains[lock_.domain], nullptr, fetched::slots_too);
+    const bool drained = spin_until_drained(holders) || sleep_until_drained(holders);
     if (start != 0) note_drain(address(lock_), platform::now() - start);
     return drained;
   }
 
-  bool spin_until_drained() const noexcept {
+  bool spin_until_drained(present_walk& holders) const noexcept {
     for (spinner spin(me_, lock_, false); spin.spin(true);) {
-      if (is_drained()) return true;
+      if (is_drained(holders)) return true;
       // A reader that stays inside may have lost its CPU to this thread.
       if (spin.has_been_long()) platform::yield();
     }
     return false;
   }
 
-  bool sleep_until_drained() noexcept {
+  bool sleep_until_drained(present_walk& holders) noexcept {
     note_sleep();
     watch_.before_sleep();
     const drain_sleep sleep(domains[lock_.domain], &lock_);
     for (;;) {
       const std::uint32_t epoch = sleep.epoch();
-      if (is_drained()) return true;
+      if (is_drained(holders)) return true;
       if (sleep.wait(READMOST_VARIANT(epoch_read_late, epoch, sleep.epoch()), how_.until) ==
           platform::wake_reason::timed_out) {
-        return is_drained();
+        return is_drained(holders);
       }
     }
   }
@@ -385,7 +389,8 @@ class candidate {
   waits_as as_;
   bool waiting_ = false;  // counted in the state
   bool has_slept_ = false;
-  bool asks_ = false;  // to be next, by `handoff`
+  bool asks_ = false;     // to be next, by `handoff`
+  bool revoked_ = false;  // has taken the bias away, perhaps before it had to wait
   bool expired_ = false;
   bool looked_twice_ = false;  // only tries, and has waited for another's decision
   spinner spin_;

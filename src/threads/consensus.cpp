@@ -23,6 +23,7 @@
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
+#include "platform/known_cpus.hpp"
 #include "platform/probes.hpp"
 #include "threads/registry.hpp"
 #include "threads/switch_notes.hpp"
@@ -34,9 +35,14 @@ namespace {
 // The number of stragglers that one round can make dormant; later rounds handle the others.
 constexpr std::size_t stragglers_at_once = 64;
 
-// A round waits for reports as long as a membarrier takes, within these bounds (nanoseconds).
+// A round waits for reports as long as a membarrier takes, within these bounds (nanoseconds). Both
+// take longer the more CPUs there are: docs/scaling.md.
 constexpr std::uint64_t shortest_wait = 300;
-constexpr std::uint64_t longest_wait = 3000;
+constexpr std::uint64_t longest_wait(std::uint64_t cpus) noexcept {
+  constexpr std::uint64_t anywhere = 3000;
+  constexpr std::uint64_t for_each_cpu = 100;
+  return cpus * for_each_cpu > anywhere ? cpus * for_each_cpu : anywhere;
+}
 platform::atomic<std::uint64_t> wait_for_reports{2000};
 
 // After this time every store of every CPU is visible, with orders of magnitude to spare. Only
@@ -83,7 +89,8 @@ bool fence_now(letter name) noexcept {
   }
   std::uint64_t cost = platform::now() - start;
   READMOST_PROBE(membarrier, cost);
-  cost = cost < shortest_wait ? shortest_wait : cost > longest_wait ? longest_wait : cost;
+  const std::uint64_t longest = longest_wait(known_cpus());
+  cost = cost < shortest_wait ? shortest_wait : cost > longest ? longest : cost;
   wait_for_reports.store(cost, platform::relaxed);
   return true;
 }
@@ -137,15 +144,24 @@ void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
     thread_record* record;
     std::uint32_t mode;
   } leaving[stragglers_at_once];
-  std::size_t count = 0;
-  for (; walk.record() != nullptr && count < stragglers_at_once; walk.next()) {
+  std::size_t found = 0;
+  for (; walk.record() != nullptr && found < stragglers_at_once; walk.next()) {
     thread_record& record = *walk.record();
     if (!is_straggler(record, version)) continue;
+    platform::prefetch_for_write(&record.mode);
+    leaving[found++].record = &record;
+  }
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < found; ++i) {
+    thread_record& record = *leaving[i].record;
     std::uint32_t mode;
-    if (is_told_to_leave(record, mode)) leaving[count++] = {&record, mode};
+    if (is_straggler(record, version) && is_told_to_leave(record, mode)) {
+      leaving[count++] = {&record, mode};
+    }
   }
   // (H) Between (K) and the loads of the slots (L). Makes (B) a full fence in every thread.
   if (!fence_all(letter::H)) platform::sleep_for(store_buffers_drained);
+  for (std::size_t i = 0; i < count; ++i) platform::prefetch_for_write(&leaving[i].record->mode);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t dormant = with_participation(leaving[i].mode, participation::dormant);
     // Fails if the thread has come online meanwhile. The heavy fence also happens before a round
@@ -342,25 +358,44 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   return {version, kind, version != 0 ? platform::now() - start : 0};
 }
 
+namespace {
+
+std::int64_t passive_holds_in(const thread_record& record, std::uintptr_t lock) noexcept {
+  std::int64_t holds = 0;
+  for_each_slot(record, [&](const auto& slot, std::size_t) {
+    // (L) Acquire pairs with (D): if the slot is clear, the reader's section is over and visible.
+    if (slot.load(at(letter::L, platform::acquire)) == lock) ++holds;
+    return true;
+  });
+  return holds;
+}
+
+}  // namespace
+
 std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   std::int64_t holds = 0;
-  for_each_present(d, [&](const thread_record& record) {
+  present_walk walk(d, nullptr, round == 0 ? fetched::slots_too : fetched::reports);
+  for (; walk.record() != nullptr; walk.next()) {
+    const thread_record& record = *walk.record();
     // (L4) Pairs with (E2): all that a thread did before it reported to hold nothing is visible.
     const std::uint64_t seen = record.seen.load(at(letter::L4, platform::acquire));
     if (round != 0 && &record != me && (seen & 1) == 0 &&
         static_cast<std::int64_t>(seen - round) >= 0) {
-      return true;
+      continue;
     }
-    for_each_slot(record, [&](const auto& slot, std::size_t) {
-      // (L) Acquire pairs with (D): if the slot is clear, the reader's section is over and visible.
-      if (slot.load(at(letter::L, platform::acquire)) == wanted) ++holds;
-      return true;
-    });
-    return true;
-  });
+    holds += passive_holds_in(record, wanted);
+  }
   return holds;
+}
+
+bool pass_released(present_walk& walk, const void* lock) noexcept {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
+  for (; walk.record() != nullptr; walk.next()) {
+    if (passive_holds_in(*walk.record(), wanted) != 0) return false;
+  }
+  return true;
 }
 
 void erase_passive_holds(domain& d, const void* lock) noexcept {

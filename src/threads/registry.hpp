@@ -71,14 +71,19 @@ inline bool has_one_thread(const domain& d) noexcept {
   return walk.records() == nullptr;
 }
 
+// What a walk fetches of the records ahead of it: the line with reports and modes, or the one with
+// most slots as well.
+enum class fetched : std::uint8_t { reports, slots_too };
+
 // Visits the records in the index one after the other. Only threads in the index can lock passively
 // or hold passively. What rounds read of a record lies in a cache that is not the caller's: next()
 // fetches the lines of several records at a time.
 class present_walk {
  public:
   // Leaves out `but`, which may be null.
-  explicit present_walk(domain& d, const thread_record* but = nullptr) noexcept
-      : entries_(d), but_(but) {
+  explicit present_walk(domain& d, const thread_record* but = nullptr,
+                        fetched what = fetched::reports) noexcept
+      : entries_(d), but_(but), what_(what) {
     enter_chunk();
     settle();
   }
@@ -89,24 +94,31 @@ class present_walk {
   void next() noexcept {
     left_ &= left_ - 1;
     if (fetched_ != 0) --fetched_;
-    for (; fetched_ < fetched_ahead && unfetched_ != 0; ++fetched_) {
-      platform::prefetch(&lowest(unfetched_).seen);
-      unfetched_ &= unfetched_ - 1;
-    }
+    fetch();
     settle();
   }
 
  private:
   // Cores have room for 10 to 24 cache misses at a time.
-  static constexpr std::uint32_t fetched_ahead = 16;
+  static constexpr std::uint32_t lines_ahead = 16;
 
   thread_record& lowest(std::uint64_t bits) const noexcept {
     return entries_.records()->records[std::countr_zero(bits)];
   }
 
+  void fetch() noexcept {
+    const std::uint32_t ahead = what_ == fetched::slots_too ? lines_ahead / 2 : lines_ahead;
+    for (; fetched_ < ahead && unfetched_ != 0; ++fetched_) {
+      const thread_record& record = lowest(unfetched_);
+      platform::prefetch(&record.seen);
+      if (what_ == fetched::slots_too) platform::prefetch(&record.held);
+      unfetched_ &= unfetched_ - 1;
+    }
+  }
+
   // Goes on to the first record that is left and is not `but`.
   void settle() noexcept {
-    for (; entries_.records() != nullptr; entries_.next(), enter_chunk()) {
+    for (; entries_.records() != nullptr; entries_.next(), enter_chunk(), fetch()) {
       for (; left_ != 0; left_ &= left_ - 1) {
         record_ = &lowest(left_);
         if (record_ != but_) return;
@@ -129,8 +141,13 @@ class present_walk {
   std::uint64_t unfetched_ = 0;  // those of them that have not been fetched
   std::uint32_t fetched_ = 0;    // how many have been and are yet to be visited
   const thread_record* const but_;
+  const fetched what_;
   thread_record* record_ = nullptr;
 };
+
+// Goes on to the first record that names `lock` in a slot; true at the end. For a walk that begins
+// when nobody can lock passively any more: no record needs a second look.
+bool pass_released(present_walk& walk, const void* lock) noexcept;
 
 // Calls visit(record) for every record in the index, until it returns false.
 template <class Visit>

@@ -10,6 +10,7 @@
 
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
+#include "support/sorts.hpp"
 #include "support/surface.hpp"
 
 namespace {
@@ -82,6 +83,28 @@ TEST(bias, survives_a_write_that_the_account_can_pay_for) {
   test::unlock(lock);
   EXPECT_TRUE(test::is_biased(lock));
   EXPECT_EQ(lock.state.load() & rwlock::revoked, 0U);
+}
+
+// The writer took the bias away before it found a reader inside.
+TEST(bias, survives_a_write_that_had_to_wait_for_a_reader_if_the_account_can_pay) {
+  for (const readmost::preference prefers : test::preferences) {
+    SCOPED_TRACE(test::name_of(prefers));
+    const rules how{.prefers = prefers};
+    rwlock lock;
+    ASSERT_TRUE(test::earn_bias(lock, how));
+    helper_thread reader, writer;
+    for (const bool can_pay : {true, false}) {
+      ASSERT_EQ(reader.call([&] { return test::lock_shared(lock, how); }), test::acquired);
+      writer.begin([&] { return test::lock(lock, how); });
+      ASSERT_TRUE(writer.falls_asleep());
+      EXPECT_FALSE(test::is_biased(lock));
+      EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
+      ASSERT_EQ(writer.end(), test::acquired);
+      lock.balance.store(can_pay ? bias::highest : -1);
+      writer.call([&] { test::unlock(lock, how); });
+      EXPECT_EQ(test::is_biased(lock), can_pay);
+    }
+  }
 }
 
 TEST(bias, ends_with_a_write_that_the_account_cannot_pay_for) {
