@@ -10,7 +10,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <readmost/detail/lock/rwlock.hpp>
 #include <readmost/detail/threads/account.hpp>
 
@@ -139,9 +138,7 @@ inline std::int32_t cost_of_revocation(std::uint64_t waited) noexcept {
 // chunk of records only.
 inline bool is_to_credit(const thread_record& me) noexcept {
   constexpr unsigned at_a_time = 4;
-  const std::uint64_t used = chunk_of(me).used.load(platform::relaxed);
-  const unsigned threads = static_cast<unsigned>(std::popcount(used));
-  const unsigned readers = std::min(threads, known_cpus());
+  const unsigned readers = std::min(threads_in(chunk_of(me)), known_cpus());
   if (readers <= at_a_time) return true;
   const std::uint64_t version = domain_of(me).version.load(platform::relaxed);
   const std::uint64_t place = scattered(version + reinterpret_cast<std::uintptr_t>(&me)) >> 32;
@@ -191,6 +188,14 @@ inline bool is_earned(const rwlock& lock) noexcept {
 
 inline bool is_far_from_earned(const rwlock& lock) noexcept {
   return lock.balance.load(platform::relaxed) < lowest / 2;
+}
+
+// Whether a writer that has taken the bias away, and has had to wait for a passive reader then, may
+// give it back as it leaves. Where threads outnumber CPUs that reader may have lost its CPU, and so
+// may the next one; writers wait more cheaply for readers that are counted. Looks at one chunk of
+// records only.
+inline bool outlasts_a_wait(const thread_record* me) noexcept {
+  return me != nullptr && threads_in(chunk_of(*me)) <= known_cpus();
 }
 
 inline bool is_worth_keeping(const rwlock& lock) noexcept {

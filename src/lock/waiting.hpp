@@ -2,7 +2,6 @@
 // How long a lock operation spins before it sleeps, and how its wait is reported to statistics.
 #pragma once
 
-#include <bit>
 #include <readmost/detail/lock/rwlock.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
@@ -10,6 +9,7 @@
 #include "platform/probes.hpp"
 #include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
+#include "threads/registry.hpp"
 
 namespace readmost::detail {
 
@@ -124,9 +124,8 @@ class spinner {
 
   // Whether there may be more threads than CPUs. Checks one chunk of records only.
   bool is_crowded() const noexcept {
-    const std::uint64_t used = chunk_of(*me_).used.load(platform::relaxed);
-    return used == ~std::uint64_t{0} ||
-           static_cast<unsigned>(std::popcount(used)) > platform::usable_cpus();
+    const unsigned threads = threads_in(chunk_of(*me_));
+    return threads == chunk::capacity || threads > platform::usable_cpus();
   }
 
   // Whether no writer has left the lock since the look before, which saw `exits`: perhaps all who

@@ -288,6 +288,7 @@ class candidate {
 
   // Waits until the passive readers that a claim has found are gone; false at the deadline.
   bool wait_until_drained() noexcept {
+    if (!bias::outlasts_a_wait(me_)) revoked_ = false;
     const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
     present_walk holders(domains[lock_.domain], nullptr, fetched::slots_too);
     const bool drained = spin_until_drained(holders) || sleep_until_drained(holders);
@@ -390,7 +391,7 @@ class candidate {
   bool waiting_ = false;  // counted in the state
   bool has_slept_ = false;
   bool asks_ = false;     // to be next, by `handoff`
-  bool revoked_ = false;  // has taken the bias away, perhaps before it had to wait
+  bool revoked_ = false;  // has taken the bias away, and may give it back
   bool expired_ = false;
   bool looked_twice_ = false;  // only tries, and has waited for another's decision
   spinner spin_;

@@ -61,6 +61,11 @@ void for_each_record(domain& d, Visit visit) noexcept {
   });
 }
 
+// The threads that have a record in the chunk.
+inline unsigned threads_in(const chunk& records) noexcept {
+  return static_cast<unsigned>(std::popcount(records.used.load(platform::relaxed)));
+}
+
 // Whether one thread alone has a record; a hint.
 inline bool has_one_thread(const domain& d) noexcept {
   entry_walk walk(d);
