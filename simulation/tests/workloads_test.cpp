@@ -172,6 +172,13 @@ TEST(simulated_lock, of_readmost_is_written_quickly_among_many_readers) {
   }
 }
 
+// 64 threads that all have a CPU are not taken for more threads than CPUs.
+TEST(simulated_lock, of_readmost_keeps_many_threads_awake_that_have_cpus) {
+  workload_options how = with(64, 1'000);
+  how.time = 500'000;
+  EXPECT_GT(run("mix", "readmost", how, find_machine("xeon-8375cx2")).awake, 0.5);
+}
+
 TEST(simulated_lock, of_readmost_is_biased_where_many_want_its_line) {
   const auto reads_of = [](const char* lock) {
     return run("test-rwlock", lock, with(16), find_machine("e5-2699v3x2")).reads;

@@ -48,16 +48,17 @@ class spinner {
     waited_ = true;
     if (me_ == nullptr || !has_waited_before()) return false;
     const std::int64_t since = since_last_wait(platform::now());
-    if (since < 0 || since >= right_after) return false;
-    if (since >= at_once) {
+    const bool many = has_many_neighbours();
+    // Among so many, each operation has to wait for the lock's line.
+    const std::int64_t longer = many ? 8 : 1;
+    if (since < 0 || since >= longer * right_after) return false;
+    if (since >= longer * at_once) {
       pause_ = longest;
       return false;
     }
-    if (is_crowded()) {
+    if (is_crowded() || (!spin_away(!many) && many)) {
       before_sleep();
       sleep_away();
-    } else {
-      spin_away();
     }
     return true;
   }
@@ -122,10 +123,23 @@ class spinner {
     return reinterpret_cast<std::uintptr_t>(&lock_);
   }
 
-  // Whether there may be more threads than CPUs. Checks one chunk of records only.
+  // Whether all records of the caller's chunk are in use.
+  bool has_many_neighbours() const noexcept {
+    return threads_in(chunk_of(*me_)) == chunk::capacity;
+  }
+
+  // Whether there may be more threads than CPUs. Checks one chunk of records only, unless all of
+  // its records are in use.
   bool is_crowded() const noexcept {
-    const unsigned threads = threads_in(chunk_of(*me_));
-    return threads == chunk::capacity || threads > platform::usable_cpus();
+    const unsigned cpus = platform::usable_cpus();
+    unsigned threads = threads_in(chunk_of(*me_));
+    if (threads < chunk::capacity || threads > cpus) return threads > cpus;
+    threads = 0;
+    for_each_chunk(domain_of(*me_), [&](const chunk& records) {
+      threads += threads_in(records);
+      return threads <= cpus;
+    });
+    return threads > cpus;
   }
 
   // Whether no writer has left the lock since the look before, which saw `exits`: perhaps all who
@@ -156,9 +170,10 @@ class spinner {
   // Until the lock is quiet, or until several looks in turn find it free: it is not that busy, and
   // the thread is excused from staying away for a while.
   //
-  // A thread that has been away for all that time need not go again for as long: then those that it
-  // keeps out stay away, so that threads of either kind use the lock in turns.
-  [[gnu::noinline]] void spin_away() const noexcept {
+  // A thread that has been away for all that time need not go again for as long, if it is to be
+  // excused: then those that it keeps out stay away, so that threads of either kind use the lock in
+  // turns. True if it was not away for all that time.
+  [[gnu::noinline]] bool spin_away(bool excused_later) const noexcept {
     std::uint64_t next_look = platform::now() + between_looks;
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
     int free_looks = 0;
@@ -174,9 +189,11 @@ class spinner {
       excuse_until(now + excused);
       return true;
     };
-    if (!spin_for(absence::shortest, is_over, [](std::uint32_t) { pass(longest_brief); })) {
-      excuse_until(platform::now() + absence::shortest);
+    if (spin_for(absence::shortest, is_over, [](std::uint32_t) { pass(longest_brief); })) {
+      return true;
     }
+    if (excused_later) excuse_until(platform::now() + absence::shortest);
+    return false;
   }
 
   void excuse_until(std::uint64_t end) const noexcept {

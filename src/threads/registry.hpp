@@ -87,21 +87,12 @@ class present_walk {
  public:
   // Leaves out `but`, which may be null.
   explicit present_walk(domain& d, const thread_record* but = nullptr,
-                        fetched what = fetched::reports) noexcept
-      : entries_(d), but_(but), what_(what) {
-    enter_chunk();
-    settle();
-  }
+                        fetched what = fetched::reports) noexcept;
 
   // Null at the end.
   thread_record* record() const noexcept { return record_; }
 
-  void next() noexcept {
-    left_ &= left_ - 1;
-    if (fetched_ != 0) --fetched_;
-    fetch();
-    settle();
-  }
+  void next() noexcept;
 
  private:
   // Cores have room for 10 to 24 cache misses at a time.
@@ -111,35 +102,9 @@ class present_walk {
     return entries_.records()->records[std::countr_zero(bits)];
   }
 
-  void fetch() noexcept {
-    const std::uint32_t ahead = what_ == fetched::slots_too ? lines_ahead / 2 : lines_ahead;
-    for (; fetched_ < ahead && unfetched_ != 0; ++fetched_) {
-      const thread_record& record = lowest(unfetched_);
-      platform::prefetch(&record.seen);
-      if (what_ == fetched::slots_too) platform::prefetch(&record.held);
-      unfetched_ &= unfetched_ - 1;
-    }
-  }
-
-  // Goes on to the first record that is left and is not `but`.
-  void settle() noexcept {
-    for (; entries_.records() != nullptr; entries_.next(), enter_chunk(), fetch()) {
-      for (; left_ != 0; left_ &= left_ - 1) {
-        record_ = &lowest(left_);
-        if (record_ != but_) return;
-      }
-    }
-    record_ = nullptr;
-  }
-
-  void enter_chunk() noexcept {
-    if (entries_.records() == nullptr) return;
-    // (R8) Pairs with (T3) in consensus.cpp: the sections of threads that have left the index
-    // happen before this.
-    left_ = entries_.entry().present.load(at(letter::R8, platform::acquire));
-    unfetched_ = left_ & (left_ - 1);
-    fetched_ = 0;
-  }
+  void fetch() noexcept;
+  void settle() noexcept;
+  void enter_chunk() noexcept;
 
   entry_walk entries_;
   std::uint64_t left_ = 0;       // records of the chunk, a bit for each: this one and later ones
