@@ -130,7 +130,7 @@ class spinner {
 
   // Whether there may be more threads than CPUs. Checks one chunk of records only, unless all of
   // its records are in use.
-  bool is_crowded() const noexcept {
+  [[gnu::noinline]] bool is_crowded() const noexcept {
     const unsigned cpus = platform::usable_cpus();
     unsigned threads = threads_in(chunk_of(*me_));
     if (threads < chunk::capacity || threads > cpus) return threads > cpus;
