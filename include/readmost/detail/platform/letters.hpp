@@ -40,7 +40,7 @@
     "P, P1")                                                                                     \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
-  X(L, "passive_holds_in: acquire load of a slot", "D, A, D2")                                      \
+  X(L, "passive_holds_in: acquire load of a slot", "D, A, D2")                                   \
   X(L2, "for_each_slot: acquire load of the height of the stack", "D3")                          \
   X(L1, "is_straggler: acquire load of a mode", "Q; H; SW5")                                     \
   X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H; SW5")           \
