@@ -6,6 +6,7 @@
 #include <readmost/detail/threads/spinning.hpp>
 
 #include "lock/absence.hpp"
+#include "platform/known_cpus.hpp"
 #include "platform/probes.hpp"
 #include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
@@ -18,7 +19,8 @@ namespace readmost::detail {
 // because its line keeps moving between them. The thread stays away for some ten microseconds, and
 // for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
 // its wait. Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU
-// from threads that have something to do, perhaps from the one that holds the lock.
+// from threads that have something to do, perhaps from the one that holds the lock. Where many
+// threads have CPUs it spins first, and sleeps if the lock stays busy.
 class spinner {
  public:
   // `until`: the caller's deadline, or null.
@@ -48,18 +50,25 @@ class spinner {
     waited_ = true;
     if (me_ == nullptr || !has_waited_before()) return false;
     const std::int64_t since = since_last_wait(platform::now());
-    const bool many = has_many_neighbours();
-    // Among so many, each operation has to wait for the lock's line.
+    const bool many = run_many();
+    // Where many threads run, an operation waits for the lock's line that much longer.
     const std::int64_t longer = many ? 8 : 1;
     if (since < 0 || since >= longer * right_after) return false;
     if (since >= longer * at_once) {
       pause_ = longest;
       return false;
     }
-    if (is_crowded() || (!spin_away(!many) && many)) {
-      before_sleep();
-      sleep_away();
+    if (!is_crowded()) {
+      if (spin_away()) return true;
+      if (!many) {
+        // A thread that has been away for all that time need not go again for as long: then those
+        // that it keeps out stay away, so that threads of either kind use the lock in turns.
+        excuse_until(platform::now() + absence::shortest);
+        return true;
+      }
     }
+    before_sleep();
+    sleep_away();
     return true;
   }
 
@@ -123,23 +132,21 @@ class spinner {
     return reinterpret_cast<std::uintptr_t>(&lock_);
   }
 
-  // Whether all records of the caller's chunk are in use.
-  bool has_many_neighbours() const noexcept {
-    return threads_in(chunk_of(*me_)) == chunk::capacity;
+  // Whether as many threads as a chunk has records may run at a time.
+  bool run_many() const noexcept {
+    return threads_in(chunk_of(*me_)) == chunk::capacity && known_cpus() >= chunk::capacity;
   }
 
-  // Whether there may be more threads than CPUs. Checks one chunk of records only, unless all of
-  // its records are in use.
+  // Whether there may be more threads than CPUs. Checks one chunk of records only, unless many
+  // threads run.
   [[gnu::noinline]] bool is_crowded() const noexcept {
     const unsigned cpus = platform::usable_cpus();
-    unsigned threads = threads_in(chunk_of(*me_));
-    if (threads < chunk::capacity || threads > cpus) return threads > cpus;
-    threads = 0;
-    for_each_chunk(domain_of(*me_), [&](const chunk& records) {
+    if (!run_many()) return threads_in(chunk_of(*me_)) > cpus;
+    unsigned threads = 0;
+    return !for_each_chunk(domain_of(*me_), [&](const chunk& records) {
       threads += threads_in(records);
       return threads <= cpus;
     });
-    return threads > cpus;
   }
 
   // Whether no writer has left the lock since the look before, which saw `exits`: perhaps all who
@@ -168,12 +175,8 @@ class spinner {
   }
 
   // Until the lock is quiet, or until several looks in turn find it free: it is not that busy, and
-  // the thread is excused from staying away for a while.
-  //
-  // A thread that has been away for all that time need not go again for as long, if it is to be
-  // excused: then those that it keeps out stay away, so that threads of either kind use the lock in
-  // turns. True if it was not away for all that time.
-  [[gnu::noinline]] bool spin_away(bool excused_later) const noexcept {
+  // the thread is excused from staying away for a while. False if it was neither in all that time.
+  [[gnu::noinline]] bool spin_away() const noexcept {
     std::uint64_t next_look = platform::now() + between_looks;
     std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
     int free_looks = 0;
@@ -189,11 +192,7 @@ class spinner {
       excuse_until(now + excused);
       return true;
     };
-    if (spin_for(absence::shortest, is_over, [](std::uint32_t) { pass(longest_brief); })) {
-      return true;
-    }
-    if (excused_later) excuse_until(platform::now() + absence::shortest);
-    return false;
+    return spin_for(absence::shortest, is_over, [](std::uint32_t) { pass(longest_brief); });
   }
 
   void excuse_until(std::uint64_t end) const noexcept {

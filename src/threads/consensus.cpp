@@ -20,6 +20,7 @@
 //     wait for them. A thread that does not run, or does not use its locks, thus costs one
 //     membarrier; an active one reports; and in the steady state a round makes no system call
 //     (FCP 7.1, domain online and offline).
+#include <algorithm>
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
@@ -39,9 +40,7 @@ constexpr std::size_t stragglers_at_once = 64;
 // take longer the more CPUs there are: docs/scaling.md.
 constexpr std::uint64_t shortest_wait = 300;
 constexpr std::uint64_t longest_wait(std::uint64_t cpus) noexcept {
-  constexpr std::uint64_t anywhere = 3000;
-  constexpr std::uint64_t for_each_cpu = 100;
-  return cpus * for_each_cpu > anywhere ? cpus * for_each_cpu : anywhere;
+  return std::max<std::uint64_t>(3000, 100 * cpus);
 }
 platform::atomic<std::uint64_t> wait_for_reports{2000};
 
@@ -87,11 +86,10 @@ bool fence_now(letter name) noexcept {
     forbid_passive();
     return false;
   }
-  std::uint64_t cost = platform::now() - start;
+  const std::uint64_t cost = platform::now() - start;
   READMOST_PROBE(membarrier, cost);
-  const std::uint64_t longest = longest_wait(known_cpus());
-  cost = cost < shortest_wait ? shortest_wait : cost > longest ? longest : cost;
-  wait_for_reports.store(cost, platform::relaxed);
+  wait_for_reports.store(std::clamp(cost, shortest_wait, longest_wait(known_cpus())),
+                         platform::relaxed);
   return true;
 }
 
@@ -376,17 +374,15 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
                            std::uint64_t round) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(lock);
   std::int64_t holds = 0;
-  present_walk walk(d, nullptr, round == 0 ? fetched::slots_too : fetched::reports);
-  for (; walk.record() != nullptr; walk.next()) {
-    const thread_record& record = *walk.record();
+  const auto count = [&](const thread_record& record) {
     // (L4) Pairs with (E2): all that a thread did before it reported to hold nothing is visible.
     const std::uint64_t seen = record.seen.load(at(letter::L4, platform::acquire));
-    if (round != 0 && &record != me && (seen & 1) == 0 &&
-        static_cast<std::int64_t>(seen - round) >= 0) {
-      continue;
-    }
-    holds += passive_holds_in(record, wanted);
-  }
+    const bool held_nothing = round != 0 && &record != me && (seen & 1) == 0 &&
+                              static_cast<std::int64_t>(seen - round) >= 0;
+    if (!held_nothing) holds += passive_holds_in(record, wanted);
+    return true;
+  };
+  for_each_present(d, count, round == 0 ? fetched::slots_too : fetched::reports);
   return holds;
 }
 

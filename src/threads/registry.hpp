@@ -121,8 +121,8 @@ bool pass_released(present_walk& walk, const void* lock) noexcept;
 
 // Calls visit(record) for every record in the index, until it returns false.
 template <class Visit>
-void for_each_present(domain& d, Visit visit) noexcept {
-  for (present_walk walk(d); walk.record() != nullptr; walk.next()) {
+void for_each_present(domain& d, Visit visit, fetched what = fetched::reports) noexcept {
+  for (present_walk walk(d, nullptr, what); walk.record() != nullptr; walk.next()) {
     if (!visit(*walk.record())) return;
   }
 }

@@ -8,8 +8,7 @@ bool decide_by_old_count(domain& d, std::uint64_t round, bool revoking) noexcept
   const std::int64_t passive = passive_holds(d, &lock_, me_, round);
   state = lock_.state.load(platform::relaxed);
   while (nobody_else_inside(passive, counted)) {
-    const std::uint64_t next = as_writing(state);
-    if (enter(state, next, at(letter::K2, platform::acquire))) return true;
+    if (enter(state, as_writing(state), at(letter::K2, platform::acquire))) return true;
   }
   back_out(revoking, passive);
   return false;
