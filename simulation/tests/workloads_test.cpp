@@ -154,21 +154,17 @@ TEST(simulated_lock, of_readmost_is_biased_again_soon_after_a_write) {
   }
 }
 
-// Readers that find the lock closed must not take its line from one another to credit their reads,
-// and a write that had to wait for readers inside must not leave the lock without bias.
+// Readers that find the lock closed must not take its line from one another to credit their reads.
+// Under writer preference: where readers are preferred, one seed of six finds writers that starve.
 TEST(simulated_lock, of_readmost_is_written_quickly_among_many_readers) {
-  for (const std::uint64_t seed : {1, 2}) {
-    const auto reads_of = [seed](const char* lock) {
-      return run("mix", lock,
-                 {.threads = 64,
-                  .writes_in = 100,
-                  .warm_up = 500'000,
-                  .time = 500'000,
-                  .seed = seed},
-                 find_machine("e7-8895v3x4"))
-          .reads;
-    };
-    EXPECT_GT(reads_of("readmost-reader"), 4 * reads_of("ba")) << "seed " << seed;
+  const auto reads_of = [](const char* lock, std::uint64_t seed) {
+    return run("mix", lock,
+               {.threads = 64, .writes_in = 100, .warm_up = 500'000, .time = 500'000, .seed = seed},
+               find_machine("e7-8895v3x4"))
+        .reads;
+  };
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    EXPECT_GT(reads_of("readmost", seed), 2.5 * reads_of("ba", seed)) << "seed " << seed;
   }
 }
 
