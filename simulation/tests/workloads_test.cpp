@@ -168,6 +168,26 @@ TEST(simulated_lock, of_readmost_is_written_quickly_among_many_readers) {
   }
 }
 
+// While many threads queue for the lock's line, writers that wait and looks at the line that come
+// too early must not keep the bias from coming back.
+TEST(simulated_lock, of_readmost_has_its_bias_back_among_128_threads) {
+  const auto reads_of = [](const char* lock, std::uint64_t seed) {
+    return run("mix", lock,
+               {.threads = 128,
+                .writes_in = 200,
+                .inside = 200,
+                .pause = 1'000,
+                .warm_up = 600'000,
+                .time = 300'000,
+                .seed = seed},
+               find_machine("epyc-7742x2"))
+        .reads;
+  };
+  const double glibc_like = reads_of("glibc-like", 1);
+  EXPECT_GT(reads_of("readmost", 4), 3 * glibc_like);
+  EXPECT_GT(reads_of("readmost-reader", 2), 3 * glibc_like);
+}
+
 // 64 threads that all have a CPU are not taken for more threads than CPUs.
 TEST(simulated_lock, of_readmost_keeps_many_threads_awake_that_have_cpus) {
   workload_options how = with(64, 1'000);

@@ -37,9 +37,9 @@ inline std::int32_t saved_by_read(bool among_others) noexcept {
 
 // With more CPUs a read may save more. While many want the lock's line, each read has it come
 // twice, to lock and to unlock, and each way takes time in which nobody else gets on. A thread that
-// updates the account measures how long the line takes to come, and remembers the average for the
-// lock's home slot. A longer time than a line takes between distant CPUs was spent in a queue for
-// it, or without a CPU. Chosen by simulation: docs/scaling.md.
+// updates the account measures how long the line takes to come, and remembers that for the lock's
+// home slot. A longer time than a line takes between distant CPUs was spent in a queue for it, or
+// without a CPU. Chosen by simulation: docs/scaling.md.
 constexpr std::uint32_t most_saved(unsigned cpus) noexcept {
   constexpr std::uint32_t for_each_cpu = 10;
   constexpr std::uint32_t most = 400;
@@ -51,10 +51,12 @@ constexpr bool is_to_be_measured(unsigned cpus) noexcept {
   return most_saved(cpus) > static_cast<std::uint32_t>(saved_among_others);
 }
 
+// What is remembered after a line took `wait` to come. It falls slowly: a thread that looks so soon
+// after its own update may find the line still there, however many wait for it.
 constexpr std::uint16_t learnt(std::uint16_t saved, std::uint64_t wait, unsigned cpus) noexcept {
   const std::uint64_t most = most_saved(cpus);
   const std::uint64_t now = 2 * wait < most ? 2 * wait : most;
-  return static_cast<std::uint16_t>((saved + now) / 2);
+  return static_cast<std::uint16_t>(now > saved ? now : saved - (saved - now) / 8);
 }
 
 // A clock that is a system call, as on some virtual machines, costs more than it tells: the
@@ -93,7 +95,7 @@ constexpr std::int32_t credited_by_update(std::int32_t reads, std::int32_t saved
   return all < most_credited_by_update ? all : most_credited_by_update;
 }
 
-// What a read loses that loses a race for the state: the line has to come again.
+// What a thread loses that loses a race for the state, at least: the line has to come again.
 inline constexpr std::int32_t cost_of_lost_race = 100;
 
 inline constexpr std::uint32_t least_cost = 300;
@@ -105,10 +107,19 @@ inline void add(rwlock& lock, std::int32_t amount) noexcept {
 // A reader has found that the state is no longer the one it looked at before its
 // read-modify-write, but `changed`. Many readers that get in each other's way need the bias before
 // one of them has read often; writers' changes do not count.
-inline void credit_lost_race(rwlock& lock, std::uint64_t changed) noexcept {
+inline void credit_lost_race(rwlock& lock, std::uint64_t changed,
+                             std::int32_t cost = cost_of_lost_race) noexcept {
   constexpr std::uint64_t by_writers = rwlock::writing | rwlock::claiming | rwlock::handoff |
                                        rwlock::waiting_writers | rwlock::writers_parked;
-  if ((changed & by_writers) == 0) add(lock, cost_of_lost_race);
+  if ((changed & by_writers) == 0) add(lock, cost);
+}
+
+// The same on the way in. There it costs what the line is known to take; on the way out that would
+// give the bias to locks that are written one time in ten (docs/scaling.md). `me` may be null.
+inline void credit_lost_read(rwlock& lock, const thread_record* me,
+                             std::uint64_t changed) noexcept {
+  const std::int32_t remembered = me == nullptr ? 0 : std::int32_t{me->saved[home_slot(&lock)]};
+  credit_lost_race(lock, changed, std::max(remembered, cost_of_lost_race));
 }
 
 // May be called only while the lock's bias is being revoked, or right afterwards: the thread's

@@ -76,11 +76,14 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
   return true;
 }
 
-// Biases the lock; the caller holds it.
+// Biases the lock; the caller holds it. Not while a writer waits that keeps readers out. One that
+// has asked to be next does not, if readers are preferred: they might come in for ever, and keep
+// both the writer and the bias waiting. It is woken instead, and closes the lock to take the bias
+// away.
 [[gnu::noinline]] void give_bias(rwlock& lock, rules how) noexcept {
-  constexpr std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
-                                       rwlock::waiting_writers | rwlock::upgrading |
-                                       rwlock::handoff;
+  const std::uint64_t in_the_way = rwlock::any_bias | rwlock::writing | rwlock::claiming |
+                                   rwlock::waiting_writers | rwlock::upgrading |
+                                   (how.prefers == preference::reader ? 0 : rwlock::handoff);
   for (;;) {
     // Before the look at the traits: if another thread forbids the bias after that look, the
     // compare-and-swap fails.
@@ -164,7 +167,7 @@ class reader {
       if (is_open(state)) {
         if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
-        bias::credit_lost_race(lock_, state);
+        bias::credit_lost_read(lock_, me_, state);
         has_lost_race_ = true;
         if (!spin_.spin(true)) spin_.restart();
         continue;

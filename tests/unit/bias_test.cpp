@@ -240,12 +240,13 @@ TEST(bias, a_read_saves_more_where_the_line_takes_long_to_come) {
 TEST(bias, the_wait_for_the_line_is_believed_up_to_what_a_line_takes) {
   EXPECT_FALSE(bias::is_to_be_measured(2));
   EXPECT_TRUE(bias::is_to_be_measured(4));
-  EXPECT_EQ(bias::learnt(0, 50, 64), 50) << "twice the wait, by half";
-  EXPECT_EQ(bias::learnt(50, 50, 64), 75);
-  EXPECT_EQ(bias::learnt(100, 0, 64), 50);
+  EXPECT_EQ(bias::learnt(0, 50, 64), 100) << "the line comes twice";
+  EXPECT_EQ(bias::learnt(50, 50, 64), 100);
+  EXPECT_EQ(bias::learnt(240, 0, 64), 210) << "it may still have been there";
+  EXPECT_EQ(bias::learnt(240, 40, 64), 220);
   constexpr std::uint64_t without_a_cpu = 4'000'000;
-  EXPECT_EQ(bias::learnt(0, without_a_cpu, 64), bias::most_saved(64) / 2);
-  EXPECT_EQ(bias::learnt(0, without_a_cpu, 4), bias::most_saved(4) / 2);
+  EXPECT_EQ(bias::learnt(0, without_a_cpu, 64), bias::most_saved(64));
+  EXPECT_EQ(bias::learnt(0, without_a_cpu, 4), bias::most_saved(4));
   EXPECT_LT(bias::most_saved(4), bias::most_saved(64));
   EXPECT_EQ(bias::most_saved(64), bias::most_saved(4'096));
 }
@@ -258,6 +259,24 @@ TEST(bias, the_wait_for_the_line_is_not_measured_by_a_slow_clock) {
   EXPECT_FALSE(bias::is_slow_clock(bias::average_of_clock(average, without_a_cpu)));
   for (int i = 0; i < 8; ++i) average = bias::average_of_clock(average, 300);
   EXPECT_TRUE(bias::is_slow_clock(average)) << "a system call";
+}
+
+TEST(bias, is_earned_by_reads_that_lose_a_race_at_what_the_line_takes_to_come) {
+  rwlock lock;
+  thread_record& me = my_record();
+  auto& saved = me.saved[home_slot(&lock)];
+  const auto credited = [&](const thread_record* by, std::uint64_t changed) {
+    lock.balance.store(0);
+    bias::credit_lost_read(lock, by, changed);
+    return std::int32_t{lock.balance.load()};
+  };
+  saved = 300;
+  EXPECT_EQ(credited(&me, rwlock::one_reader), 300);
+  EXPECT_EQ(credited(nullptr, rwlock::one_reader), bias::cost_of_lost_race);
+  EXPECT_EQ(credited(&me, rwlock::one_reader | rwlock::writing), 0) << "lost to a writer";
+  saved = 1;
+  EXPECT_EQ(credited(&me, rwlock::one_reader), bias::cost_of_lost_race);
+  saved = 0;
 }
 
 TEST(bias, what_a_read_saves_is_forgotten_with_the_revocations) {

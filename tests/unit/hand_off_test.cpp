@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 
+#include "lock/bias.hpp"
 #include "support/sorts.hpp"
 
 namespace {
@@ -152,6 +153,27 @@ TEST(hand_off, that_is_asked_for_leaves_the_lock_without_bias) {
     EXPECT_TRUE(test::is_biased(lock)) << "the account could pay for it";
     test::expect_free(lock, how);
   });
+}
+
+// Readers that keep coming in might otherwise keep the lock without bias, and the writer waiting.
+TEST(hand_off, that_is_asked_for_does_not_keep_preferred_readers_from_their_bias) {
+  rwlock lock;
+  const rules how{.prefers = preference::reader};
+  helper_thread writer;
+  ASSERT_TRUE(test::has_it_ask_to_be_next(lock, writer, how));
+  downgrade(lock, how);
+  ASSERT_TRUE(writer.falls_asleep());
+  const std::uint64_t version = domains[lock.domain].version.load();
+  lock.balance.store(bias::highest);
+  update_account(lock, how);
+  ASSERT_TRUE(test::wait_until([&] { return domains[lock.domain].version.load() != version; }))
+      << "the writer has been woken, and takes the bias away";
+  ASSERT_TRUE(writer.falls_asleep()) << "there is a reader inside";
+  EXPECT_TRUE(test::unlock_shared(lock));
+  EXPECT_EQ(writer.end(), test::acquired);
+  EXPECT_FALSE(is_asked_for(lock));
+  writer.call([&] { test::unlock(lock, how); });
+  test::expect_free(lock, how);
 }
 
 TEST(hand_off, ends_with_the_patience_of_the_one_that_asked) {

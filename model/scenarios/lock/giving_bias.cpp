@@ -7,14 +7,14 @@ namespace readmost::model {
 namespace {
 
 // A reader whose next active read settles the account, and finds the bias earned.
-lock_scene& add_giver(lock_scene& on, const char* name) {
+lock_scene& add_giver(lock_scene& on, const char* name, rules how = {}) {
   const auto be_online_and_due = [] {
     be_online();
     be_about_to_settle();
   };
-  return on.thread(name, be_online_and_due, [](lock_scene& on) {
+  return on.thread(name, be_online_and_due, [how](lock_scene& on) {
     const active_attempt attempt = lock_shared_actively<true>(on.lock, my_record());
-    if (attempt == active_attempt::account_due) update_account(on.lock, {});
+    if (attempt == active_attempt::account_due) update_account(on.lock, how);
     if (attempt != active_attempt::unavailable) on.finish_reading();
   });
 }
@@ -45,6 +45,22 @@ SCENARIO(bias_given_by_two, "two readers that give the bias at once leave a work
     expect(test::is_biased(on.lock), "the lock has earned its bias and is not biased");
     expect_all_given_back(on.lock);
   });
+}
+
+SCENARIO(bias_given_while_writer_asks,
+         "a writer that sleeps, having asked to be next, gets the lock although a reader gives it "
+         "its bias",
+         effort::small) {
+  add_giver(unbiased_scene(s), "giver", readers_first).add_writer("asker", readers_first);
+}
+
+SCENARIO(bias_given_while_writer_asks_behind_another,
+         "it gets the lock also if other readers, active and passive, are inside meanwhile",
+         effort::large) {
+  add_giver(unbiased_scene(s), "giver", readers_first)
+      .add_reader_inside("active reader", hold_actively)
+      .add_writer("asker", readers_first)
+      .add_passive_reader();
 }
 
 SCENARIO(first_passive_reader_against_writer,
