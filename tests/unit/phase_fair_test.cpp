@@ -244,7 +244,7 @@ TEST(phase_fair, lets_readers_and_writers_in_when_a_writer_that_waited_gives_up)
   helper_thread holder, hasty;
   ASSERT_EQ(holder.call([&] { return test::lock_shared(lock, phase_fair); }), test::acquired);
   hasty.begin([&] { return test::lock(lock, test::hasty_rules(phase_fair, 300 * millisecond)); });
-  ASSERT_TRUE(hasty.falls_asleep());
+  ASSERT_TRUE(hasty.settles());
   r.arrive();
   EXPECT_EQ(hasty.end(), test::timed_out);
   EXPECT_TRUE(r.enters());

@@ -299,7 +299,7 @@ TEST(upgrade, that_gives_up_lets_those_in_that_waited_behind_it) {
     helper_thread newcomer;
     both.first.begin(
         [&] { return test::upgrade(both.lock, test::hasty_rules(both.how, 300 * millisecond)); });
-    ASSERT_TRUE(both.first.falls_asleep());
+    ASSERT_TRUE(both.first.settles());
     newcomer.begin([&] { return test::lock_shared(both.lock, both.how); });
     EXPECT_EQ(both.first.end(), test::timed_out);
     EXPECT_EQ(newcomer.end(), test::acquired);
