@@ -72,19 +72,19 @@ void machine::acknowledge(std::uint64_t membarrier, instant when) {
 
 // --- futex -------------------------------------------------------------------------------------
 
-bool machine::futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask,
-                         instant until, std::source_location at) {
+model::sleep_end machine::futex_wait(const void* address, std::uint32_t expected,
+                                     std::uint32_t mask, instant until, std::source_location at) {
   enter_kernel();
   empty_buffer();
   // The lock of the hash bucket, as part of the word's line; then the word.
   const served when = lines_.write(cpu().number, address, now_, on_.hit + on_.atomic, at);
   reach(when.end, spending::kernel);
-  if (value_at(address, sizeof expected) != expected) return true;
+  if (value_at(address, sizeof expected) != expected) return model::sleep_end::none;
   // From the comparison to the queue nothing else happens.
   fall_asleep(address, mask, until);
   const bool woken = running_->was_woken;
   reach(now_ + on_.futex_wait, spending::kernel);
-  return woken;
+  return woken ? model::sleep_end::woken : model::sleep_end::timed_out;
 }
 
 void machine::fall_asleep(const void* queue, std::uint32_t mask, instant until) {

@@ -24,6 +24,7 @@
 #include "engine/arena.hpp"
 #include "engine/fiber.hpp"
 #include "engine/own_variables.hpp"
+#include "engine/sleep_end.hpp"
 #include "simulation/coherence.hpp"
 #include "simulation/early_loads.hpp"
 #include "simulation/event_queue.hpp"
@@ -157,9 +158,9 @@ class machine {
   std::uint64_t read_clock();  // nanoseconds
 
   bool membarrier();
-  // False: timed out, at `until` if that is not 0.
-  bool futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask, instant until,
-                  std::source_location at);
+  // Times out at `until` if that is not 0.
+  model::sleep_end futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask,
+                              instant until, std::source_location at);
   int futex_wake(const void* address, int count, std::uint32_t mask, std::source_location at);
   void sleep_until(instant until);
   void yield();

@@ -15,6 +15,7 @@
 #include "engine/fiber.hpp"
 #include "engine/memory.hpp"
 #include "engine/own_variables.hpp"
+#include "engine/sleep_end.hpp"
 #include "engine/violation.hpp"
 
 namespace readmost::model {
@@ -141,8 +142,8 @@ class execution {
   void sink_last_store();
   // Afterwards all threads see the stores that were made long ago.
   void pass_time(std::uint64_t nanoseconds, std::source_location at);
-  bool futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask, bool timed,
-                  std::source_location at);  // false: timed out
+  sleep_end futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask, bool timed,
+                       std::source_location at);
   int futex_wake(const void* address, int count, std::uint32_t mask, std::source_location at);
   void yield(std::source_location at);
   std::uint64_t now();

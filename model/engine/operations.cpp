@@ -203,11 +203,11 @@ std::uint64_t execution::now() {
   return running_->clock += machine_.clock_step;
 }
 
-bool execution::futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask,
-                           bool timed, std::source_location at) {
+sleep_end execution::futex_wait(const void* address, std::uint32_t expected, std::uint32_t mask,
+                                bool timed, std::source_location at) {
   location& where = find(address, sizeof(std::uint32_t));
   if (!is_scheduled(where, true, at)) {
-    if (static_cast<std::uint32_t>(where.value) != expected) return true;
+    if (static_cast<std::uint32_t>(where.value) != expected) return sleep_end::none;
     if (!concurrent_) {
       fail(violation_kind::deadlock, std::string(running_->name) + " would sleep for ever", at);
     }
@@ -223,10 +223,10 @@ bool execution::futex_wait(const void* address, std::uint32_t expected, std::uin
                  .at = at};
   running_->asleep_timed = timed;
   act(what);
-  if (!what.success) return true;
+  if (!what.success) return sleep_end::none;
   operation awake{.what = kind::awake, .where = &where, .at = at};
   act(awake);
-  return awake.success;
+  return awake.success ? sleep_end::woken : sleep_end::timed_out;
 }
 
 int execution::futex_wake(const void* address, int count, std::uint32_t mask,

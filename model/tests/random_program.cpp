@@ -67,9 +67,10 @@ std::int64_t carry_out(const instruction& each, locations& all) {
       execution::current()->membarrier(here);
       return 0;
     case futex_wait:
-      return execution::current()->futex_wait(&where, each.value - 1, each.mask, each.timed, here)
-                 ? 0
-                 : timed_out;
+      return execution::current()->futex_wait(&where, each.value - 1, each.mask, each.timed,
+                                              here) == sleep_end::timed_out
+                 ? timed_out
+                 : 0;
     case futex_wake:
       return execution::current()->futex_wake(&where, static_cast<int>(each.value), each.mask,
                                               here);

@@ -338,11 +338,13 @@ TEST(simulated_futex, wakes_whom_it_should) {
   cell& word = make<cell>(on);
   bool woken = false;
   bool timed_out = false;
-  on.add_thread("sleeper", [&] { woken = on.futex_wait(&word, 0, ~0U, 0, {}); });
+  on.add_thread("sleeper",
+                [&] { woken = on.futex_wait(&word, 0, ~0U, 0, {}) == model::sleep_end::woken; });
   on.add_thread("waker", [&] {
     on.work(50'000'000);
     EXPECT_EQ(on.futex_wake(&word, 5, 2, {}), 1);
-    timed_out = !on.futex_wait(&word, 0, ~0U, on.now() + 1'000'000, {});
+    timed_out =
+        on.futex_wait(&word, 0, ~0U, on.now() + 1'000'000, {}) == model::sleep_end::timed_out;
   });
   on.run();
   EXPECT_TRUE(woken);
@@ -403,7 +405,8 @@ TEST(simulated_futex, is_called_without_an_interrupt_where_no_cpu_is_idle) {
 TEST(simulated_futex, does_not_sleep_on_another_value) {
   machine on(two_cpus(), 1);
   cell& word = make<cell>(on);
-  on.add_thread("alone", [&] { EXPECT_TRUE(on.futex_wait(&word, 1, ~0U, 0, {})); });
+  on.add_thread("alone",
+                [&] { EXPECT_EQ(on.futex_wait(&word, 1, ~0U, 0, {}), model::sleep_end::none); });
   on.run();
 }
 

@@ -12,18 +12,18 @@ enum : std::uint32_t { undecided, broadcasts, relayed };
 constinit platform::atomic<std::uint32_t> mode{undecided};
 constinit platform::atomic<int> first_woken{woken_directly};
 
-// How many readers sleep, by the address of their lock. Locks that share a place cost each other a
-// system call that wakes no thread.
+// How many readers sleep in a bucket, by the address of their lock. Locks that share a place cost
+// each other a system call that wakes no thread.
 struct alignas(platform::cache_line) place {
   platform::atomic<std::uint32_t> asleep{};
 };
-constexpr std::size_t place_count = 64;
-constinit place places[place_count];
+constexpr std::size_t place_count = 16;
+constinit place places[place_count][buckets];
 
-platform::atomic<std::uint32_t>& asleep_at(platform::futex_word word) noexcept {
-  return places[scattered(word) >> 58].asleep;
+platform::atomic<std::uint32_t>& asleep_at(platform::futex_word word, unsigned bucket) noexcept {
+  return places[scattered(word) >> 60][bucket].asleep;
 }
-static_assert(place_count == 1U << (64 - 58));
+static_assert(place_count == 1U << (64 - 60));
 
 }  // namespace
 
@@ -44,13 +44,16 @@ void set_relay(bool on, int directly) noexcept {
 platform::wake_reason sleep_as_reader(platform::futex_word word, std::uint32_t expected,
                                       const platform::deadline* until) noexcept {
   if (!relays()) return platform::futex_wait(word, expected, first_bucket, until);
-  const std::uint32_t bucket = first_bucket << platform::current_cpu() % buckets;
-  auto& asleep = asleep_at(word);
+  const unsigned bucket = platform::current_cpu() % buckets;
+  const std::uint32_t mask = first_bucket << bucket;
+  auto& asleep = asleep_at(word, bucket);
   asleep.fetch_add(1, platform::relaxed);
-  const platform::wake_reason why = platform::futex_wait(word, expected, bucket, until);
-  // Also if it was not woken, which it cannot tell; that does no harm.
-  if (asleep.fetch_sub(1, platform::relaxed) != 1 && !is_mutant(mutant::forgetful_relay)) {
-    platform::futex_wake(word, INT32_MAX, bucket);
+  const platform::wake_reason why = platform::futex_wait(word, expected, mask, until);
+  // Only who was woken wakes others: where a lock changes all the time, most readers that want to
+  // sleep find it changed, and would wake those who do sleep again and again.
+  if (asleep.fetch_sub(1, platform::relaxed) != 1 && why == platform::wake_reason::woken &&
+      !is_mutant(mutant::forgetful_relay)) {
+    platform::futex_wake(word, INT32_MAX, mask);
   }
   return why;
 }

@@ -188,7 +188,8 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
   }
   const long result = syscall(SYS_futex, word, operation, expected,
                               until != nullptr ? &until->at : nullptr, nullptr, mask);
-  return result == -1 && errno == ETIMEDOUT ? wake_reason::timed_out : wake_reason::woken;
+  if (result == 0) return wake_reason::woken;
+  return errno == ETIMEDOUT ? wake_reason::timed_out : wake_reason::none;
 }
 
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept {

@@ -2,6 +2,7 @@
 #include "lock/parking.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <readmost/shared_mutex.hpp>
@@ -23,6 +24,24 @@ class relay_chosen {
 
  private:
   bool before_;
+};
+
+// Keeps the calling thread, and those that it starts, on its CPU.
+class on_one_cpu {
+ public:
+  on_one_cpu() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~on_one_cpu() { sched_setaffinity(0, sizeof before_, &before_); }
+  on_one_cpu(const on_one_cpu&) = delete;
+  on_one_cpu& operator=(const on_one_cpu&) = delete;
+
+ private:
+  cpu_set_t before_{};
 };
 
 const auto long_enough =
@@ -73,6 +92,21 @@ TEST(parking, a_relay_wakes_everybody) {
   const relay_chosen on(true);
   everybody_is_woken(3);
   everybody_is_woken(30);
+}
+
+// A reader that wakes others although nobody has woken it would wake them for nothing.
+TEST(parking, a_relay_is_not_begun_by_a_reader_that_did_not_sleep) {
+  const relay_chosen on(true);
+  const on_one_cpu same_bucket;
+  const platform::atomic<std::uint32_t> word{0};
+  const platform::futex_word at = platform::futex_of(word);
+  test::helper_thread sleeper;
+  sleeper.begin([&] { return static_cast<int>(parking::sleep_as_reader(at, 0, nullptr)); });
+  ASSERT_TRUE(sleeper.falls_asleep());
+  EXPECT_EQ(parking::sleep_as_reader(at, 1, nullptr), platform::wake_reason::none);
+  EXPECT_TRUE(sleeper.falls_asleep()) << "it sleeps as before";
+  EXPECT_EQ(parking::wake_readers(at), 1);
+  EXPECT_EQ(sleeper.end(), static_cast<int>(platform::wake_reason::woken));
 }
 
 TEST(parking, a_relay_is_chosen_by_the_number_of_processors) {

@@ -224,10 +224,15 @@ inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept 
   return &word;
 }
 
-enum class wake_reason { woken, timed_out };
+enum class wake_reason {
+  woken,
+  timed_out,
+  none,  // *word was not `expected`, or a signal came; no futex_wake has counted the caller
+};
 
 // Sleeps while *word == expected: until a futex_wake with a common bit in `mask`, until `until`
-// (null: for ever), or until a signal. It may also return spuriously, so the caller checks again.
+// (null: for ever), or until a signal. It may also be woken without reason, so the caller checks
+// again.
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until) noexcept;
 

@@ -239,7 +239,7 @@ inline futex_word futex_of(const atomic<std::uint32_t>& word) noexcept {
 inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept {
   return &word;
 }
-enum class wake_reason { woken, timed_out };
+enum class wake_reason { woken, timed_out, none };
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until, place in = place::current()) noexcept;
 int futex_wake(futex_word word, int count, std::uint32_t mask,

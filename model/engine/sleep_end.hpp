@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace readmost::model {
+
+// How a futex_wait ends; `none`: it did not sleep.
+enum class sleep_end { woken, timed_out, none };
+
+}  // namespace readmost::model
