@@ -175,15 +175,7 @@ std::uint32_t spins(std::uint32_t most) noexcept {
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until, place in) noexcept {
   const std::uint64_t at = until != nullptr ? nanoseconds_of(*until) * picoseconds : 0;
-  switch (on()->futex_wait(word, expected, mask, at, in)) {
-    case model::sleep_end::woken:
-      return wake_reason::woken;
-    case model::sleep_end::timed_out:
-      return wake_reason::timed_out;
-    case model::sleep_end::none:
-      break;
-  }
-  return wake_reason::none;
+  return on()->futex_wait(word, expected, mask, at, in);
 }
 
 int futex_wake(futex_word word, int count, std::uint32_t mask, place in) noexcept {

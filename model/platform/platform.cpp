@@ -142,15 +142,7 @@ std::uint64_t now() noexcept {
 
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until, place in) noexcept {
-  switch (run()->futex_wait(word, expected, mask, until != nullptr, in)) {
-    case model::sleep_end::woken:
-      return wake_reason::woken;
-    case model::sleep_end::timed_out:
-      return wake_reason::timed_out;
-    case model::sleep_end::none:
-      break;
-  }
-  return wake_reason::none;
+  return run()->futex_wait(word, expected, mask, until != nullptr, in);
 }
 
 int futex_wake(futex_word word, int count, std::uint32_t mask, place in) noexcept {

@@ -114,8 +114,9 @@ inline void credit_lost_race(rwlock& lock, std::uint64_t changed,
   if ((changed & by_writers) == 0) add(lock, cost);
 }
 
-// The same on the way in. There it costs what the line is known to take; on the way out that would
-// give the bias to locks that are written one time in ten (docs/scaling.md). `me` may be null.
+// The same for a reader that is about to enter. It is credited with what the line is known to take;
+// if those that leave were too, locks that are written often would get a bias that does not pay
+// (docs/scaling.md). `me` may be null.
 inline void credit_lost_read(rwlock& lock, const thread_record* me,
                              std::uint64_t changed) noexcept {
   const std::int32_t remembered = me == nullptr ? 0 : std::int32_t{me->saved[home_slot(&lock)]};

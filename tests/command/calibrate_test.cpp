@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
 
 #include "launch.hpp"
+#include "support/one_cpu.hpp"
 
 namespace readmost::command_test {
 namespace {
@@ -96,23 +96,6 @@ class calibrate : public real_command {
   }
 };
 
-class one_cpu {
- public:
-  one_cpu() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
-  }
-  ~one_cpu() { sched_setaffinity(0, sizeof before_, &before_); }
-  one_cpu(const one_cpu&) = delete;
-  one_cpu& operator=(const one_cpu&) = delete;
-
- private:
-  cpu_set_t before_{};
-};
-
 TEST_F(calibrate, describes_this_machine) {
   const json file = calibrated();
   EXPECT_EQ(file["name"], "mine");
@@ -125,7 +108,7 @@ TEST_F(calibrate, describes_this_machine) {
 }
 
 TEST_F(calibrate, estimates_what_takes_two_cpus) {
-  const one_cpu meanwhile;
+  const test::one_cpu meanwhile;
   const json file = calibrated();
   const json one{1, 1, 1, 1};
   EXPECT_EQ(json({file["topology"]["sockets"], file["topology"]["clusters_per_socket"],

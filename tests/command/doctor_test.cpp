@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
 
 #include "launch.hpp"
+#include "support/one_cpu.hpp"
 
 namespace readmost::command_test {
 namespace {
@@ -40,24 +40,6 @@ class doctor : public real_command {
     }
     return text;
   }
-};
-
-// Restricts commands started during its lifetime to one CPU.
-class one_cpu {
- public:
-  one_cpu() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
-  }
-  ~one_cpu() { sched_setaffinity(0, sizeof before_, &before_); }
-  one_cpu(const one_cpu&) = delete;
-  one_cpu& operator=(const one_cpu&) = delete;
-
- private:
-  cpu_set_t before_{};
 };
 
 TEST_F(doctor, fits_80_columns) {
@@ -172,7 +154,7 @@ TEST_F(doctor, notices_a_library_that_replaces_nothing) {
 }
 
 TEST_F(doctor, expects_little_of_one_cpu) {
-  const one_cpu meanwhile;
+  const test::one_cpu meanwhile;
   const json told = report();
   EXPECT_EQ(told["machine"]["cpus"]["usable"], 1);
   EXPECT_THAT(told["nanoseconds"]["line_transfer"], IsEmpty());

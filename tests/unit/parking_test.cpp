@@ -2,7 +2,6 @@
 #include "lock/parking.hpp"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <atomic>
 #include <readmost/shared_mutex.hpp>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "support/helper_thread.hpp"
+#include "support/one_cpu.hpp"
 
 namespace {
 
@@ -24,24 +24,6 @@ class relay_chosen {
 
  private:
   bool before_;
-};
-
-// Keeps the calling thread, and those that it starts, on its CPU.
-class on_one_cpu {
- public:
-  on_one_cpu() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
-    sched_setaffinity(0, sizeof one, &one);
-  }
-  ~on_one_cpu() { sched_setaffinity(0, sizeof before_, &before_); }
-  on_one_cpu(const on_one_cpu&) = delete;
-  on_one_cpu& operator=(const on_one_cpu&) = delete;
-
- private:
-  cpu_set_t before_{};
 };
 
 const auto long_enough =
@@ -97,7 +79,7 @@ TEST(parking, a_relay_wakes_everybody) {
 // A reader that wakes others although nobody has woken it would wake them for nothing.
 TEST(parking, a_relay_is_not_begun_by_a_reader_that_did_not_sleep) {
   const relay_chosen on(true);
-  const on_one_cpu same_bucket;
+  const test::one_cpu same_bucket;
   const platform::atomic<std::uint32_t> word{0};
   const platform::futex_word at = platform::futex_of(word);
   test::helper_thread sleeper;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "support/helper_thread.hpp"
+#include "support/one_cpu.hpp"
 #include "support/processes.hpp"
 #include "support/refused_threads.hpp"
 #include "support/retiring.hpp"
@@ -429,10 +430,7 @@ TEST(rcu_reclaimer, has_the_cpus_and_the_priority_of_the_process) {
   int policy = -1;
   separate_rcu_domain dom;
   std::thread([&] {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
-    sched_setaffinity(0, sizeof one, &one);
+    const test::one_cpu here;
     sched_param urgent{};
     urgent.sched_priority = 1;
     sched_setscheduler(0, SCHED_FIFO, &urgent);  // if the user may

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <engine/sleep_end.hpp>
 #include <readmost/detail/platform/letters.hpp>
 #include <source_location>
 #include <type_traits>
@@ -239,7 +240,7 @@ inline futex_word futex_of(const atomic<std::uint32_t>& word) noexcept {
 inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept {
   return &word;
 }
-enum class wake_reason { woken, timed_out, none };
+using wake_reason = model::sleep_end;
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until, place in = place::current()) noexcept;
 int futex_wake(futex_word word, int count, std::uint32_t mask,
