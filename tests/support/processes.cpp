@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdio>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "support/sanitizers.hpp"
+
+#if UNDER_ADDRESS_SANITIZER
 #include <time.h>
 
 #include <filesystem>
@@ -22,7 +24,7 @@
 
 namespace test {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if UNDER_ADDRESS_SANITIZER
 
 namespace {
 

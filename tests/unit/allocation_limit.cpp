@@ -23,6 +23,7 @@ allocation_limit::~allocation_limit() {
 
 }  // namespace test
 
+#if MEMORY_CAN_RUN_OUT
 void* operator new(std::size_t bytes) {
   if (bytes > most_bytes) throw std::bad_alloc();
   if (void* const memory = std::malloc(bytes != 0 ? bytes : 1)) return memory;
@@ -36,3 +37,4 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+#endif

@@ -4,6 +4,17 @@
 
 #include <cstddef>
 
+#include "support/sanitizers.hpp"
+
+// clang's ThreadSanitizer lets nobody else define `operator new`.
+#if UNDER_THREAD_SANITIZER && defined(__clang__)
+#define MEMORY_CAN_RUN_OUT 0
+#else
+#define MEMORY_CAN_RUN_OUT 1
+#endif
+#define SKIP_WHERE_MEMORY_CANNOT_RUN_OUT() \
+  if (!MEMORY_CAN_RUN_OUT) GTEST_SKIP() << "the sanitizer's own operator new cannot be replaced"
+
 namespace test {
 
 // While there is one, `new` of more than so many bytes throws std::bad_alloc in this thread.

@@ -372,7 +372,7 @@ class rcu_process_exit : public testing::Test {
 TEST_F(rcu_process_exit, reclaims_what_was_retired_before) {
   end_after([&] {
     for (int i = 0; i < 1000; ++i) retire_counted(reclaimed);
-    separate_rcu_domain& forgotten = *new separate_rcu_domain;
+    static separate_rcu_domain& forgotten = *new separate_rcu_domain;
     for (int i = 0; i < 10; ++i) retire_counted(reclaimed, forgotten);
   });
   EXPECT_EQ(*reclaimed.operator->(), 1010);
@@ -382,7 +382,7 @@ TEST_F(rcu_process_exit, reclaims_also_where_deleters_run_in_place) {
   end_after([&] {
     setenv("READMOST_RCU_THREAD", "0", 1);
     for (int i = 0; i < 10; ++i) retire_counted(reclaimed);
-    separate_rcu_domain& forgotten = *new separate_rcu_domain;
+    static separate_rcu_domain& forgotten = *new separate_rcu_domain;
     readmost::rcu_reclaim_by(readmost::reclaiming::in_place, forgotten);
     for (int i = 0; i < 10; ++i) retire_counted(reclaimed, forgotten);
   });

@@ -21,28 +21,13 @@
 #include <thread>
 #include <vector>
 
+#include "allocation_limit.hpp"
 #include "support/helper_thread.hpp"
 #include "support/one_cpu.hpp"
 #include "support/processes.hpp"
 #include "support/refused_threads.hpp"
 #include "support/retiring.hpp"
-
-namespace {
-thread_local bool memory_is_exhausted = false;
-}
-
-// Replaces all allocation, so that a test can make it fail.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const memory = memory_is_exhausted ? nullptr : std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "support/sanitizers.hpp"
 
 namespace {
 
@@ -316,16 +301,16 @@ TEST_P(rcu_reclamation, does_not_copy_what_is_queued_with_an_object) {
 }
 
 TEST_P(rcu_reclamation, does_not_happen_to_what_there_was_no_memory_for) {
+  SKIP_WHERE_MEMORY_CANNOT_RUN_OUT();
   const auto before = rcu_statistics_of(dom).retired;
   const auto object = std::make_unique<counted>();
-  memory_is_exhausted = true;
   bool thrown = false;
   try {
+    const test::allocation_limit none(0);
     rcu_retire(object.get(), {}, dom);
   } catch (const std::bad_alloc&) {
     thrown = true;
   }
-  memory_is_exhausted = false;
   EXPECT_TRUE(thrown);
   rcu_barrier(dom);
   EXPECT_EQ(rcu_statistics_of(dom).retired, before);
@@ -333,12 +318,14 @@ TEST_P(rcu_reclamation, does_not_happen_to_what_there_was_no_memory_for) {
 }
 
 TEST_P(rcu_reclamation, of_objects_with_a_base_needs_no_memory) {
+  SKIP_WHERE_MEMORY_CANNOT_RUN_OUT();
   auto* const object = new based;
   rcu_retire(new counted, {}, dom);  // the reclaiming thread has been started
-  memory_is_exhausted = true;
-  object->retire({}, dom);
-  rcu_barrier(dom);
-  memory_is_exhausted = false;
+  {
+    const test::allocation_limit none(0);
+    object->retire({}, dom);
+    rcu_barrier(dom);
+  }
   EXPECT_EQ(counted::living, 0);
 }
 
@@ -698,7 +685,7 @@ std::size_t resident_bytes() {
 }
 
 TEST_P(rcu_reclamation, of_a_flood_keeps_memory_bounded) {
-#if defined(READMOST_THREAD_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+#if UNDER_THREAD_SANITIZER || UNDER_ADDRESS_SANITIZER
   constexpr int flood = 300'000;
   constexpr std::size_t bound = 1U << 30;
 #else
@@ -905,7 +892,7 @@ TEST(rcu_reclaimer, is_not_lazy_for_a_barrier_while_a_reader_has_not_reported) {
   }
 }
 
-#if !defined(READMOST_THREAD_SANITIZER) && !defined(__SANITIZE_ADDRESS__)
+#if !UNDER_THREAD_SANITIZER && !UNDER_ADDRESS_SANITIZER
 TEST(rcu_reclaimer, is_started_when_the_system_no_longer_refuses_it) {
   separate_rcu_domain dom;
   const std::thread::id mine = std::this_thread::get_id();

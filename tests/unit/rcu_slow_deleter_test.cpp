@@ -171,6 +171,7 @@ TEST_F(rcu_slow_deleter, is_not_waited_for_by_barriers_that_were_there_before) {
   EXPECT_EQ(waiter.end(), 1) << "new slow deleters must not keep it waiting";
   EXPECT_EQ(later.ended(), 0);
   later.release();
+  rcu_barrier(dom);
 }
 
 TEST_F(rcu_slow_deleter, is_one_of_a_limited_number) {
@@ -318,7 +319,7 @@ TEST_F(rcu_slow_deleter, leaves_no_threads_behind) {
   EXPECT_TRUE(wait_until([&] { return threads() <= before; })) << "they are idle and stay";
 }
 
-#if !defined(READMOST_THREAD_SANITIZER) && !defined(__SANITIZE_ADDRESS__)
+#if !UNDER_THREAD_SANITIZER && !UNDER_ADDRESS_SANITIZER
 TEST_F(rcu_slow_deleter, is_overtaken_when_the_system_no_longer_refuses_threads) {
   slow.retire(dom);
   ASSERT_TRUE(slow.have_begun(1));

@@ -17,6 +17,7 @@
 #include <urcu/uatomic.h>
 
 #include "support/expect.h"
+#include "support/sanitizers.hpp"
 
 enum { callbacks = 1000, rounds = 50, queueing_threads = 3 };
 
@@ -210,7 +211,7 @@ static void come_and_go_beside_barriers(void) {
 /* AddressSanitizer's allocator takes no lock for fork(2), so that one which another thread holds
  * then is never released in the child: waits until all other threads sleep. */
 static void await_sleep_of_others(void) {
-#if defined(__SANITIZE_ADDRESS__)
+#if UNDER_ADDRESS_SANITIZER
   DIR* tasks = opendir("/proc/self/task");
   EXPECT(tasks != NULL, 1);
   for (struct dirent* task; (task = readdir(tasks)) != NULL;) {
@@ -232,7 +233,8 @@ static void await_sleep_of_others(void) {
 
 /* In the child callbacks that waited are called too, after which workers can be made anew. */
 static void survive_a_fork(void) {
-  struct call_rcu_data* worker = new_worker();
+  static struct call_rcu_data* worker; /* the child has no more use for it, and does not leak it so */
+  worker = new_worker();
   set_thread_call_rcu_data(worker);
   call_rcu_before_fork(); /* before the section: liburcu's waits for the workers here */
   rcu_read_lock();
