@@ -12,7 +12,7 @@ namespace readmost::detail::absence {
 
 // In nanoseconds.
 inline constexpr std::uint64_t shortest = 800'000;
-inline constexpr std::uint64_t longest = 20 * shortest;
+inline constexpr std::uint64_t longest = 100 * shortest;
 
 // Counts the caller among those who are away from the lock. Returns for how long it is to be.
 std::uint64_t begin(const rwlock& lock) noexcept;

@@ -6,6 +6,7 @@
 #include <readmost/detail/threads/spinning.hpp>
 
 #include "lock/absence.hpp"
+#include "lock/company.hpp"
 #include "platform/known_cpus.hpp"
 #include "platform/probes.hpp"
 #include "statistics/contention_profile.hpp"
@@ -18,9 +19,12 @@ namespace readmost::detail {
 // reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. The thread stays away for some ten microseconds, and
 // for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
-// its wait. Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU
-// from threads that have something to do, perhaps from the one that holds the lock. Where many
-// threads have CPUs it spins first, and sleeps if the lock stays busy.
+// its wait. Where many threads have CPUs it spins first, and sleeps if the lock stays busy.
+//
+// Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU from
+// threads that have something to do, perhaps from the one that holds the lock. But the others may
+// be idle, and then nobody uses the CPU that it leaves: once it knows how long its operations take
+// without company, it stays away only if one thread alone would do more (company.hpp).
 class spinner {
  public:
   // `until`: the caller's deadline, or null.
@@ -30,6 +34,7 @@ class spinner {
   ~spinner() {
     if (!waited_ || me_ == nullptr) return;
     const std::uint64_t now = platform::now();
+    company::end_wait(*me_, lock_, wait_began_, now);
     if (has_waited_before() && since_last_wait(now) < 0) return;
     me_->waited_for = address_of_lock();
     me_->waited_until = now;
@@ -49,16 +54,24 @@ class spinner {
     }
     waited_ = true;
     if (me_ == nullptr || !has_waited_before()) return false;
-    const std::int64_t since = since_last_wait(platform::now());
+    wait_began_ = platform::now();
+    const company::benefit together = company::benefit_of_stretch(*me_, lock_, wait_began_);
+    const std::int64_t since = since_last_wait(wait_began_);
     const bool many = run_many();
     // Where many threads run, an operation waits for the lock's line that much longer.
     const std::int64_t longer = many ? 8 : 1;
-    if (since < 0 || since >= longer * right_after) return false;
-    if (since >= longer * at_once) {
+    const bool is_soon = since >= 0 && since < longer * right_after;
+    if (!is_soon && together != company::benefit::none) return false;
+    const bool crowded = is_crowded();
+    if (crowded && together != company::benefit::unknown) {
+      if (together == company::benefit::some) return false;
+    } else if (!is_soon) {
+      return false;
+    } else if (since >= longer * at_once) {
       pause_ = longest;
       return false;
     }
-    if (!is_crowded()) {
+    if (!crowded) {
       if (spin_away()) return true;
       if (!many) {
         // A thread that has been away for all that time need not go again for as long: then those
@@ -213,6 +226,7 @@ class spinner {
   bool may_stay_away_;
   const platform::deadline* const until_;
   bool waited_ = false;
+  std::uint64_t wait_began_ = 0;  // 0 if nobody has looked at the clock
   std::uint32_t spent_ = 0;
   std::uint32_t spent_briefly_ = 0;
   std::uint32_t pause_ = 0;

@@ -562,6 +562,7 @@ TEST(rcu_hash_map, is_unchanged_when_a_function_throws) {
 }
 
 TEST(rcu_hash_map, stays_as_large_as_it_is_when_there_is_no_memory_for_a_table) {
+  SKIP_WHERE_MEMORY_CANNOT_RUN_OUT();
   int_map map;
   {
     const test::allocation_limit elements_only(fewest * sizeof(void*));

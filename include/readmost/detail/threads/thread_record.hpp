@@ -139,6 +139,13 @@ struct alignas(platform::cache_line) thread_record {
   // library never reads them; `readmost holders` and gdb do.
   platform::variable<std::uintptr_t> sleeps_for{};
   platform::variable<std::uint64_t> sleeps_since{};
+
+  // Since the last wait for `waited_for`: when that was, and how many operations there had been.
+  // And how long an operation takes while no other thread uses that lock, in nanoseconds; 0 if that
+  // is not known. See src/lock/company.hpp.
+  platform::variable<std::uint64_t> stretch_began{};
+  platform::variable<std::uint64_t> stretch_operations{};
+  platform::variable<std::uint64_t> time_alone{};
 };
 
 // The number of active reads of the record's threads.
