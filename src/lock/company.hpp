@@ -30,10 +30,9 @@ inline void begin_stretch(thread_record& me, const rwlock& lock, std::uint64_t n
   me.stretch_operations = operations_of(me, lock);
 }
 
-// The thread begins to wait. Precondition: it has waited for this lock before, and for no other one
-// since.
-inline benefit benefit_of_stretch(thread_record& me, const rwlock& lock,
-                                  std::uint64_t now) noexcept {
+// The thread begins to wait. Begins the next stretch if this one is long enough to tell.
+// Precondition: it has waited for this lock before, and for no other one since.
+inline benefit judge_stretch(thread_record& me, const rwlock& lock, std::uint64_t now) noexcept {
   constexpr std::uint64_t enough = 8;
   constexpr std::uint64_t longest = 100'000;
   const std::uint64_t alone = me.time_alone;

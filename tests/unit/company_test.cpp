@@ -24,7 +24,7 @@ class company_of_a_thread : public testing::Test {
     me->writes.store(me->writes.load(platform::relaxed) + operations, platform::relaxed);
     now += operations * each;
     const std::uint64_t began = now;
-    const benefit seen = company::benefit_of_stretch(*me, lock, began);
+    const benefit seen = company::judge_stretch(*me, lock, began);
     now += wait;
     company::end_wait(*me, lock, began, now);
     return seen;
@@ -99,7 +99,7 @@ TEST_F(company_of_a_thread, is_of_unknown_use_at_another_lock) {
   rwlock other;
   company::end_wait(*me, other, 0, now);
   me->waited_for = readmost::detail::address(other);
-  EXPECT_EQ(company::benefit_of_stretch(*me, other, now), benefit::unknown);
+  EXPECT_EQ(company::judge_stretch(*me, other, now), benefit::unknown);
 }
 
 }  // namespace

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock/waiting.hpp"
+
+#include <readmost/detail/threads/spinning.hpp>
+
+#include "lock/absence.hpp"
+#include "lock/company.hpp"
+#include "platform/known_cpus.hpp"
+
+namespace readmost::detail {
+
+void spinner::note_end_of_wait() const noexcept {
+  const std::uint64_t now = platform::now();
+  company::end_wait(*me_, lock_, wait_began_, now);
+  if (has_waited_before() && since_last_wait(now) < 0) return;
+  waited_until(now);
+}
+
+spinner::absence_kind spinner::stay_or_spin_away() noexcept {
+  if (until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
+    may_stay_away_ = false;
+    return absence_kind::none;
+  }
+  waited_ = true;
+  if (me_ == nullptr || !has_waited_before()) return absence_kind::none;
+  wait_began_ = platform::now();
+  const company::benefit together = company::judge_stretch(*me_, lock_, wait_began_);
+  const std::int64_t since = since_last_wait(wait_began_);
+  const bool many = run_many();
+  // Where many threads run, an operation waits for the lock's line that much longer.
+  const std::int64_t longer = many ? 8 : 1;
+  const bool is_soon = since >= 0 && since < longer * right_after;
+  if (!is_soon && together != company::benefit::none) return absence_kind::none;
+  const bool crowded = is_crowded();
+  if (crowded && together != company::benefit::unknown) {
+    if (together == company::benefit::some) return absence_kind::none;
+  } else if (!is_soon) {
+    return absence_kind::none;
+  } else if (since >= longer * at_once) {
+    pause_ = longest;
+    return absence_kind::none;
+  }
+  if (crowded) return absence_kind::asleep;
+  if (spin_away()) return absence_kind::over;
+  if (many) return absence_kind::asleep;
+  // A thread that has been away for all that time need not go again for as long: then those that
+  // it keeps out stay away, so that threads of either kind use the lock in turns.
+  waited_until(platform::now() + absence::shortest);
+  return absence_kind::over;
+}
+
+bool spinner::spin(bool brief) noexcept {
+  std::uint32_t& spent = brief ? spent_briefly_ : spent_;
+  if (spent >= platform::spins(budget) && !(brief && spent < budget_of_revocation())) {
+    return false;
+  }
+  pause_ = pause_ == 0 ? 1 : 2 * pause_;
+  if (!brief && pause_ < first) pause_ = first;
+  const std::uint32_t most = brief ? longest_brief : longest;
+  if (pause_ > most) pause_ = most;
+  pass(pause_);
+  spent += pause_;
+  return true;
+}
+
+std::uint32_t spinner::budget_of_revocation() const noexcept {
+  constexpr std::uint32_t unit = 20;
+  return platform::spins(budget +
+                         4 * domains[lock_.domain].round_cost.load(platform::relaxed) / unit);
+}
+
+bool spinner::run_many() const noexcept {
+  return threads_in(chunk_of(*me_)) == chunk::capacity && known_cpus() >= chunk::capacity;
+}
+
+bool spinner::is_crowded() const noexcept {
+  const unsigned cpus = platform::usable_cpus();
+  if (!run_many()) return threads_in(chunk_of(*me_)) > cpus;
+  unsigned threads = 0;
+  return !for_each_chunk(domain_of(*me_), [&](const chunk& records) {
+    threads += threads_in(records);
+    return threads <= cpus;
+  });
+}
+
+bool spinner::is_quiet(std::uint16_t& exits) const noexcept {
+  const std::uint16_t before = exits;
+  exits = lock_.writer_exits.load(platform::relaxed);
+  return exits == before;
+}
+
+void spinner::sleep_away() const noexcept {
+  constexpr unsigned looks = 2;
+  std::uint64_t time = absence::begin(lock_);
+  if (until_ != nullptr) {
+    const std::uint64_t left = platform::time_left(*until_);
+    if (time > left / 2) time = left / 2;
+  }
+  std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
+  for (unsigned look = 0; look < looks; ++look) {
+    platform::sleep_for(time / looks);
+    if (is_quiet(exits)) break;
+  }
+  absence::end(lock_);
+}
+
+bool spinner::spin_away() const noexcept {
+  std::uint64_t next_look = platform::now() + between_looks;
+  std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);
+  int free_looks = 0;
+  const auto is_over = [&] {
+    const std::uint64_t now = platform::now();
+    if (now < next_look) return false;
+    next_look = now + between_looks;
+    if (is_quiet(exits)) return true;
+    const std::uint64_t state = lock_.state.load(platform::relaxed);
+    const bool free = (state & rwlock::writing) == 0 && rwlock::readers(state) == 0;
+    free_looks = free ? free_looks + 1 : 0;
+    if (free_looks < enough_free_looks) return false;
+    waited_until(now + excused);
+    return true;
+  };
+  return spin_for(absence::shortest, is_over, [](std::uint32_t) { pass(longest_brief); });
+}
+
+void spinner::waited_until(std::uint64_t end) const noexcept {
+  me_->waited_for = address(lock_);
+  me_->waited_until = end;
+}
+
+void spinner::pass(std::uint32_t units) noexcept {
+  const std::uint32_t turns = platform::pauses(units);
+  for (std::uint32_t i = 0; i < turns; ++i) {
+    report_if_asked();
+    platform::relax();
+  }
+}
+
+}  // namespace readmost::detail
