@@ -68,22 +68,61 @@ stay wait_right_after_a_wait(rwlock& lock) {
   return seen;
 }
 
+// More threads that use locks than there are CPUs.
+class crowd {
+ public:
+  crowd() {
+    readmost::shared_mutex mutex;
+    for (unsigned i = 0; i <= platform::usable_cpus(); ++i) {
+      threads_.push_back(std::make_unique<test::helper_thread>());
+      threads_.back()->call([&] {
+        mutex.lock_shared();
+        mutex.unlock_shared();
+      });
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<test::helper_thread>> threads_;
+};
+
 TEST(absence, is_slept_through_where_threads_outnumber_the_cpus) {
   rwlock lock;
-  readmost::shared_mutex mutex;
-  std::vector<std::unique_ptr<test::helper_thread>> crowd;
-  for (unsigned i = 0; i <= platform::usable_cpus(); ++i) {
-    crowd.push_back(std::make_unique<test::helper_thread>());
-    crowd.back()->call([&] {
-      mutex.lock_shared();
-      mutex.unlock_shared();
-    });
-  }
+  const crowd others;
   const stay seen = wait_right_after_a_wait(lock);
   EXPECT_TRUE(seen.away);
   EXPECT_TRUE(seen.asleep);
   EXPECT_EQ(absence::begin(lock), absence::shortest) << "it is back";
   absence::end(lock);
+}
+
+TEST(absence, of_one_among_many_is_of_no_use_where_company_does_not_hinder_it) {
+  rwlock lock;
+  const crowd others;
+  readmost::detail::thread_record& me = *readmost::detail::enlist();
+  me.waited_for = readmost::detail::address(lock);
+  me.waited_until = platform::now();
+  me.time_alone = 1'000'000;
+  EXPECT_FALSE(wait_right_after_a_wait(lock).away);
+}
+
+TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinders_it) {
+  rwlock lock;
+  const crowd others;
+  readmost::detail::thread_record& me = *readmost::detail::enlist();
+  stay seen;
+  // Again where this thread has lost its CPU between two lines here.
+  for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
+    readmost::detail::spinner spin(&me, lock, true);
+    me.waited_for = readmost::detail::address(lock);
+    me.time_alone = 1;
+    me.stretch_operations = 0;
+    me.writes.store(8, platform::relaxed);
+    me.waited_until = me.stretch_began = platform::now() - 50'000;
+    seen.away = spin.has_stayed_away([&] { seen.asleep = true; });
+  }
+  EXPECT_TRUE(seen.away);
+  EXPECT_TRUE(seen.asleep);
 }
 
 TEST(absence, is_spun_through_by_a_thread_that_is_alone) {
