@@ -170,7 +170,7 @@ TEST(preference, a_writer_of_kind_2_that_times_out_wakes_the_readers_that_waited
       helper_thread writer, readers[3];
       ASSERT_EQ(pthread_rwlock_rdlock(lock), 0);
       writer.begin([&] { return contract::call_for(operation, lock, milliseconds(400)); });
-      EXPECT_TRUE(writer.falls_asleep());
+      EXPECT_TRUE(writer.settles());
       for (auto& reader : readers) {
         reader.begin([&] { return pthread_rwlock_rdlock(lock); });
       }
