@@ -31,10 +31,18 @@ std::uint64_t reads_of(const json& of) {
          of.at("reads").at("active").get<std::uint64_t>();
 }
 
+double waited_for(const json& lock) {
+  if (!lock.contains("waits")) return 0;
+  const json& waits = lock.at("waits");
+  return waits.at("readers").at("total").get<double>() +
+         waits.at("writers").at("total").get<double>();
+}
+
 observed_program program_of(const json& line) {
   observed_program made{.name = line.at("program"), .seconds = line.at("seconds"), .locks = {}};
   for (const json& each : line.at("hottest")) {
-    made.locks.push_back({name_of(each), reads_of(each), each.at("writes")});
+    made.locks.push_back(
+        {name_of(each), reads_of(each), each.at("writes"), waited_for(each)});
   }
   std::ranges::sort(made.locks, std::ranges::greater(),
                     [](const used_lock& each) { return each.reads + each.writes; });

@@ -12,6 +12,7 @@ struct used_lock {
   std::string name;  // of the variable, if that is known, or where it lies
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
+  double waited = 0;  // nanoseconds, of all threads together
 };
 
 struct observed_program {

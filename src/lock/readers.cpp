@@ -343,16 +343,17 @@ class reader {
 };
 
 // Read-locks actively if the fast path has failed only because writers wait that the caller may
-// pass.
-bool passes_writers(rwlock& lock, thread_record& me, rules how) noexcept {
+// pass, or because statistics per lock keep it closed.
+bool enter_at_once(rwlock& lock, thread_record& me, rules how) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & (closed_to_active_readers | rwlock::ready)) != rwlock::ready ||
-      !admits_readers(state, how.prefers)) {
-    return false;
-  }
+  if ((state & closed_to_active_readers) != 0 || !admits_readers(state, how.prefers)) return false;
+  const bool counts = lock_statistics_on();
+  if ((state & rwlock::ready) == 0 && (!counts || is_observed())) return false;
   const active_attempt attempt = enter_actively(notes_holds(state), lock, me, state);
+  if (attempt == active_attempt::unavailable) return false;
+  if (counts) note_read(address(lock), false);
   if (attempt == active_attempt::account_due) update_account(lock, how);
-  return attempt != active_attempt::unavailable;
+  return true;
 }
 
 }  // namespace
@@ -375,7 +376,7 @@ void update_account(rwlock& lock, rules how) noexcept {
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {
   thread_record* me = enlist(lock.domain);
   meet(lock, me, how);
-  if (me != nullptr && passes_writers(lock, *me, how)) return outcome::acquired;
+  if (me != nullptr && enter_at_once(lock, *me, how)) return outcome::acquired;
   const auto acquire = [&] { return reader(lock, me, how).acquire(); };
   return is_observed() ? observed(lock, hold_kind::read, how, acquire) : acquire();
 }
