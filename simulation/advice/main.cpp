@@ -40,7 +40,8 @@ struct request {
 // A thread that comes less often has no part in the cost of the lock.
 constexpr double longest_period = 1e6;  // nanoseconds
 
-// What the count of a use takes, in nanoseconds: measured 16 of passive reads and 29 of active ones.
+// What counting adds to a use, in nanoseconds: less for a passive read, more for other uses
+// (docs/statistics.md).
 constexpr double counting = 20;
 
 // Nanoseconds from one use to the next of one of the threads that were seen to use the lock, without
