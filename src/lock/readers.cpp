@@ -348,7 +348,8 @@ bool enter_at_once(rwlock& lock, thread_record& me, rules how) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
   if ((state & closed_to_active_readers) != 0 || !admits_readers(state, how.prefers)) return false;
   const bool counts = lock_statistics_on();
-  if ((state & rwlock::ready) == 0 && (!counts || is_observed())) return false;
+  if ((state & rwlock::ready) == 0 && !counts) return false;
+  // Unavailable for an observed lock, too, because the first note is taken.
   const active_attempt attempt = enter_actively(notes_holds(state), lock, me, state);
   if (attempt == active_attempt::unavailable) return false;
   if (counts) note_read(address(lock), false);
