@@ -44,9 +44,9 @@ constexpr double longest_period = 1e6;  // nanoseconds
 // (docs/statistics.md).
 constexpr double counting = 20;
 
-// Nanoseconds from one use to the next of one of the threads that were seen to use the lock, without
-// those for which it waited or counted. Waits are known at best: threads may have lacked a CPU in
-// them, and there may have been more threads than that.
+// Nanoseconds from one use to the next of one of the threads that were seen to use the lock,
+// without those for which it waited or counted. Waits are known at best: threads may have lacked a
+// CPU in them, and there may have been more threads than that.
 double period_of(const used_lock& lock, const observed_program& program, const request& asked) {
   const double uses = static_cast<double>(lock.reads + lock.writes);
   const double seen = program.seconds * 1e9 * asked.ran_on / uses;

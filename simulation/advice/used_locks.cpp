@@ -41,8 +41,7 @@ double waited_for(const json& lock) {
 observed_program program_of(const json& line) {
   observed_program made{.name = line.at("program"), .seconds = line.at("seconds"), .locks = {}};
   for (const json& each : line.at("hottest")) {
-    made.locks.push_back(
-        {name_of(each), reads_of(each), each.at("writes"), waited_for(each)});
+    made.locks.push_back({name_of(each), reads_of(each), each.at("writes"), waited_for(each)});
   }
   std::ranges::sort(made.locks, std::ranges::greater(),
                     [](const used_lock& each) { return each.reads + each.writes; });
