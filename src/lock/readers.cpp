@@ -188,9 +188,6 @@ class reader {
         join_queue(state);
       } else if (counted_ && starving_ && (state & rwlock::reader_phase) == 0) {
         begin_phase();
-      } else if (!has_slept_ && !brief && !counted_ &&
-                 spin_.is_in_vain((state & rwlock::handoff) != 0)) {
-        sleep(state);
       } else if (!has_slept_ && spin_.spin(brief)) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();

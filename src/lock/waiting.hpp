@@ -56,11 +56,6 @@ class spinner {
     return spent_ + spent_briefly_ >= platform::spins(long_wait);
   }
 
-  // Whether it is better to sleep now. `others_sleep`: other threads sleep until they get the lock.
-  bool is_in_vain(bool others_sleep) const noexcept {
-    return others_sleep && has_been_long() && me_ != nullptr && is_crowded();
-  }
-
   // After a sleep.
   void restart() noexcept { spent_ = spent_briefly_ = pause_ = 0; }
 

@@ -98,9 +98,7 @@ class candidate {
         continue;
       }
       // After a sleep that did not help it is no use to spin.
-      const bool in_vain =
-          !brief && spin_.is_in_vain((state & (rwlock::handoff | rwlock::writers_parked)) != 0);
-      if (has_slept_ || in_vain || !spin_.spin(brief)) sleep(state);
+      if (has_slept_ || !spin_.spin(brief)) sleep(state);
     }
   }
 
