@@ -32,7 +32,6 @@ std::uint64_t reads_of(const json& of) {
 }
 
 double waited_for(const json& lock) {
-  if (!lock.contains("waits")) return 0;
   const json& waits = lock.at("waits");
   return waits.at("readers").at("total").get<double>() +
          waits.at("writers").at("total").get<double>();
