@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -33,7 +34,8 @@ class statistics_file : public testing::Test {
   }
 
  private:
-  const std::string path_ = testing::TempDir() + "/advice.json";
+  // Tests of this fixture run side by side, each in a process of its own.
+  const std::string path_ = testing::TempDir() + fmt::format("advice-{}.json", getpid());
 };
 
 std::string lock(const char* symbol, int offset, int reads, int writes) {
