@@ -15,9 +15,10 @@ namespace readmost {
 // Cost. While reads are frequent and writes are rare, the lock is biased. A read lock is then two
 // stores to cache lines of the calling thread and a few loads, about 1 ns, with no atomic
 // read-modify-write and no fence. A write lock then needs a consensus with the other threads: some
-// cache misses if readers are running, a membarrier(2) of about 2 us otherwise. A lock that is
-// written too often for that is an ordinary reader-writer lock: one compare-and-swap to lock, one
-// to unlock. The lock switches by itself, so that revocations never cost more than passive reads
+// cache misses if readers are running, a membarrier(2) of about 2 us otherwise; three
+// compare-and-swaps if no other thread has read any lock of late. A lock that is written too often
+// for that is an ordinary reader-writer lock: one compare-and-swap to lock, one to unlock. The lock
+// switches by itself, so that revocations never cost more than passive reads
 // have saved (src/lock/bias.hpp).
 //
 // Progress. Passive read locks and unlocks are wait-free, active unlocks lock-free. All other

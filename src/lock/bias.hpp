@@ -20,11 +20,11 @@ namespace readmost::detail::bias {
 
 // The nanoseconds that a passive read saves over an active one if a single thread reads, by the
 // time of an update (platform::time_of_update()). It saves two updates of a line that the core
-// owns; its stores and looks take as long as four nanoseconds of them.
+// owns; its stores and looks take as long as three nanoseconds of them.
 constexpr std::int32_t saved_alone(std::uint32_t update) noexcept {
   constexpr std::int32_t least = 1;
   constexpr std::int32_t most = 12;
-  const std::int32_t saved = static_cast<std::int32_t>(2 * update / 1'000) - 4;
+  const std::int32_t saved = static_cast<std::int32_t>(2 * update / 1'000) - 3;
   return saved < least ? least : saved > most ? most : saved;
 }
 
@@ -123,17 +123,23 @@ inline void credit_lost_read(rwlock& lock, const thread_record* me,
   credit_lost_race(lock, changed, std::max(remembered, cost_of_lost_race));
 }
 
-// May be called only while the lock's bias is being revoked, or right afterwards: the thread's
-// reads since the last credit are then reads of this lock, except for those of locks that share the
-// slot.
-inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
+// The thread's passive reads since the last call, which are to be credited now. May be called only
+// while the lock's bias is being revoked, or right afterwards: they are then reads of this lock,
+// except for those of locks that share the slot.
+inline std::uint32_t take_uncredited_reads(const rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   const auto reads = static_cast<std::uint32_t>(me.reads[home].load(platform::relaxed));
   const std::uint32_t uncredited = reads - me.credited[home];
+  if (uncredited != 0) me.credited[home] = reads;
+  return uncredited;
+}
+
+inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
+  const std::uint32_t uncredited = take_uncredited_reads(lock, me);
   if (uncredited == 0) return;
-  me.credited[home] = reads;
   add(lock, credited(uncredited, saved_by_read(lock, me, among_others)));
-  me.saved[home] = faded(me.saved[home]);
+  auto& saved = me.saved[home_slot(&lock)];
+  saved = faded(saved);
 }
 
 // The time that the writer waited, and as much again for readers that found the lock closed
@@ -157,8 +163,18 @@ inline bool is_to_credit(const thread_record& me) noexcept {
   return place % readers < at_a_time;
 }
 
+// The same for a writer whose thread is alone in the index: two updates of the state more than a
+// write of a lock without bias, and these decisions.
+inline constexpr std::int32_t cost_of_revocation_alone = 40;
+
 inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
   add(lock, -cost_of_revocation(waited));
+}
+
+// The same with the credit for the passive reads before it.
+inline void debit_revocation_alone(rwlock& lock, thread_record& me) noexcept {
+  const std::uint32_t reads = take_uncredited_reads(lock, me);
+  add(lock, credited(reads, saved_by_read(false)) - cost_of_revocation_alone);
 }
 
 // Remembers the cost of a round, as an estimate for writes that need none.
@@ -170,9 +186,9 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
 }
 
 // Debits the lock with the writes since the last call, all but the caller's if `own_is_debited`. A
-// write that revoked nothing would have paid the recent cost of revocations, or no more than a look
-// if there is no other thread. The recent cost ages, so that a single slow period does not keep a
-// lock without bias for ever.
+// write that revoked nothing would have paid the recent cost of revocations, or no more than two
+// updates if there is no other thread. The recent cost ages, so that a single slow period does not
+// keep a lock without bias for ever.
 inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
   const auto writes =
@@ -187,7 +203,7 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   }
   const std::int32_t debited = own_is_debited ? writes - 1 : writes;
   if (debited == 0 || lock.balance.load(platform::relaxed) == lowest) return;
-  add(lock, -debited * cost_of_revocation(has_one_thread(d) ? 0 : recent));
+  add(lock, -debited * (has_one_thread(d) ? cost_of_revocation_alone : cost_of_revocation(recent)));
 }
 
 inline std::uint64_t bit_to_give() noexcept {

@@ -13,18 +13,22 @@ namespace readmost::detail {
 class decision {
  public:
   decision(thread_record* me, const rwlock& lock) noexcept : me_(me) {
-    if (me_ != nullptr) me_->deciding.store(address(lock), platform::relaxed);
+    if (me_ != nullptr) {
+      interrupted_ = me_->deciding.load(platform::relaxed);
+      me_->deciding.store(address(lock), platform::relaxed);
+    }
     platform::signal_fence();
   }
   ~decision() {
     platform::signal_fence();
-    if (me_ != nullptr) me_->deciding.store(0, platform::relaxed);
+    if (me_ != nullptr) me_->deciding.store(interrupted_, platform::relaxed);
   }
   decision(const decision&) = delete;
   decision& operator=(const decision&) = delete;
 
  private:
   thread_record* me_;
+  std::uintptr_t interrupted_ = 0;  // the lock of a decision in which a signal handler runs
 };
 
 // Whether this is a signal handler that interrupted the very writer that is to decide.

@@ -3,6 +3,7 @@
 #include "lock/bias.hpp"
 #include "lock/decision.hpp"
 #include "lock/holds.hpp"
+#include "lock/lone_writer.hpp"
 #include "lock/observation.hpp"
 #include "lock/parking.hpp"
 #include "lock/sleep_note.hpp"
@@ -447,7 +448,9 @@ void record_write(const rwlock& lock) noexcept {
   if (thread_record* const me = enlist(lock.domain)) count_own(me->writes);
 }
 
-outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
+namespace {
+
+[[gnu::noinline]] outcome lock_exclusive_among_others(rwlock& lock, rules how) noexcept {
   thread_record* const me = enlist(lock.domain);
   meet(lock, me, how);
   const auto acquire = [&] {
@@ -456,7 +459,15 @@ outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
   return is_observed() ? observed(lock, hold_kind::write, how, acquire) : acquire();
 }
 
+}  // namespace
+
+outcome lock_exclusive_slow(rwlock& lock, rules how) noexcept {
+  if (lock_exclusive_alone(lock, my_record(lock.domain), how)) return outcome::acquired;
+  return lock_exclusive_among_others(lock, how);
+}
+
 void unlock_exclusive_slow(rwlock& lock, rules how) noexcept {
+  if (unlock_exclusive_with_bias(lock)) return;
   if (is_observed()) observe_release(lock, hold_kind::write);
   stop_writing(lock, how, 0);
 }

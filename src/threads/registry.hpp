@@ -76,6 +76,19 @@ inline bool has_one_thread(const domain& d) noexcept {
   return walk.records() == nullptr;
 }
 
+// Whether no other thread's record is in the index, so that none but the caller can hold passively.
+// The caller's own need not be there.
+inline bool is_alone_in_index(const domain& d, const thread_record& me) noexcept {
+  const index_entry* const mine = &entry_of(me);
+  for (entry_walk walk(d); walk.records() != nullptr; walk.next()) {
+    // (R8) As in registry.cpp.
+    const std::uint64_t present = walk.entry().present.load(at(letter::R8, platform::acquire));
+    const std::uint64_t own = &walk.entry() == mine ? bit(number_of(me)) : 0;
+    if ((present & ~own) != 0) return false;
+  }
+  return true;
+}
+
 // What a walk fetches of the records ahead of it: the line with reports and modes, or the one with
 // most slots as well.
 enum class fetched : std::uint8_t { reports, slots_too };

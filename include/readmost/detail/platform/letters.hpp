@@ -29,14 +29,17 @@
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
-  X(K, "candidate: acquire load of the state, and compare-and-swap that claims the lock",        \
+  X(K,                                                                                           \
+    "candidate, lock_exclusive_alone: acquire load of the state, and compare-and-swap that "     \
+    "claims the lock",                                                                           \
     "M, M1, M2; with K1, A by way of B, and F")                                                  \
   X(K1,                                                                                          \
-    "begin_round: full fence, K before the version is raised and before the loads of index "     \
-    "and modes",                                                                                 \
+    "begin_round, lock_exclusive_alone: full fence, K before the version is raised and before "  \
+    "the loads of index and modes",                                                              \
     "E1, F, F1, G6, HP3, SW2")                                                                   \
   X(K2,                                                                                          \
-    "decide: acquire load of the state and compare-and-swap, readers in the count after slots",  \
+    "decide, lock_exclusive_alone: acquire load of the state and compare-and-swap, readers in "  \
+    "the count after slots",                                                                     \
     "P, P1")                                                                                     \
   X(H, "fence_stragglers: heavy fence, K and `leaving` before L and `dormant`",                  \
     "B of every thread")                                                                         \
@@ -53,7 +56,7 @@
   X(J4, "candidate::acquire: acquire compare-and-swap of a writer that need not claim",          \
     "M, M1, P, P1")                                                                              \
   /* Others leave, or open the door. */                                                          \
-  X(M, "stop_writing: release compare-and-swap, `writing` gone",                                 \
+  X(M, "stop_writing, unlock_exclusive_with_bias: release compare-and-swap, `writing` gone",     \
     "C, K, and each acquiring compare-and-swap that enters: J1 to J4")                           \
   X(M1, "try_unlock_exclusive_fast: the same where nobody waits and nothing is given",           \
     "C, K, J1 to J4")                                                                            \
@@ -73,7 +76,7 @@
   X(R4, "append_chunk: release compare-and-swap that appends a chunk", "R3")                     \
   X(R6, "take_from: acquire compare-and-swap that takes a record", "R7")                         \
   X(R7, "give_back: release read-modify-write that frees a record", "R6, BR18")                  \
-  X(R8, "present_walk: acquire load of the index", "T3; with K1, F, F1")                         \
+  X(R8, "present_walk, is_alone_in_index: acquire load of the index", "T3; with K1, F, F1")      \
   X(R9, "take_domain: acquire compare-and-swap that takes a number", "R10")                      \
   X(R10, "give_back_domain: release read-modify-write that frees a number", "R9")                \
   /* Writers share membarriers. */                                                               \

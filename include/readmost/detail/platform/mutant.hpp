@@ -36,6 +36,7 @@
   X(noted_until_met, "a second first reader notes a hold whose unlock leaves the note")           \
   X(wrong_domain, "a writer asks the threads of the default domain, whatever the lock's domain")  \
   X(idle_for_ever, "no record is ever taken out of the index")                                    \
+  X(alone_before_claim, "a lone writer looks for others, then claims the lock")                   \
   X(fork_keeps_waiters, "threads that do not exist in a fork's child stay counted as waiting")    \
   X(no_grace_period, "rcu_synchronize waits for no reader")                                       \
   X(grace_period_of_past, "a grace period that began before the call counts for the caller")      \
