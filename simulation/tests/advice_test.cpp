@@ -41,7 +41,8 @@ class statistics_file : public testing::Test {
 std::string lock(const char* symbol, int offset, int reads, int writes) {
   return fmt::format(
       R"({{"lock":"0x10","place":{{"symbol":{},"symbol_offset":{},"mapping":"prog","offset":1}},)"
-      R"("reads":{{"passive":{},"active":1}},"writes":{}}})",
+      R"("reads":{{"passive":{},"active":1}},"writes":{},)"
+      R"("waits":{{"readers":{{"total":0}},"writers":{{"total":0}}}}}})",
       symbol, offset, reads, writes);
 }
 std::string line(const char* program, int reads, const std::string& locks) {
