@@ -205,6 +205,17 @@ int run(const char* operation, std::uint64_t times) {
     });
   }
 
+  if (is("49-reads-one-write")) {
+    make_biased(lock);
+    return counted_loop(times, [&lock] {
+      int failed = 0;
+#pragma GCC unroll 49
+      for (int i = 0; i < 49; ++i) failed |= read_pair(any(lock));
+      Lock& last = any(lock);
+      return failed | last.write() | last.end_write();
+    });
+  }
+
   make_biased(lock);
   if (is("passive-read") || active)
     return counted_loop(times, [&lock] {
