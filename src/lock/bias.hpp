@@ -79,6 +79,22 @@ constexpr std::uint16_t faded(std::uint16_t saved) noexcept {
   return static_cast<std::uint16_t>(saved - (saved + 63) / 64);
 }
 
+// Many threads may have locks of their own, for instance the parts of a divided table. A bias then
+// saves what it saves a thread that is alone, but a revocation still asks all of them. So a thread
+// remembers, by home slot, how it left the account of a lock. If it finds it like that again,
+// nobody else has read the lock as often as it has in between.
+inline std::uint32_t account_note(const rwlock& lock) noexcept {
+  const std::uint64_t name = scattered(&lock) >> 48;
+  const auto balance = static_cast<std::uint16_t>(lock.balance.load(platform::relaxed));
+  return static_cast<std::uint32_t>(name << 16) | balance;
+}
+inline bool is_used_alone(const rwlock& lock, const thread_record& me) noexcept {
+  return me.left_account[home_slot(&lock)] == account_note(lock);
+}
+inline void note_account(const rwlock& lock, thread_record& me) noexcept {
+  me.left_account[home_slot(&lock)] = account_note(lock);
+}
+
 inline std::int32_t saved_by_read(const rwlock& lock, const thread_record& me,
                                   bool among_others) noexcept {
   const std::int32_t least = saved_by_read(among_others);

@@ -368,7 +368,9 @@ void update_account(rwlock& lock, rules how) noexcept {
   const bool rarely = !among_others || bias::is_far_from_earned(lock);
   const std::int32_t reads = start_account_period(*me, rarely);
   if (among_others) measure_line(lock, *me);
-  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, among_others)));
+  const bool shared = among_others && !bias::is_used_alone(lock, *me);
+  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, shared)));
+  bias::note_account(lock, *me);
 }
 
 outcome lock_shared_slow(rwlock& lock, rules how) noexcept {

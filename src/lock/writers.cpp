@@ -226,6 +226,7 @@ class candidate {
   // Reaches consensus that the bias is gone; returns the version that threads had to report, 0 if
   // no report was needed.
   std::uint64_t revoke(domain& d) noexcept {
+    const bool used_alone = me_ != nullptr && bias::is_used_alone(lock_, *me_);
     const round done = reach_consensus(d, me_);
     revoked_ = true;
     bias::debit_revocation(lock_, done.nanoseconds);
@@ -234,7 +235,8 @@ class candidate {
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
     if (me_ != nullptr) {
       count_own(me_->revocations);
-      bias::credit_passive_reads(lock_, *me_, done.version != 0);
+      bias::credit_passive_reads(lock_, *me_, done.version != 0 && !used_alone);
+      bias::note_account(lock_, *me_);
     }
     return done.version;
   }

@@ -351,6 +351,49 @@ TEST(bias, account_is_debited_with_every_write_since) {
   EXPECT_LT(lock.balance.load(), 0);
 }
 
+TEST(bias, a_lock_of_one_thread_among_many_is_credited_as_that_of_a_thread_that_is_alone) {
+  helper_thread other;
+  rwlock lock;
+  other.call([&] { test::read(lock, 1); });
+  settle(lock);  // the account is as somebody else may have left it
+  lock.balance.store(0);
+  settle(lock);
+  const std::int32_t shared = lock.balance.load();
+  settle(lock);
+  const std::int32_t own = lock.balance.load() - shared;
+  EXPECT_GT(own, 0);
+  EXPECT_LE(own, active_reads_per_rare_account * bias::saved_by_read(false));
+  if (bias::saved_by_read(false) < 4) {
+    EXPECT_LT(own, shared);
+  }
+  other.call([&] { settle(lock); });
+  EXPECT_FALSE(bias::is_used_alone(lock, my_record()));
+  settle(lock);
+  EXPECT_TRUE(bias::is_used_alone(lock, my_record()));
+}
+
+TEST(bias, of_a_lock_of_one_thread_among_many_does_not_pay_for_rounds) {
+  helper_thread other;
+  rwlock lock;
+  rwlock of_other;
+  ASSERT_TRUE(test::earn_bias(lock));
+  // They save less than the shortest round with a membarrier costs; among others they would save 10
+  // to 20 times as much.
+  const int reads = 1'000 / bias::saved_by_read(false);
+  const auto write_beside_the_other = [&] {
+    ASSERT_TRUE(other.call([&] {
+      come_online(my_record());
+      return is_online(my_record()) ? 1 : 0;
+    }));
+    test::read(lock, reads);
+    test::write(lock);
+  };
+  other.call([&] { test::read(of_other, 1); });
+  lock.balance.store(bias::enough_for_bias);
+  for (int i = 0; i < 1'000 && test::is_biased(lock); ++i) write_beside_the_other();
+  EXPECT_FALSE(test::is_biased(lock));
+}
+
 TEST(bias, account_is_updated_rarely_by_a_thread_that_is_alone_or_if_little_comes_of_it) {
   rwlock lock;
   const auto period_in_the_long_run = [&](std::int32_t balance) {

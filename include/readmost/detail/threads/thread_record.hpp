@@ -85,9 +85,10 @@ struct alignas(platform::cache_line) thread_record {
   // Line 4: the nesting of read sections of RCU. Written at every entry and exit by one store, so
   // that a signal handler finds it correct between any two instructions. And by home slot, for the
   // owner alone, what a passive read saves while many want the lock's line, in nanoseconds, as far
-  // as that is known: see bias.hpp.
+  // as that is known, and how the owner left the account of a lock: see bias.hpp.
   alignas(platform::cache_line) platform::atomic<std::uint64_t> section{};
   platform::variable<std::uint16_t> saved[home_slots]{};
+  platform::variable<std::uint32_t> left_account[home_slots]{};
 
   // Line 5: objects that the owner has retired, latest first; the reclaimer takes the list. And how
   // much of it reclamation has not counted yet: see src/rcu/reclamation.cpp.
