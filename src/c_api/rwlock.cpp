@@ -269,12 +269,13 @@ int readmost_rwlock_rdunlock(readmost_rwlock_t* lock) noexcept {
 
 int readmost_rwlock_wrlock(readmost_rwlock_t* lock) noexcept {
   rwlock& l = of(lock);
-  return try_lock_exclusive_fast(l, me(l)) ? 0 : write_lock_slow(l, false);
+  return try_lock_exclusive_fast(l, me(l), likely_free<true>(l)) ? 0 : write_lock_slow(l, false);
 }
 
 int readmost_rwlock_trywrlock(readmost_rwlock_t* lock) noexcept {
   rwlock& l = of(lock);
-  return try_lock_exclusive_fast(l, me(l)) ? 0 : write_lock_slow(l, true);
+  const std::uint64_t state = l.state.load(platform::relaxed);
+  return try_lock_exclusive_fast(l, me(l), state) ? 0 : write_lock_slow(l, true);
 }
 
 int readmost_rwlock_timedwrlock(readmost_rwlock_t* lock, const timespec* until) noexcept {
@@ -285,12 +286,14 @@ int readmost_rwlock_clockwrlock(readmost_rwlock_t* lock, clockid_t clock,
                                 const timespec* until) noexcept {
   if (!is_valid(clock, until)) return EINVAL;
   rwlock& l = of(lock);
-  return try_lock_exclusive_fast(l, me(l)) ? 0 : write_lock_until(l, clock, until);
+  return try_lock_exclusive_fast(l, me(l), likely_free<true>(l))
+             ? 0
+             : write_lock_until(l, clock, until);
 }
 
 int readmost_rwlock_wrunlock(readmost_rwlock_t* lock) noexcept {
   rwlock& l = of(lock);
-  return try_unlock_exclusive_fast(l) ? 0 : write_unlock_slow(l);
+  return try_unlock_exclusive_fast<true>(l) ? 0 : write_unlock_slow(l);
 }
 
 // --- From one to the other -----------------------------------------------------------------------

@@ -132,9 +132,11 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
   return 0;
 }
 
+// `state`: as for lock_exclusive_fast().
 template <class Otherwise>
-[[gnu::always_inline]] inline int write_lock(layout& l, Otherwise otherwise) noexcept {
-  const write_attempt attempt = lock_exclusive_fast(l.core, my_record());
+[[gnu::always_inline]] inline int write_lock(layout& l, std::uint64_t state,
+                                             Otherwise otherwise) noexcept {
+  const write_attempt attempt = lock_exclusive_fast(l.core, my_record(), state);
   if (attempt == write_attempt::unavailable) return otherwise();
   l.owner.store(owner_token(), platform::relaxed);
   return attempt == write_attempt::acquired ? 0 : record_write(l);
@@ -159,9 +161,9 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return 0;
 }
 
-[[gnu::always_inline]] inline int write_unlock(layout& l, std::uint64_t state) noexcept {
+[[gnu::always_inline]] inline int write_unlock(layout& l) noexcept {
   l.owner.store(0, platform::relaxed);
-  return try_unlock_exclusive_fast(l.core, state) ? 0 : write_unlock_slow(l);
+  return try_unlock_exclusive_fast<false>(l.core) ? 0 : write_unlock_slow(l);
 }
 
 [[gnu::noinline]] int read_unlock_slow(pthread_rwlock_t* lock) noexcept {
@@ -173,11 +175,13 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  const std::uint64_t state = l.core.state.load(platform::relaxed);
-  if ((state & rwlock::writing) == 0) {
-    if (try_unlock_shared_active<false>(l.core, my_record(), state)) return 0;
-  } else if (is_mine(l)) {
-    return write_unlock(l, state);
+  // While a process-shared lock is held, these are the C library's counts of readers and of waiting
+  // writers: not zero, and not so many writers that they could be a thread's address.
+  const std::uintptr_t owner = l.owner.load(platform::relaxed);
+  if (owner == 0) {
+    if (try_unlock_shared_active<false>(l.core, my_record())) return 0;
+  } else if (owner == owner_token()) {
+    return write_unlock(l);
   }
   return read_unlock_slow(lock);
 }
@@ -187,7 +191,7 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   layout& l = of(lock);
   const std::uint64_t state = l.core.state.load(platform::relaxed);
   const bool writes = (state & rwlock::writing) != 0 && is_mine(l);
-  return writes ? write_unlock(l, state) : read_unlock_slow(lock);
+  return writes ? write_unlock(l) : read_unlock_slow(lock);
 }
 
 [[gnu::noinline]] int report_release(pthread_rwlock_t* lock, passive_release how) noexcept {
@@ -228,7 +232,9 @@ int clock_rdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) no
 
 int clock_wrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) noexcept {
   if (!is_valid(clock, at)) return EINVAL;
-  return write_lock(of(lock), [&] { return clock_wrlock_at_last(lock, clock, at); });
+  layout& l = of(lock);
+  return write_lock(l, l.core.state.load(platform::relaxed),
+                    [&] { return clock_wrlock_at_last(lock, clock, at); });
 }
 
 }  // namespace
@@ -274,11 +280,17 @@ READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t
 #endif
 
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
-  return write_lock(of(lock), [&] { return write_lock_at_last(lock, form::blocking); });
+  layout& l = of(lock);
+  if (is_shared(l)) [[unlikely]]
+    return glibc().wrlock(lock);
+  return write_lock(l, likely_free<false>(l.core),
+                    [&] { return write_lock_at_last(lock, form::blocking); });
 }
 
 READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
-  return write_lock(of(lock), [&] { return write_lock_at_last(lock, form::trying); });
+  layout& l = of(lock);
+  return write_lock(l, l.core.state.load(platform::relaxed),
+                    [&] { return write_lock_at_last(lock, form::trying); });
 }
 
 READMOST_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* at) {

@@ -282,7 +282,6 @@ bool release_active_hold(bool noted, rwlock& lock, thread_record& me,
   while (holds_actively(noted, lock, me, state, 0) && leaves_waking_to_others(state)) {
     if (may_unlock_actively(noted, lock, me, state)) bias::credit_lost_race(lock, state);
     if (leave_actively(noted, lock, me, state)) return true;
-    state = lock.state.load(platform::relaxed);
   }
   return false;
 }

@@ -58,7 +58,8 @@ inline bool unlock_shared(rwlock& lock) {
 }
 
 inline int lock(rwlock& lock, rules how = {}) {
-  if (try_lock_exclusive_fast(lock, my_record(lock.domain))) return acquired;
+  const std::uint64_t state = how.noted ? likely_free<true>(lock) : likely_free<false>(lock);
+  if (try_lock_exclusive_fast(lock, my_record(lock.domain), state)) return acquired;
   return static_cast<int>(lock_exclusive_slow(lock, how));
 }
 
@@ -67,7 +68,9 @@ inline int try_lock(rwlock& l, rules how = {}) {
 }
 
 inline void unlock(rwlock& lock, rules how = {}) {
-  if (!try_unlock_exclusive_fast(lock)) unlock_exclusive_slow(lock, how);
+  const bool unlocked =
+      how.noted ? try_unlock_exclusive_fast<true>(lock) : try_unlock_exclusive_fast<false>(lock);
+  if (!unlocked) unlock_exclusive_slow(lock, how);
 }
 
 inline int upgrade(rwlock& lock, rules how = {}) {

@@ -25,19 +25,21 @@ class basic_shared_mutex {
 
   // Blocks until the calling thread holds the lock alone.
   void lock() noexcept {
-    if (!try_lock_exclusive_fast(core_, me())) lock_exclusive_slow(core_, core_.own_rules());
+    if (!try_lock_exclusive_fast(core_, me(), likely_free<true>(core_))) {
+      lock_exclusive_slow(core_, core_.own_rules());
+    }
   }
 
   // Takes the lock alone if no thread holds it. Does not block. While another writer finds out
   // whether it may enter, this one spins for a bounded number of instructions, then fails.
   [[nodiscard]] bool try_lock() noexcept {
-    return try_lock_exclusive_fast(core_, me()) ||
+    return try_lock_fast() ||
            lock_exclusive_slow(core_, at_once(core_.own_rules())) == outcome::acquired;
   }
 
   // Precondition: the calling thread holds the lock alone.
   void unlock() noexcept {
-    if (!try_unlock_exclusive_fast(core_)) unlock_exclusive_slow(core_, core_.own_rules());
+    if (!try_unlock_exclusive_fast<true>(core_)) unlock_exclusive_slow(core_, core_.own_rules());
   }
 
   // --- shared ----------------------------------------------------------------------------------
@@ -101,7 +103,9 @@ class basic_shared_mutex {
       : core_{.domain = static_cast<std::uint8_t>(domain), .traits = rwlock::trait_of(prefers)} {}
   ~basic_shared_mutex() = default;
 
-  bool try_lock_fast() noexcept { return try_lock_exclusive_fast(core_, me()); }
+  bool try_lock_fast() noexcept {
+    return try_lock_exclusive_fast(core_, me(), core_.state.load(platform::relaxed));
+  }
   bool try_lock_shared_fast() noexcept {
     passive_attempt attempt = passive_attempt::unavailable;
     if (is_biased(core_)) {

@@ -108,6 +108,11 @@ struct rwlock {
   static constexpr std::uint64_t max_readers = 1U << 23;
   static constexpr std::uint64_t full = max_readers * one_reader;
 
+  // Neither biased nor held, and nobody waits. `noted`: as in the rules.
+  static constexpr std::uint64_t free_state(bool noted) noexcept {
+    return noted ? ready : ready | unnoted;
+  }
+
   // Active read holds.
   static constexpr std::uint64_t readers(std::uint64_t state) noexcept {
     return state >> readers_shift;
@@ -470,9 +475,10 @@ template <bool Noted>
   return holds_actively(noted, lock, me, state, rwlock::writers_parked | rwlock::upgrader_parked);
 }
 
-// Releases an active hold, of which no waiter needs to hear, if the state is still `state`.
+// Releases an active hold, of which no waiter needs to hear, if the state is still `state`, or says
+// what it is.
 [[gnu::always_inline]] inline bool leave_actively(bool noted, rwlock& lock, thread_record& me,
-                                                  std::uint64_t state) noexcept {
+                                                  std::uint64_t& state) noexcept {
   // (P1) Release as (P) in holds.cpp.
   if (!lock.state.compare_exchange_strong(state, state - rwlock::one_reader,
                                           at(letter::P1, platform::release), platform::relaxed)) {
@@ -482,17 +488,15 @@ template <bool Noted>
   return true;
 }
 
-// The same if may_unlock_actively().
-template <bool Noted>
-[[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock, thread_record& me,
-                                                            std::uint64_t state) noexcept {
-  return may_unlock_actively(Noted, lock, me, state) && leave_actively(Noted, lock, me, state);
-}
-
+// The same if may_unlock_actively(). Expects the caller to be the only one inside first.
 template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
-  return try_unlock_shared_active<Noted>(lock, me, lock.state.load(platform::relaxed));
+  constexpr std::uint64_t usual = rwlock::free_state(Noted) + rwlock::one_reader;
+  std::uint64_t state = platform::likely_value(lock.state, usual, [] { return true; });
+  return may_unlock_actively(Noted, lock, me, state) &&
+         (leave_actively(Noted, lock, me, state) ||
+          (may_unlock_actively(Noted, lock, me, state) && leave_actively(Noted, lock, me, state)));
 }
 
 // --- Fast paths of writers -----------------------------------------------------------------------
@@ -506,38 +510,51 @@ enum class write_attempt {
 // Counts the first write of a thread that has no record yet.
 [[gnu::noinline]] void record_write(const rwlock& lock) noexcept;
 
+// The state that a writer is to expect, if it waits when that is wrong. A vain compare-and-swap
+// would take the line of a biased lock away from all its readers, so the account has to say that
+// the lock has no bias. A thread that only tries loads the state, and leaves the line to the thread
+// inside.
+template <bool Noted>
+[[gnu::always_inline]] inline std::uint64_t likely_free(const rwlock& lock) noexcept {
+  return platform::likely_value(lock.state, rwlock::free_state(Noted),
+                                [&] { return lock.balance.load(platform::relaxed) <= 0; });
+}
+
 // Locks a lock that is free, and neither biased nor draining, nor wanted by a waiting writer.
-// `me`: the caller's record in the lock's domain.
-[[gnu::always_inline]] inline write_attempt lock_exclusive_fast(rwlock& lock,
-                                                                thread_record& me) noexcept {
-  std::uint64_t free = lock.state.load(platform::relaxed);
-  if ((free & ~rwlock::unnoted) != rwlock::ready ||
+// `me`: the caller's record in the lock's domain. `state`: what the lock's state is, or is likely
+// to be.
+[[gnu::always_inline]] inline write_attempt lock_exclusive_fast(rwlock& lock, thread_record& me,
+                                                                std::uint64_t state) noexcept {
+  if ((state & ~rwlock::unnoted) != rwlock::ready ||
       // (J3) Pairs with (M) and (P).
-      !lock.state.compare_exchange_strong(free, free | rwlock::writing,
+      !lock.state.compare_exchange_strong(state, state | rwlock::writing,
                                           at(letter::J3, platform::acquire), platform::relaxed)) {
     return write_attempt::unavailable;
   }
   return platform::add_one(me.writes) ? write_attempt::unrecorded : write_attempt::acquired;
 }
-[[gnu::always_inline]] inline bool try_lock_exclusive_fast(rwlock& lock,
-                                                           thread_record& me) noexcept {
-  const write_attempt attempt = lock_exclusive_fast(lock, me);
+[[gnu::always_inline]] inline bool try_lock_exclusive_fast(rwlock& lock, thread_record& me,
+                                                           std::uint64_t state) noexcept {
+  const write_attempt attempt = lock_exclusive_fast(lock, me, state);
   if (attempt == write_attempt::unrecorded) [[unlikely]]
     record_write(lock);
   return attempt != write_attempt::unavailable;
 }
 
 // Unlocks if nobody waits and the lock gets no bias.
-[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock,
-                                                             std::uint64_t state) noexcept {
+template <bool Noted>
+[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock) noexcept {
+  constexpr std::uint64_t usual = rwlock::free_state(Noted) | rwlock::writing;
+  std::uint64_t state = platform::likely_value(lock.state, usual, [] { return true; });
   if ((state & ~rwlock::unnoted) != (rwlock::ready | rwlock::writing)) return false;
   platform::add_one(lock.writer_exits);
   // (M1) As (M) in writers.cpp.
-  return lock.state.compare_exchange_strong(state, state & ~rwlock::writing,
-                                            at(letter::M1, platform::release), platform::relaxed);
-}
-[[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock) noexcept {
-  return try_unlock_exclusive_fast(lock, lock.state.load(platform::relaxed));
+  if (lock.state.compare_exchange_strong(state, state & ~rwlock::writing,
+                                         at(letter::M1, platform::release), platform::relaxed)) {
+    return true;
+  }
+  platform::take_one(lock.writer_exits);
+  return false;
 }
 
 }  // namespace readmost::detail

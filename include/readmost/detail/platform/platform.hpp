@@ -72,7 +72,15 @@ inline void add_one(atomic<std::uint16_t>& counter) noexcept {
 #endif
 }
 
-// Subtracts one; returns whether nothing is left.
+// Subtract one.
+[[gnu::always_inline]] inline void take_one(atomic<std::uint16_t>& counter) noexcept {
+#if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
+  asm("subw $1, %0" : "+m"(value_in(counter)) : : "cc");
+#else
+  counter.store(static_cast<std::uint16_t>(counter.load(relaxed) - 1), relaxed);
+#endif
+}
+// Returns whether nothing is left.
 inline bool take_one(atomic<std::int32_t>& counter) noexcept {
 #if defined(__x86_64__) && !defined(READMOST_THREAD_SANITIZER)
   bool is_used_up;
@@ -83,6 +91,15 @@ inline bool take_one(atomic<std::int32_t>& counter) noexcept {
   counter.store(left, relaxed);
   return left <= 0;
 #endif
+}
+
+// For a compare-and-swap that is to find out whether `word` has its usual value. A load of the word
+// in front of it would have to wait for a locked instruction before; so the value is guessed if
+// `is_usual` says so, a function that does not look at the word.
+template <class T, class IsUsual>
+[[gnu::always_inline]] inline T likely_value(const atomic<T>& word, T usual,
+                                             IsUsual is_usual) noexcept {
+  return is_usual() ? usual : word.load(relaxed);
 }
 
 // Two threads that write different cache lines do not disturb one another.

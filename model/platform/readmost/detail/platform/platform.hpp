@@ -187,10 +187,20 @@ inline bool add_one(atomic<std::uint64_t>& counter) noexcept {
 inline void add_one(atomic<std::uint16_t>& counter) noexcept {
   counter.store(static_cast<std::uint16_t>(counter.load(relaxed) + 1), relaxed);
 }
+inline void take_one(atomic<std::uint16_t>& counter) noexcept {
+  counter.store(static_cast<std::uint16_t>(counter.load(relaxed) - 1), relaxed);
+}
 inline bool take_one(atomic<std::int32_t>& counter) noexcept {
   const std::int32_t left = counter.load(relaxed) - 1;
   counter.store(left, relaxed);
   return left <= 0;
+}
+
+// What a thread guesses natively it loads here. A wrong guess is as if the value changed
+// afterwards.
+template <class T, class IsUsual>
+T likely_value(const atomic<T>& word, T, IsUsual, place at = place::current()) noexcept {
+  return word.load(relaxed, at);
 }
 
 // --- Weakening -----------------------------------------------------------------------------------
