@@ -8,9 +8,9 @@ namespace {
 
 // clang-format off
 constexpr instruction_counts table[] = {
-    {"readmost", {48, 13}, {35, 8}},
-    {"readmost-reader", {48, 13}, {35, 8}},
-    {"readmost-phase-fair", {48, 13}, {35, 8}},
+    {"readmost", {48, 13}, {28, 8}},
+    {"readmost-reader", {48, 13}, {28, 8}},
+    {"readmost-phase-fair", {48, 13}, {28, 8}},
     {"glibc-like", {68, 5}, {84, 9}},
     {"mutex", {64, 8}, {64, 8}},
     {"bravo-glibc", {107, 12}, {124, 13}},

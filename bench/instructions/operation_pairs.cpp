@@ -30,6 +30,12 @@ struct posix_lock {
   static constexpr const char* name = "pthread";
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
+  int share() {
+    pthread_rwlockattr_t attributes;
+    return pthread_rwlockattr_init(&attributes) |
+           pthread_rwlockattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) |
+           pthread_rwlock_init(&lock, &attributes) | pthread_rwlockattr_destroy(&attributes);
+  }
   int read() { return pthread_rwlock_rdlock(&lock); }
   int try_read() { return pthread_rwlock_tryrdlock(&lock); }
   int timed_read() { return pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &far_away); }
@@ -154,6 +160,18 @@ template <class Lock>
   }
 }
 
+// Process-shared locks, which the C library keeps. Negative: none of these operations.
+int run_shared(posix_lock& lock, const char* operation, std::uint64_t times) {
+  const bool reads = std::strcmp(operation, "shared-read") == 0;
+  if (!reads && std::strcmp(operation, "shared-write") != 0) return -1;
+  if (const int failed = lock.share(); failed != 0) return failed;
+  if (reads) return counted_loop(times, [&lock] { return read_pair(any(lock)); });
+  return counted_loop(times, [&lock] {
+    posix_lock& it = any(lock);
+    return it.write() | it.end_write();
+  });
+}
+
 template <class Lock>
 int run(const char* operation, std::uint64_t times) {
   const auto is = [operation](const char* name) { return std::strcmp(operation, name) == 0; };
@@ -178,6 +196,9 @@ int run(const char* operation, std::uint64_t times) {
   const slots of_lock = slots_at(memory_address);
 
   if (is("control")) return counted_control(times, lock);
+  if constexpr (std::is_same_v<Lock, posix_lock>) {
+    if (const int failed = run_shared(lock, operation, times); failed >= 0) return failed;
+  }
   if (is("write")) {
     return counted_loop(times, [&lock] {
       Lock& it = any(lock);

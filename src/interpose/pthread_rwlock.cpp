@@ -49,18 +49,18 @@ rules rules_of(const layout& l) noexcept {
 
 #if defined(__GLIBC__)
 int clock_rdlock_of_c_library(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
-  return glibc().clockrdlock(lock, clock, at);
+  return pass_on<&rwlock_functions::clockrdlock>::call(lock, clock, at);
 }
 int clock_wrlock_of_c_library(pthread_rwlock_t* lock, clockid_t clock, const timespec* at) {
-  return glibc().clockwrlock(lock, clock, at);
+  return pass_on<&rwlock_functions::clockwrlock>::call(lock, clock, at);
 }
 #else
 // musl waits by CLOCK_REALTIME alone, and so does this library there.
 int clock_rdlock_of_c_library(pthread_rwlock_t* lock, clockid_t, const timespec* at) {
-  return glibc().timedrdlock(lock, at);
+  return pass_on<&rwlock_functions::timedrdlock>::call(lock, at);
 }
 int clock_wrlock_of_c_library(pthread_rwlock_t* lock, clockid_t, const timespec* at) {
-  return glibc().timedwrlock(lock, at);
+  return pass_on<&rwlock_functions::timedwrlock>::call(lock, at);
 }
 #endif
 
@@ -98,7 +98,8 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
 [[gnu::noinline]] int read_lock_at_last(pthread_rwlock_t* lock, form f,
                                         passive_attempt attempt) noexcept {
   if (is_shared(of(lock))) {
-    return f == form::trying ? glibc().tryrdlock(lock) : glibc().rdlock(lock);
+    return f == form::trying ? pass_on<&rwlock_functions::tryrdlock>::call(lock)
+                             : pass_on<&rwlock_functions::rdlock>::call(lock);
   }
   return read_lock_slow(lock, f, nullptr, attempt);
 }
@@ -151,7 +152,8 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int write_lock_at_last(pthread_rwlock_t* lock, form f) noexcept {
   if (is_shared(of(lock))) {
-    return f == form::trying ? glibc().trywrlock(lock) : glibc().wrlock(lock);
+    return f == form::trying ? pass_on<&rwlock_functions::trywrlock>::call(lock)
+                             : pass_on<&rwlock_functions::wrlock>::call(lock);
   }
   return write_lock_slow(of(lock), f, nullptr);
 }
@@ -168,7 +170,7 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
 
 [[gnu::noinline]] int read_unlock_slow(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
-  if (is_shared(l)) return glibc().unlock(lock);
+  if (is_shared(l)) return pass_on<&rwlock_functions::unlock>::call(lock);
   unlock_shared_slow(l.core);
   return 0;
 }
@@ -248,14 +250,15 @@ using namespace readmost::detail::interpose;
 READMOST_EXPORT int pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attr) {
   // Decided before the memory, which may belong to glibc's lock, is written.
   const attributes asked = attributes_of(attr);
-  if (asked.shared != PTHREAD_PROCESS_PRIVATE) return glibc().init(lock, attr);
+  if (asked.shared != PTHREAD_PROCESS_PRIVATE)
+    return pass_on<&rwlock_functions::init>::call(lock, attr);
   make_free(lock, asked);
   return 0;
 }
 
 READMOST_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   layout& l = of(lock);
-  if (is_shared(l)) return glibc().destroy(lock);
+  if (is_shared(l)) return pass_on<&rwlock_functions::destroy>::call(lock);
   forget_holds_before_reuse(l.core);
   return 0;
 }
@@ -282,7 +285,7 @@ READMOST_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t
 READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
   if (is_shared(l)) [[unlikely]]
-    return glibc().wrlock(lock);
+    return pass_on<&rwlock_functions::wrlock>::call(lock);
   return write_lock(l, likely_free<false>(l.core),
                     [&] { return write_lock_at_last(lock, form::blocking); });
 }
