@@ -336,8 +336,20 @@ void go_offline(thread_record& me) noexcept {
   }
 }
 
+namespace {
+
+thread_record& lowest(const entry_walk& entries, std::uint64_t bits) noexcept {
+  return entries.records()->records[std::countr_zero(bits)];
+}
+
+bool is_full(std::uint64_t present) noexcept {
+  return present == ~std::uint64_t{0};
+}
+
+}  // namespace
+
 present_walk::present_walk(domain& d, const thread_record* but, fetched what) noexcept
-    : entries_(d), but_(but), what_(what) {
+    : entries_(d), ahead_(entries_), but_(but), what_(what) {
   enter_chunk();
   settle();
 }
@@ -350,20 +362,30 @@ void present_walk::next() noexcept {
 }
 
 void present_walk::fetch() noexcept {
-  const std::uint32_t ahead = what_ == fetched::slots_too ? lines_ahead / 2 : lines_ahead;
-  for (; fetched_ < ahead && unfetched_ != 0; ++fetched_) {
-    const thread_record& record = lowest(unfetched_);
+  const std::uint32_t enough = what_ == fetched::slots_too ? lines_ahead / 2 : lines_ahead;
+  for (; fetched_ < enough && (unfetched_ != 0 || looks_into_next_chunk()); ++fetched_) {
+    const thread_record& record = lowest(ahead_, unfetched_);
     platform::prefetch(&record.seen);
     if (what_ == fetched::slots_too) platform::prefetch(&record.held);
     unfetched_ &= unfetched_ - 1;
   }
 }
 
+// Only behind a full chunk, so that where there is one chunk no look is in vain.
+bool present_walk::looks_into_next_chunk() noexcept {
+  if (!ahead_is_full_) return false;
+  ahead_.next();
+  ++chunks_ahead_;
+  unfetched_ = ahead_.records() == nullptr ? 0 : ahead_.entry().present.load(platform::relaxed);
+  ahead_is_full_ = is_full(unfetched_);
+  return unfetched_ != 0;
+}
+
 // Goes on to the first record that is left and is not `but`.
 void present_walk::settle() noexcept {
   for (; entries_.records() != nullptr; entries_.next(), enter_chunk(), fetch()) {
     for (; left_ != 0; left_ &= left_ - 1) {
-      record_ = &lowest(left_);
+      record_ = &lowest(entries_, left_);
       if (record_ != but_) return;
     }
   }
@@ -375,6 +397,12 @@ void present_walk::enter_chunk() noexcept {
   // (R8) Pairs with (T3) in consensus.cpp: the sections of threads that have left the index happen
   // before this.
   left_ = entries_.entry().present.load(at(letter::R8, platform::acquire));
+  if (chunks_ahead_ != 0) {
+    --chunks_ahead_;
+    return;
+  }
+  ahead_ = entries_;
+  ahead_is_full_ = is_full(left_);
   unfetched_ = left_ & (left_ - 1);
   fetched_ = 0;
 }

@@ -109,20 +109,21 @@ class present_walk {
 
  private:
   // Cores have room for 10 to 24 cache misses at a time.
-  static constexpr std::uint32_t lines_ahead = 16;
-
-  thread_record& lowest(std::uint64_t bits) const noexcept {
-    return entries_.records()->records[std::countr_zero(bits)];
-  }
+  static constexpr std::uint32_t lines_ahead = 24;
 
   void fetch() noexcept;
+  bool looks_into_next_chunk() noexcept;
   void settle() noexcept;
   void enter_chunk() noexcept;
 
   entry_walk entries_;
-  std::uint64_t left_ = 0;       // records of the chunk, a bit for each: this one and later ones
-  std::uint64_t unfetched_ = 0;  // those of them that have not been fetched
+  std::uint64_t left_ = 0;  // records of the chunk, a bit for each: this one and later ones
+  // Where the walk fetches: in the same chunk, or behind one that is full in the next.
+  entry_walk ahead_;
+  std::uint64_t unfetched_ = 0;  // records of that chunk that have not been fetched
   std::uint32_t fetched_ = 0;    // how many have been and are yet to be visited
+  std::uint32_t chunks_ahead_ = 0;
+  bool ahead_is_full_ = false;
   const thread_record* const but_;
   const fetched what_;
   thread_record* record_ = nullptr;
