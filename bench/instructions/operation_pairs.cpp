@@ -30,7 +30,8 @@ struct posix_lock {
   static constexpr const char* name = "pthread";
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
-  int share() {
+  // A process-shared lock, which stays the C library's.
+  int make_shared() {
     pthread_rwlockattr_t attributes;
     return pthread_rwlockattr_init(&attributes) |
            pthread_rwlockattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) |
@@ -160,21 +161,9 @@ template <class Lock>
   }
 }
 
-// Process-shared locks, which the C library keeps. Negative: none of these operations.
-int run_shared(posix_lock& lock, const char* operation, std::uint64_t times) {
-  const bool reads = std::strcmp(operation, "shared-read") == 0;
-  if (!reads && std::strcmp(operation, "shared-write") != 0) return -1;
-  if (const int failed = lock.share(); failed != 0) return failed;
-  if (reads) return counted_loop(times, [&lock] { return read_pair(any(lock)); });
-  return counted_loop(times, [&lock] {
-    posix_lock& it = any(lock);
-    return it.write() | it.end_write();
-  });
-}
-
 template <class Lock>
 int run(const char* operation, std::uint64_t times) {
-  const auto is = [operation](const char* name) { return std::strcmp(operation, name) == 0; };
+  const auto is = [&operation](const char* name) { return std::strcmp(operation, name) == 0; };
   const bool active = is("active-read");
   if (active && !std::is_same_v<Lock, posix_lock> &&
       syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) >= 0) {
@@ -197,7 +186,11 @@ int run(const char* operation, std::uint64_t times) {
 
   if (is("control")) return counted_control(times, lock);
   if constexpr (std::is_same_v<Lock, posix_lock>) {
-    if (const int failed = run_shared(lock, operation, times); failed >= 0) return failed;
+    const bool reads = is("shared-read");
+    if (reads || is("shared-write")) {
+      if (const int failed = lock.make_shared(); failed != 0) return failed;
+      operation = reads ? "passive-read" : "write";
+    }
   }
   if (is("write")) {
     return counted_loop(times, [&lock] {

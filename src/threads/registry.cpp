@@ -371,7 +371,8 @@ void present_walk::fetch() noexcept {
   }
 }
 
-// Only behind a full chunk, so that where there is one chunk no look is in vain.
+// Whether there are records to fetch in the next chunk. It is looked at only if this one is full:
+// where there are few threads, there is no other.
 bool present_walk::looks_into_next_chunk() noexcept {
   if (!ahead_is_full_) return false;
   ahead_.next();

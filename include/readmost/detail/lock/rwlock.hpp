@@ -488,7 +488,7 @@ template <bool Noted>
   return true;
 }
 
-// The same if may_unlock_actively(). Expects the caller to be the only one inside first.
+// The same if may_unlock_actively(). First expects that the caller is the only reader inside.
 template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
