@@ -189,25 +189,32 @@ class candidate {
                                              platform::relaxed)) {
       return claim_result::lost_race;
     }
-    const std::uint64_t round = revoking ? revoke(d) : 0;
-    if (READMOST_VARIANT(counts_before_slots, decide(d, round, revoking),
-                         decide_by_old_count(d, round, revoking))) {
-      take_off_own_hold();
-      count_write(me_, lock_);
-      return claim_result::entered;
+    const bool used_alone = revoking && me_ != nullptr && bias::is_used_alone(lock_, *me_);
+    const round done = revoking ? reach_consensus(d, me_) : round{};
+    if (revoking) revoked_ = true;
+    std::int64_t passive = 0;
+    const bool entered = READMOST_VARIANT(counts_before_slots, decide(d, done.version, passive),
+                                          decide_by_old_count(d, done.version, passive));
+    // Not before the decision: readers that find the lock closed have taken its line, which the
+    // decision needs, too.
+    if (revoking) account_for(d, done, used_alone);
+    if (!entered) {
+      back_out(revoking, passive);
+      return claim_result::backed_out;
     }
-    return claim_result::backed_out;
+    take_off_own_hold();
+    count_write(me_, lock_);
+    return claim_result::entered;
   }
 
-  // Ends the claim: by entering, or by backing out if a reader is inside.
-  bool decide(domain& d, std::uint64_t round, bool revoking) noexcept {
-    const std::int64_t passive = passive_holds(d, &lock_, me_, round);
+  // Enters unless a reader is inside; `passive`: how many passive holds there are.
+  bool decide(domain& d, std::uint64_t round, std::int64_t& passive) noexcept {
+    passive = passive_holds(d, &lock_, me_, round);
     // (K2) After the slots: a hold on its way from a slot to the count is in one of them.
     std::uint64_t state = lock_.state.load(at(letter::K2, platform::acquire));
     while (nobody_else_inside(passive, rwlock::readers(state))) {
       if (enter(state, as_writing(state), at(letter::K2, platform::acquire))) return true;
     }
-    back_out(revoking, passive);
     return false;
   }
 
@@ -223,12 +230,7 @@ class candidate {
 
   waits_as as_on_record() const noexcept { return waiting_ ? as_ : waits_as::next_writer; }
 
-  // Reaches consensus that the bias is gone; returns the version that threads had to report, 0 if
-  // no report was needed.
-  std::uint64_t revoke(domain& d) noexcept {
-    const bool used_alone = me_ != nullptr && bias::is_used_alone(lock_, *me_);
-    const round done = reach_consensus(d, me_);
-    revoked_ = true;
+  void account_for(domain& d, const round& done, bool used_alone) noexcept {
     bias::debit_revocation(lock_, done.nanoseconds);
     if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
     if (lock_delays_noted()) watch_.note_revocation(done.nanoseconds, done.kind);
@@ -238,7 +240,6 @@ class candidate {
       bias::credit_passive_reads(lock_, *me_, done.version != 0 && !used_alone);
       bias::note_account(lock_, *me_);
     }
-    return done.version;
   }
 
   // Another thread is inside: opens the door again, at least for recursive readers.

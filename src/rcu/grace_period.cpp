@@ -23,6 +23,7 @@
 #include "platform/tools.hpp"
 #include "rcu/misuse.hpp"
 #include "rcu/stall.hpp"
+#include "threads/chunk_report.hpp"
 #include "threads/parts.hpp"
 #include "threads/registry.hpp"
 
@@ -50,9 +51,7 @@ constexpr bool has_reached(std::uint64_t word, std::uint64_t grace_period) noexc
 bool is_inside_since(const thread_record& record, std::uint64_t version) noexcept {
   // (G5) Pairs with (E2): a report made outside of sections happens before this.
   const std::uint64_t seen = record.seen.load(at(letter::G5, platform::acquire));
-  if (version != 0 && (seen & 1) == 0 && static_cast<std::int64_t>(seen - version) >= 0) {
-    return false;
-  }
+  if (version != 0 && is_settled(seen, version)) return false;
   // (G4) Pairs with (G2): a section that is over happens before this.
   const std::uint64_t section = record.section.load(at(letter::G4, platform::acquire));
   if (is_mutant(mutant::counted_is_enough) && counted_at(section) != 0) return false;
@@ -61,10 +60,11 @@ bool is_inside_since(const thread_record& record, std::uint64_t version) noexcep
 
 const thread_record* somebody_inside(domain& d, std::uint64_t version) noexcept {
   const thread_record* found = nullptr;
-  for_each_present(d, [&](const thread_record& record) {
+  const auto look_at = [&](const thread_record& record) {
     if (is_inside_since(record, version)) found = &record;
     return found == nullptr;
-  });
+  };
+  for_each_present(d, look_at, fetched::reports, version);
   return found;
 }
 

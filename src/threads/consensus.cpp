@@ -11,6 +11,8 @@
 //   The thread reports (E1, E2): it loads the new version and then stores it in `seen`.
 //     A writer that reads `seen` sees everything the thread published before, and the thread sees
 //     (K) afterwards. If the thread reported that it holds nothing, its slots need not be read.
+//     With more than 64 CPUs and threads, another thread may have read it for the writer
+//     (chunk_report.hpp).
 //   The thread comes online (F), with a full fence of its own before it next reads a lock.
 //   The thread is dormant or offline: it cannot lock passively before (F).
 //   The kernel notes that the thread is switched out (SW3): with the scheduler's help only.
@@ -26,6 +28,7 @@
 
 #include "platform/known_cpus.hpp"
 #include "platform/probes.hpp"
+#include "threads/chunk_report.hpp"
 #include "threads/registry.hpp"
 #include "threads/switch_notes.hpp"
 
@@ -247,11 +250,28 @@ void pass_reported(present_walk& walk, std::uint64_t version) noexcept {
 
 // Spins until no straggler is left or a membarrier would have cost less.
 void await_reports(present_walk& walk, std::uint64_t version) noexcept {
+  // Once one has reported, others are about to. Then the walk does not stay at a straggler, while
+  // it could look at others.
+  constexpr std::uint32_t turns_at_first = 12;
+  constexpr std::uint32_t turns_at_others = 2;
+  const thread_record* straggler = nullptr;
+  std::uint32_t turns_left = turns_at_first;
   spin_for(
       patience_for_reports(),
       [&] {
+        if (straggler != nullptr) {
+          if (has_seen(*straggler, version)) {
+            if (turns_left > turns_at_others && walk.is_in_full_chunk()) await_other_reports();
+            walk.fetch_again();
+            turns_left = turns_at_others;
+          } else if (--turns_left == 0) {
+            walk.put_off();
+            turns_left = turns_at_others;
+          }
+        }
         pass_reported(walk, version);
-        return walk.record() == nullptr;
+        straggler = walk.record();
+        return straggler == nullptr;
       },
       [](std::uint32_t) {});
 }
@@ -266,11 +286,12 @@ void forget_fences() noexcept {
 
 namespace {
 
-void report_as(thread_record& me, bool inside) noexcept {
+// Returns the version that it has reported.
+std::uint64_t report_as(thread_record& me, bool inside) noexcept {
   // (E1) Acquire pairs with (K1): everything a writer wrote before it raised the version is visible
-  // from here on. (E2) Release pairs with (L4), (G5), (HP6) and (BR17): a writer that reads `seen`
-  // sees everything this thread has published and done until here. Together they act as a full
-  // fence at (B).
+  // from here on. (E2) Release pairs with (L4), (G5), (HP6), (BR17) and (CR1): a writer that reads
+  // `seen` sees everything this thread has published and done until here. Together they act as a
+  // full fence at (B).
   const std::uint64_t version = domain_of(me).version.load(at(letter::E1, platform::acquire));
   std::uint64_t busy = 0;
   if (!is_mutant(mutant::report_while_holding)) {
@@ -283,25 +304,32 @@ void report_as(thread_record& me, bool inside) noexcept {
     });
   }
   me.seen.store(version | busy, at(letter::E2, platform::release));
+  return version;
+}
+
+bool is_inside(const thread_record& me) noexcept {
+  return is_open(me.section.load(platform::relaxed));
 }
 
 }  // namespace
 
 void report(thread_record& me) noexcept {
-  report_as(me, is_open(me.section.load(platform::relaxed)));
+  report_for_chunk(me, report_as(me, is_inside(me)));
 }
 
 void report_new_section(thread_record& me) noexcept {
-  report_as(me, false);
+  const std::uint64_t version = report_as(me, false);
   // A thread that took it for an older section may sleep until it ends, and that end will find
   // nothing to report.
   wake_drain_sleepers(domain_of(me), nullptr);
+  report_for_chunk(me, version);
 }
 
 void report_after_release(thread_record& me, const void* lock) noexcept {
   if (&me == &unregistered) return;
-  report(me);
+  const std::uint64_t version = report_as(me, is_inside(me));
   if (!is_mutant(mutant::lost_drain_wakeup)) wake_drain_sleepers(domain_of(me), lock);
+  report_for_chunk(me, version);
 }
 
 std::uint64_t patience_for_reports() noexcept {
@@ -331,7 +359,7 @@ bool has_been_reported(domain& d, const thread_record* me, std::uint64_t version
 }
 
 round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool patient) noexcept {
-  present_walk walk(d, me);
+  present_walk walk(d, me, fetched::reports, version);
   if (patient && version != 0) {
     await_reports(walk, version);
   } else {
@@ -376,13 +404,14 @@ std::int64_t passive_holds(domain& d, const void* lock, const thread_record* me,
   std::int64_t holds = 0;
   const auto count = [&](const thread_record& record) {
     // (L4) Pairs with (E2): all that a thread did before it reported to hold nothing is visible.
+    // Records that the walk leaves out are the same case. The caller's own is not among them if it
+    // holds the lock.
     const std::uint64_t seen = record.seen.load(at(letter::L4, platform::acquire));
-    const bool held_nothing = round != 0 && &record != me && (seen & 1) == 0 &&
-                              static_cast<std::int64_t>(seen - round) >= 0;
+    const bool held_nothing = round != 0 && &record != me && is_settled(seen, round);
     if (!held_nothing) holds += passive_holds_in(record, wanted);
     return true;
   };
-  for_each_present(d, count, round == 0 ? fetched::slots_too : fetched::reports);
+  for_each_present(d, count, round == 0 ? fetched::slots_too : fetched::reports, round);
   return holds;
 }
 

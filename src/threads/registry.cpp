@@ -5,6 +5,8 @@
 #include <readmost/detail/platform/bits.hpp>
 #include <readmost/detail/platform/mutant.hpp>
 
+#include "platform/known_cpus.hpp"
+#include "threads/chunk_report.hpp"
 #include "threads/parts.hpp"
 #include "threads/switch_notes.hpp"
 
@@ -82,6 +84,7 @@ bool set_or_follow(platform::atomic<Linked*>& link, Linked* fresh, Linked*& foun
 bool append_chunk(unsigned domain) noexcept {
   chunk* const fresh = make_chunk(domain);
   if (fresh == nullptr) return false;
+  fresh->reports_as_one = platform::usable_cpus() > chunk::capacity;
   for (index_block* block = domains[domain].index.load(platform::relaxed);;) {
     for (index_entry& entry : block->entries) {
       chunk* other = nullptr;
@@ -348,8 +351,9 @@ bool is_full(std::uint64_t present) noexcept {
 
 }  // namespace
 
-present_walk::present_walk(domain& d, const thread_record* but, fetched what) noexcept
-    : entries_(d), ahead_(entries_), but_(but), what_(what) {
+present_walk::present_walk(domain& d, const thread_record* but, fetched what,
+                           std::uint64_t settled_since) noexcept
+    : entries_(d), ahead_(entries_), but_(but), what_(what), settled_since_(settled_since) {
   enter_chunk();
   settle();
 }
@@ -359,6 +363,26 @@ void present_walk::next() noexcept {
   if (fetched_ != 0) --fetched_;
   fetch();
   settle();
+}
+
+void present_walk::put_off() noexcept {
+  put_off_ |= left_ & -left_;
+  left_ &= left_ - 1;
+  settle();
+  fetch_again();
+}
+
+void present_walk::fetch_again() noexcept {
+  fetch_from_here();
+  fetch();
+}
+
+void present_walk::fetch_from_here() noexcept {
+  ahead_ = entries_;
+  chunks_ahead_ = 0;
+  ahead_is_full_ = is_full_;
+  unfetched_ = left_ & (left_ - 1);
+  fetched_ = 0;
 }
 
 void present_walk::fetch() noexcept {
@@ -372,9 +396,10 @@ void present_walk::fetch() noexcept {
 }
 
 // Whether there are records to fetch in the next chunk. It is looked at only if this one is full:
-// where there are few threads, there is no other.
+// where there are few threads, there is no other. Its records are not fetched where a report for
+// the chunk may save the looks at them.
 bool present_walk::looks_into_next_chunk() noexcept {
-  if (!ahead_is_full_) return false;
+  if (!ahead_is_full_ || (settled_since_ != 0 && known_cpus() > chunk::capacity)) return false;
   ahead_.next();
   ++chunks_ahead_;
   unfetched_ = ahead_.records() == nullptr ? 0 : ahead_.entry().present.load(platform::relaxed);
@@ -384,8 +409,8 @@ bool present_walk::looks_into_next_chunk() noexcept {
 
 // Goes on to the first record that is left and is not `but`.
 void present_walk::settle() noexcept {
-  for (; entries_.records() != nullptr; entries_.next(), enter_chunk(), fetch()) {
-    for (; left_ != 0; left_ &= left_ - 1) {
+  for (; entries_.records() != nullptr; enter_next_chunk(), fetch()) {
+    for (; left_ != 0 || come_back(); left_ &= left_ - 1) {
       record_ = &lowest(entries_, left_);
       if (record_ != but_) return;
     }
@@ -393,19 +418,45 @@ void present_walk::settle() noexcept {
   record_ = nullptr;
 }
 
+// To the records of the chunk that have been put off; false if there are none.
+bool present_walk::come_back() noexcept {
+  if (put_off_ == 0) return false;
+  left_ = put_off_;
+  put_off_ = 0;
+  fetch_again();
+  return true;
+}
+
+void present_walk::enter_next_chunk() noexcept {
+  entries_.next();
+  if (!behind_first_chunk_ && settled_since_ != 0) fetch_reports();
+  behind_first_chunk_ = true;
+  enter_chunk();
+}
+
+// Those of the next chunks, before the walk needs the first.
+void present_walk::fetch_reports() noexcept {
+  constexpr int most = 8;
+  entry_walk chunks = entries_;
+  for (int i = 0; i < most && chunks.records() != nullptr; ++i, chunks.next()) {
+    platform::prefetch(&chunks.records()->report);
+  }
+}
+
 void present_walk::enter_chunk() noexcept {
   if (entries_.records() == nullptr) return;
   // (R8) Pairs with (T3) in consensus.cpp: the sections of threads that have left the index happen
   // before this.
   left_ = entries_.entry().present.load(at(letter::R8, platform::acquire));
-  if (chunks_ahead_ != 0) {
-    --chunks_ahead_;
-    return;
+  is_full_ = is_full(left_);
+  if (behind_first_chunk_ && settled_since_ != 0) {
+    left_ &= ~settled_in(*entries_.records(), left_, settled_since_);
   }
-  ahead_ = entries_;
-  ahead_is_full_ = is_full(left_);
-  unfetched_ = left_ & (left_ - 1);
-  fetched_ = 0;
+  if (chunks_ahead_ == 0) {
+    fetch_from_here();
+  } else {
+    --chunks_ahead_;
+  }
 }
 
 }  // namespace readmost::detail

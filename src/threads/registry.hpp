@@ -98,34 +98,52 @@ enum class fetched : std::uint8_t { reports, slots_too };
 // fetches the lines of several records at a time.
 class present_walk {
  public:
-  // Leaves out `but`, which may be null.
+  // Leaves out `but`, which may be null, and records that have reported version `settled_since`, if
+  // that is not 0, while they held nothing, as far as the report for their chunk says so.
   explicit present_walk(domain& d, const thread_record* but = nullptr,
-                        fetched what = fetched::reports) noexcept;
+                        fetched what = fetched::reports, std::uint64_t settled_since = 0) noexcept;
 
   // Null at the end.
   thread_record* record() const noexcept { return record_; }
 
   void next() noexcept;
 
+  // As next(), but comes back to the record before it leaves the chunk.
+  void put_off() noexcept;
+
+  // Whether all records of the chunk are in the index, so that there may be others.
+  bool is_in_full_chunk() const noexcept { return is_full_; }
+
+  // Fetches the lines of the next records once more: others have written them since.
+  void fetch_again() noexcept;
+
  private:
   // Cores have room for 10 to 24 cache misses at a time.
   static constexpr std::uint32_t lines_ahead = 24;
 
+  void fetch_from_here() noexcept;
   void fetch() noexcept;
   bool looks_into_next_chunk() noexcept;
   void settle() noexcept;
   void enter_chunk() noexcept;
+  void enter_next_chunk() noexcept;
+  void fetch_reports() noexcept;
+  bool come_back() noexcept;
 
   entry_walk entries_;
-  std::uint64_t left_ = 0;  // records of the chunk, a bit for each: this one and later ones
+  std::uint64_t left_ = 0;     // records of the chunk, a bit for each: this one and later ones
+  std::uint64_t put_off_ = 0;  // those to come back to
   // Where the walk fetches: in the same chunk, or behind one that is full in the next.
   entry_walk ahead_;
   std::uint64_t unfetched_ = 0;  // records of that chunk that have not been fetched
   std::uint32_t fetched_ = 0;    // how many have been and are yet to be visited
   std::uint32_t chunks_ahead_ = 0;
-  bool ahead_is_full_ = false;
+  bool is_full_ = false;        // whether all records of the chunk are in the index
+  bool ahead_is_full_ = false;  // the same of the chunk of `ahead_`
   const thread_record* const but_;
   const fetched what_;
+  const std::uint64_t settled_since_;
+  bool behind_first_chunk_ = false;
   thread_record* record_ = nullptr;
 };
 
@@ -135,8 +153,9 @@ bool pass_released(present_walk& walk, const void* lock) noexcept;
 
 // Calls visit(record) for every record in the index, until it returns false.
 template <class Visit>
-void for_each_present(domain& d, Visit visit, fetched what = fetched::reports) noexcept {
-  for (present_walk walk(d, nullptr, what); walk.record() != nullptr; walk.next()) {
+void for_each_present(domain& d, Visit visit, fetched what = fetched::reports,
+                      std::uint64_t settled_since = 0) noexcept {
+  for (present_walk walk(d, nullptr, what, settled_since); walk.record() != nullptr; walk.next()) {
     if (!visit(*walk.record())) return;
   }
 }

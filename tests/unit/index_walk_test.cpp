@@ -2,45 +2,17 @@
 // Walks of the index (present_walk in src/threads/registry.hpp) over several chunks of records.
 #include <gtest/gtest.h>
 
-#include <latch>
 #include <map>
-#include <thread>
+#include <set>
 #include <vector>
 
-#include "support/surface.hpp"
 #include "threads/registry.hpp"
+#include "unit/crowd_in_index.hpp"
 
 namespace {
 
 using namespace readmost::detail;
-
-// That many threads are in the index until the end.
-class crowd {
- public:
-  explicit crowd(int size) : in_(size), records_(static_cast<std::size_t>(size)) {
-    for (thread_record*& record : records_) {
-      threads_.emplace_back([this, &record] {
-        record = enlist();
-        if (record != nullptr) come_online(*record);
-        in_.count_down();
-        out_.wait();
-      });
-    }
-    in_.wait();
-  }
-  ~crowd() {
-    out_.count_down();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  const std::vector<thread_record*>& records() const { return records_; }
-
- private:
-  std::latch in_;
-  std::latch out_{1};
-  std::vector<thread_record*> records_;
-  std::vector<std::thread> threads_;
-};
+using test::crowd_in_index;
 
 // How often a walk visits each record.
 std::map<const thread_record*, int> visits(const thread_record* but, fetched what) {
@@ -58,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(of_threads, index_walk,
                          [](const auto& info) { return std::to_string(info.param); });
 
 TEST_P(index_walk, visits_each_record_once) {
-  const crowd all(GetParam());
+  const crowd_in_index all(GetParam());
   for (const fetched what : {fetched::reports, fetched::slots_too}) {
     const auto times = visits(nullptr, what);
     for (const thread_record* record : all.records()) {
@@ -70,7 +42,7 @@ TEST_P(index_walk, visits_each_record_once) {
 }
 
 TEST_P(index_walk, leaves_out_one) {
-  const crowd all(GetParam());
+  const crowd_in_index all(GetParam());
   const std::size_t found = visits(nullptr, fetched::reports).size();
   for (const thread_record* left_out : all.records()) {
     const auto times = visits(left_out, fetched::reports);
@@ -79,9 +51,27 @@ TEST_P(index_walk, leaves_out_one) {
   }
 }
 
+// Each record is put off twice, and the walk does not leave a chunk before it has come back.
+TEST_P(index_walk, comes_back_to_records_that_are_put_off) {
+  const crowd_in_index all(GetParam());
+  std::map<const thread_record*, int> looks;
+  std::vector<const chunk*> chunks;
+  for (present_walk walk(default_domain); walk.record() != nullptr;) {
+    const thread_record* const record = walk.record();
+    if (chunks.empty() || chunks.back() != &chunk_of(*record)) chunks.push_back(&chunk_of(*record));
+    if (++looks[record] == 3) {
+      walk.next();
+    } else {
+      walk.put_off();
+    }
+  }
+  for (const thread_record* record : all.records()) EXPECT_EQ(looks[record], 3);
+  EXPECT_EQ(std::set(chunks.begin(), chunks.end()).size(), chunks.size());
+}
+
 // The last chunk that is looked at may be full, or the one before it may not be.
 TEST(index_walk_over_gaps, visits_each_record_once) {
-  const crowd all(260);
+  const crowd_in_index all(260);
   std::vector<thread_record*> present = all.records();
   for (const std::size_t gap : {5U, 70U, 63U, 191U, 255U}) {
     // As if its thread had left the index.

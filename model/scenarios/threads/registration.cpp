@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that lock for the first time, all at once.
 #include "scenarios/lock_scene.hpp"
+#include "scenarios/taken_records.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::model {
 
 namespace {
-
-index_block& first_block() {
-  return *default_domain.index.load();
-}
-
-chunk& first_chunk() {
-  return *first_block().entries[0].records.load();
-}
-
-// Has the records of the first chunk belong to threads that are not simulated.
-void take_first_chunk() {
-  first_chunk().used.store(~std::uint64_t{0});
-}
-
-void give_first_chunk_back() {
-  first_chunk().used.store(0);
-}
 
 // Has all of the first block consist of that chunk.
 void take_first_block() {

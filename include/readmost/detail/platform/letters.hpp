@@ -25,7 +25,7 @@
   X(D3, "lower_nested: release store of the height of the stack", "L2")                          \
   /* A thread reports, comes online, goes offline. */                                            \
   X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
-  X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17")                               \
+  X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17, CR1")                          \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
@@ -48,6 +48,10 @@
   X(L1, "is_straggler: acquire load of a mode", "Q; H; SW5")                                     \
   X(L3, "begin_round: acquire load of a mode, whether anybody is online", "Q; H; SW5")           \
   X(L4, "passive_holds: acquire load of `seen`, whether the slots need no look", "E2")           \
+  /* One thread reports for a chunk of records. */                                               \
+  X(CR1, "find_settled: acquire load of `seen`, on behalf of rounds", "E2")                      \
+  X(CR2, "report_for_chunk: release store of the settled records", "CR3")                        \
+  X(CR3, "read_report: acquire load of the settled records", "CR2")                              \
   /* Others enter. */                                                                            \
   X(J1, "lock_shared_actively: acquire compare-and-swap, one reader more", "M, M1")              \
   X(J2, "reader::enter: acquire compare-and-swap, one reader more", "M, M1")                     \

@@ -92,6 +92,8 @@
   X(lazy_for_all, "a reclaimer that gathers objects is not woken for a barrier")                  \
   X(woken_before_its_end, "a retiring thread overlooks that the reclaimer has just ended")        \
   X(woken_is_awake, "a reclaimer does not sleep on after a wake-up for an earlier sleep")         \
+  X(settles_holders, "the report for a chunk passes threads that hold something")                 \
+  X(settled_for_ever, "the report for a chunk counts for later versions, too")                    \
   X(unlists_holders, "a round takes a record out of the index without checking its slots")        \
   X(online_before_index, "a thread comes online, then enters the index")                          \
   X(counts_before_slots, "a writer reads the active count, then scans the slots")                 \

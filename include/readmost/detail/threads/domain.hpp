@@ -22,6 +22,16 @@ struct index_block {
   platform::atomic<index_block*> next{};
 };
 
+// Which threads of a chunk have reported while they held nothing, as one of them has found it: see
+// src/threads/chunk_report.hpp.
+struct chunk_report {
+  static constexpr std::size_t records_in_word = 16;
+  static constexpr std::size_t words = 4;
+
+  // Half a version, and below it a bit for each record that has reported that one or a later one.
+  platform::atomic<std::uint64_t> settled[words]{};
+};
+
 // 64 records.
 struct chunk {
   static constexpr std::size_t capacity = 64;
@@ -32,6 +42,9 @@ struct chunk {
   platform::atomic<std::uint64_t> retiring{};
   platform::atomic<std::uint64_t> hazardous{};
   platform::variable<unsigned> domain{};
+  // Whether one thread reports for all. Set before the chunk is in the index.
+  platform::variable<bool> reports_as_one{};
+  alignas(platform::cache_line) chunk_report report{};
   thread_record records[capacity]{};
   // The block that begins with this chunk, if there is one.
   index_block block{};
