@@ -74,9 +74,9 @@ found read_report(const chunk_report& report, std::uint64_t version) noexcept {
 
 void report_for_chunk(const thread_record& me, std::uint64_t version) noexcept {
   chunk& c = chunk_of(me);
-  if (!c.reports_as_one) return;
+  if (c.reported_from == 0) return;
   const std::uint64_t present = entry_of(me).present.load(platform::relaxed);
-  if (present == 0 || number_of(me) != reporter_of(present, version)) return;
+  if (!is_reported(c, present) || number_of(me) != reporter_of(present, version)) return;
 
   platform::prefetch_for_write(&c.report);
   await_other_reports();
@@ -95,15 +95,15 @@ void report_for_chunk(const thread_record& me, std::uint64_t version) noexcept {
 
 std::uint64_t settled_in(const chunk& records, std::uint64_t present,
                          std::uint64_t version) noexcept {
-  if (!records.reports_as_one) return 0;
+  if (!is_reported(records, present)) return 0;
   found now = read_report(records.report, version);
-  if (now.complete || present == 0) return now.settled;
+  if (now.complete) return now.settled;
   const std::uint32_t reporter = reporter_of(present, version);
   if (!is_settled(records.records[reporter].seen.load(platform::relaxed), version)) {
     return now.settled;
   }
-  constexpr std::uint32_t short_wait = 16;
-  spin_up_to(short_wait, [&] {
+  constexpr std::uint32_t short_wait = 24;  // times 20 ns
+  spin_up_to(platform::pauses(short_wait), [&] {
     now = read_report(records.report, version);
     return now.complete;
   });
@@ -111,8 +111,8 @@ std::uint64_t settled_in(const chunk& records, std::uint64_t present,
 }
 
 void await_other_reports() noexcept {
-  constexpr std::uint32_t turns = 4;
-  for (std::uint32_t left = platform::spins(turns); left != 0; --left) platform::relax();
+  constexpr std::uint32_t short_wait = 6;  // times 20 ns
+  for (std::uint32_t left = platform::pauses(short_wait); left != 0; --left) platform::relax();
 }
 
 }  // namespace readmost::detail

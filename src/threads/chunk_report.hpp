@@ -11,9 +11,20 @@
 // find there, so nobody depends on the thread that reports for others.
 #pragma once
 
+#include <bit>
 #include <readmost/detail/threads/domain.hpp>
 
 namespace readmost::detail {
+
+// What `reported_from` says where there are reports for chunks: rounds look at fewer records in the
+// same time.
+inline constexpr std::uint32_t usually_reported_from = 32;
+
+// Whether one of the threads reports for a chunk with these records in the index.
+inline bool is_reported(const chunk& records, std::uint64_t present) noexcept {
+  const std::uint32_t least = records.reported_from;
+  return least != 0 && static_cast<std::uint32_t>(std::popcount(present)) >= least;
+}
 
 // The caller has just reported `version`. If it is the caller's turn, looks at up to 64 records, at
 // most three times each. May run in a signal handler. Depends on nobody.

@@ -250,25 +250,29 @@ void pass_reported(present_walk& walk, std::uint64_t version) noexcept {
 
 // Spins until no straggler is left or a membarrier would have cost less.
 void await_reports(present_walk& walk, std::uint64_t version) noexcept {
-  // Once one has reported, others are about to. Then the walk does not stay at a straggler, while
-  // it could look at others.
-  constexpr std::uint32_t turns_at_first = 12;
-  constexpr std::uint32_t turns_at_others = 2;
+  // Where threads report by chunk, this thread has the first one to look at. Once a thread has
+  // reported, others are about to, and the walk does not stay at one that does not.
+  const bool by_chunk = walk.is_next_chunk_reported();
+  const std::uint32_t turns_at_first = platform::pauses(18);
+  const std::uint32_t turns_at_others = platform::pauses(3);
   const thread_record* straggler = nullptr;
   std::uint32_t turns_left = turns_at_first;
+  const auto look_ahead = [&] {
+    if (has_seen(*straggler, version)) {
+      if (turns_left > turns_at_others) await_other_reports();
+      walk.fetch_again();
+      turns_left = turns_at_others;
+    } else if (turns_left > 1) {
+      --turns_left;
+    } else {
+      walk.put_off();
+      turns_left = turns_at_others;
+    }
+  };
   spin_for(
       patience_for_reports(),
       [&] {
-        if (straggler != nullptr) {
-          if (has_seen(*straggler, version)) {
-            if (turns_left > turns_at_others && walk.is_in_full_chunk()) await_other_reports();
-            walk.fetch_again();
-            turns_left = turns_at_others;
-          } else if (--turns_left == 0) {
-            walk.put_off();
-            turns_left = turns_at_others;
-          }
-        }
+        if (by_chunk && straggler != nullptr) look_ahead();
         pass_reported(walk, version);
         straggler = walk.record();
         return straggler == nullptr;

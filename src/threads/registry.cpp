@@ -84,7 +84,7 @@ bool set_or_follow(platform::atomic<Linked*>& link, Linked* fresh, Linked*& foun
 bool append_chunk(unsigned domain) noexcept {
   chunk* const fresh = make_chunk(domain);
   if (fresh == nullptr) return false;
-  fresh->reports_as_one = platform::usable_cpus() > chunk::capacity;
+  if (platform::usable_cpus() > chunk::capacity) fresh->reported_from = usually_reported_from;
   for (index_block* block = domains[domain].index.load(platform::relaxed);;) {
     for (index_entry& entry : block->entries) {
       chunk* other = nullptr;
@@ -349,6 +349,12 @@ bool is_full(std::uint64_t present) noexcept {
   return present == ~std::uint64_t{0};
 }
 
+// Whether rounds use a report for that chunk. Reads a line of it on large machines only.
+bool is_reported(const entry_walk& at) noexcept {
+  return at.records() != nullptr && known_cpus() > chunk::capacity &&
+         is_reported(*at.records(), at.entry().present.load(platform::relaxed));
+}
+
 }  // namespace
 
 present_walk::present_walk(domain& d, const thread_record* but, fetched what,
@@ -370,6 +376,13 @@ void present_walk::put_off() noexcept {
   left_ &= left_ - 1;
   settle();
   fetch_again();
+}
+
+bool present_walk::is_next_chunk_reported() const noexcept {
+  if (!is_full_) return false;
+  entry_walk next = entries_;
+  next.next();
+  return is_reported(next);
 }
 
 void present_walk::fetch_again() noexcept {
@@ -397,14 +410,22 @@ void present_walk::fetch() noexcept {
 
 // Whether there are records to fetch in the next chunk. It is looked at only if this one is full:
 // where there are few threads, there is no other. Its records are not fetched where a report for
-// the chunk may save the looks at them.
+// the chunk may save looks at them.
 bool present_walk::looks_into_next_chunk() noexcept {
-  if (!ahead_is_full_ || (settled_since_ != 0 && known_cpus() > chunk::capacity)) return false;
-  ahead_.next();
+  if (!ahead_is_full_) return false;
+  entry_walk next = ahead_;
+  next.next();
+  const std::uint64_t present =
+      next.records() == nullptr ? 0 : next.entry().present.load(platform::relaxed);
+  if (present == 0 || (settled_since_ != 0 && is_reported(next))) {
+    ahead_is_full_ = false;
+    return false;
+  }
+  ahead_ = next;
   ++chunks_ahead_;
-  unfetched_ = ahead_.records() == nullptr ? 0 : ahead_.entry().present.load(platform::relaxed);
-  ahead_is_full_ = is_full(unfetched_);
-  return unfetched_ != 0;
+  unfetched_ = present;
+  ahead_is_full_ = is_full(present);
+  return true;
 }
 
 // Goes on to the first record that is left and is not `but`.

@@ -111,8 +111,8 @@ class present_walk {
   // As next(), but comes back to the record before it leaves the chunk.
   void put_off() noexcept;
 
-  // Whether all records of the chunk are in the index, so that there may be others.
-  bool is_in_full_chunk() const noexcept { return is_full_; }
+  // Whether there is a next chunk for which one of its threads reports.
+  bool is_next_chunk_reported() const noexcept;
 
   // Fetches the lines of the next records once more: others have written them since.
   void fetch_again() noexcept;

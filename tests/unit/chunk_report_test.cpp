@@ -27,7 +27,7 @@ constexpr std::uint64_t all_of_chunk = ~std::uint64_t{0};
 class chunk_reports : public testing::Test {
  protected:
   chunk_reports() {
-    second_.reports_as_one = true;
+    second_.reported_from = usually_reported_from;
     for (const thread_record* record : crowd_.records()) records_.insert(record);
     for (thread_record& record : second_.records) record.seen.store(version);
   }
@@ -78,9 +78,19 @@ TEST_F(chunk_reports, are_made_by_the_next_that_is_in_the_index) {
 }
 
 TEST_F(chunk_reports, are_not_made_where_there_are_few_cpus) {
-  second_.reports_as_one = false;
+  second_.reported_from = 0;
   report_for_chunk(second_.records[reporter], version);
   EXPECT_EQ(settled(version), 0U);
+}
+
+TEST_F(chunk_reports, are_not_made_for_few_threads) {
+  auto& present = entry_of(second_.records[0]).present;
+  for (const std::uint32_t threads : {usually_reported_from - 1, usually_reported_from}) {
+    present.store(all_of_chunk >> (chunk::capacity - threads));
+    for (const thread_record& record : second_.records) report_for_chunk(record, version);
+    EXPECT_EQ(settled(version) != 0, threads == usually_reported_from);
+  }
+  present.store(all_of_chunk);
 }
 
 TEST_F(chunk_reports, that_come_late_settle_nothing_for_later_versions) {
@@ -128,7 +138,7 @@ TEST(chunk_reports_in_use, keep_readers_and_writers_apart) {
   }
   while (online != 3) std::this_thread::yield();
   chunk& used = *default_domain.index.load()->entries[1].records.load();
-  used.reports_as_one = true;
+  used.reported_from = 1;
   go = true;
 
   constexpr int enough = 300;

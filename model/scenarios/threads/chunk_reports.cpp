@@ -25,8 +25,9 @@ void add_reporter(scenario& s) {
   auto& other = biased_lock(s, "reporter's");
   const auto hold_other = [&] {
     hold_passively(other);
-    expect(chunk_of(my_record()).reports_as_one.get() && number_of(my_record()) == 1,
+    expect(chunk_of(my_record()).reported_from.get() != 0 && number_of(my_record()) == 1,
            "the scenario's reporter does not report for its chunk");
+    chunk_of(my_record()).reported_from = 2;
   };
   s.thread("reporter", hold_other, [&] { test::unlock_shared(other); });
 }
