@@ -20,10 +20,15 @@ namespace readmost::detail {
 // same time.
 inline constexpr std::uint32_t usually_reported_from = 32;
 
+// No chunk says less, so that rounds need not read a line of a chunk with few threads. Tests do.
+inline constinit std::uint32_t fewest_reported = usually_reported_from;
+
 // Whether one of the threads reports for a chunk with these records in the index.
 inline bool is_reported(const chunk& records, std::uint64_t present) noexcept {
+  const auto threads = static_cast<std::uint32_t>(std::popcount(present));
+  if (threads < fewest_reported) return false;
   const std::uint32_t least = records.reported_from;
-  return least != 0 && static_cast<std::uint32_t>(std::popcount(present)) >= least;
+  return least != 0 && threads >= least;
 }
 
 // The caller has just reported `version`. If it is the caller's turn, looks at up to 64 records, at

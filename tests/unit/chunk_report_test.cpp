@@ -138,6 +138,7 @@ TEST(chunk_reports_in_use, keep_readers_and_writers_apart) {
   }
   while (online != 3) std::this_thread::yield();
   chunk& used = *default_domain.index.load()->entries[1].records.load();
+  fewest_reported = 1;
   used.reported_from = 1;
   go = true;
 

@@ -2,6 +2,7 @@
 // One thread reports for all of its chunk (src/threads/chunk_report.hpp).
 #include "scenarios/lock_scene.hpp"
 #include "scenarios/taken_records.hpp"
+#include "threads/chunk_report.hpp"
 #include "threads/registry.hpp"
 
 namespace readmost::model {
@@ -27,6 +28,7 @@ void add_reporter(scenario& s) {
     hold_passively(other);
     expect(chunk_of(my_record()).reported_from.get() != 0 && number_of(my_record()) == 1,
            "the scenario's reporter does not report for its chunk");
+    fewest_reported = 2;
     chunk_of(my_record()).reported_from = 2;
   };
   s.thread("reporter", hold_other, [&] { test::unlock_shared(other); });
