@@ -6,6 +6,8 @@
 #include <readmost/detail/platform/mutant.hpp>
 #include <readmost/detail/threads/spinning.hpp>
 
+#include "threads/registry.hpp"
+
 namespace readmost::detail {
 
 namespace {
@@ -32,7 +34,6 @@ std::uint32_t reporter_of(std::uint64_t present, std::uint64_t version) noexcept
 
 // Which of `records`, as bits, are settled.
 std::uint64_t find_settled(const chunk& c, std::uint64_t records, std::uint64_t version) noexcept {
-  constexpr std::uint32_t lines_ahead = 24;  // as in present_walk
   std::uint64_t settled = 0;
   std::uint64_t unfetched = records;
   std::uint32_t fetched = 0;
@@ -60,8 +61,7 @@ found read_report(const chunk_report& report, std::uint64_t version) noexcept {
   for (std::size_t i = 0; i < chunk_report::words; ++i) {
     // (CR3) Pairs with (CR2): what the settled threads did before they reported is visible.
     const std::uint64_t word = report.settled[i].load(at(letter::CR3, platform::acquire));
-    if (static_cast<std::int64_t>(version_of(word) - version) >= 0 ||
-        is_mutant(mutant::settled_for_ever)) {
+    if (is_as_new(version_of(word), version) || is_mutant(mutant::settled_for_ever)) {
       result.settled |= settled_of(word) << i * chunk_report::records_in_word;
     } else {
       result.complete = false;
@@ -74,7 +74,7 @@ found read_report(const chunk_report& report, std::uint64_t version) noexcept {
 
 void report_for_chunk(const thread_record& me, std::uint64_t version) noexcept {
   chunk& c = chunk_of(me);
-  if (c.reported_from == 0) return;
+  if (!c.reports_as_one) return;
   const std::uint64_t present = entry_of(me).present.load(platform::relaxed);
   if (!is_reported(c, present) || number_of(me) != reporter_of(present, version)) return;
 

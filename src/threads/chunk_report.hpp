@@ -16,19 +16,15 @@
 
 namespace readmost::detail {
 
-// What `reported_from` says where there are reports for chunks: rounds look at fewer records in the
-// same time.
-inline constexpr std::uint32_t usually_reported_from = 32;
+// So many of its threads have to be in the index for a chunk to be reported: rounds look at fewer
+// in the same time. Tests lower it.
+inline constinit std::uint32_t reported_from = 32;
 
-// No chunk says less, so that rounds need not read a line of a chunk with few threads. Tests do.
-inline constinit std::uint32_t fewest_reported = usually_reported_from;
-
-// Whether one of the threads reports for a chunk with these records in the index.
+// Whether one of the threads reports for a chunk with these records in the index. Does not read a
+// line of a chunk with few of them.
 inline bool is_reported(const chunk& records, std::uint64_t present) noexcept {
-  const auto threads = static_cast<std::uint32_t>(std::popcount(present));
-  if (threads < fewest_reported) return false;
-  const std::uint32_t least = records.reported_from;
-  return least != 0 && threads >= least;
+  return static_cast<std::uint32_t>(std::popcount(present)) >= reported_from &&
+         records.reports_as_one;
 }
 
 // The caller has just reported `version`. If it is the caller's turn, looks at up to 64 records, at
@@ -44,9 +40,14 @@ std::uint64_t settled_in(const chunk& records, std::uint64_t present,
 // its thread reports has to come twice.
 void await_other_reports() noexcept;
 
+// Whether `version` is that one or a later one.
+inline bool is_as_new(std::uint64_t version, std::uint64_t as) noexcept {
+  return static_cast<std::int64_t>(version - as) >= 0;
+}
+
 // Whether a report says that its thread held nothing, and had seen that version.
 inline bool is_settled(std::uint64_t seen, std::uint64_t version) noexcept {
-  return (seen & 1) == 0 && static_cast<std::int64_t>(seen - version) >= 0;
+  return (seen & 1) == 0 && is_as_new(seen, version);
 }
 
 }  // namespace readmost::detail

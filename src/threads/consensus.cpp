@@ -71,7 +71,7 @@ std::uint32_t with_participation(std::uint32_t mode, participation next) noexcep
 
 bool has_seen(const thread_record& record, std::uint64_t version) noexcept {
   const std::uint64_t enough = READMOST_VARIANT(one_version_too_few, version, version - 2);
-  return static_cast<std::int64_t>(record.seen.load(platform::relaxed) - enough) >= 0;
+  return is_as_new(record.seen.load(platform::relaxed), enough);
 }
 
 bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
@@ -253,8 +253,8 @@ void await_reports(present_walk& walk, std::uint64_t version) noexcept {
   // Where threads report by chunk, this thread has the first one to look at. Once a thread has
   // reported, others are about to, and the walk does not stay at one that does not.
   const bool by_chunk = walk.is_next_chunk_reported();
-  const std::uint32_t turns_at_first = platform::pauses(18);
-  const std::uint32_t turns_at_others = platform::pauses(3);
+  const std::uint32_t turns_at_first = by_chunk ? platform::pauses(18) : 0;
+  const std::uint32_t turns_at_others = by_chunk ? platform::pauses(3) : 0;
   const thread_record* straggler = nullptr;
   std::uint32_t turns_left = turns_at_first;
   const auto look_ahead = [&] {

@@ -84,7 +84,7 @@ bool set_or_follow(platform::atomic<Linked*>& link, Linked* fresh, Linked*& foun
 bool append_chunk(unsigned domain) noexcept {
   chunk* const fresh = make_chunk(domain);
   if (fresh == nullptr) return false;
-  if (platform::usable_cpus() > chunk::capacity) fresh->reported_from = usually_reported_from;
+  fresh->reports_as_one = platform::usable_cpus() > chunk::capacity;
   for (index_block* block = domains[domain].index.load(platform::relaxed);;) {
     for (index_entry& entry : block->entries) {
       chunk* other = nullptr;
@@ -374,8 +374,8 @@ void present_walk::next() noexcept {
 void present_walk::put_off() noexcept {
   put_off_ |= left_ & -left_;
   left_ &= left_ - 1;
+  if (left_ != 0) fetch_again();
   settle();
-  fetch_again();
 }
 
 bool present_walk::is_next_chunk_reported() const noexcept {
@@ -392,7 +392,7 @@ void present_walk::fetch_again() noexcept {
 
 void present_walk::fetch_from_here() noexcept {
   ahead_ = entries_;
-  chunks_ahead_ = 0;
+  is_ahead_ = false;
   ahead_is_full_ = is_full_;
   unfetched_ = left_ & (left_ - 1);
   fetched_ = 0;
@@ -422,7 +422,7 @@ bool present_walk::looks_into_next_chunk() noexcept {
     return false;
   }
   ahead_ = next;
-  ++chunks_ahead_;
+  is_ahead_ = true;
   unfetched_ = present;
   ahead_is_full_ = is_full(present);
   return true;
@@ -473,11 +473,8 @@ void present_walk::enter_chunk() noexcept {
   if (behind_first_chunk_ && settled_since_ != 0) {
     left_ &= ~settled_in(*entries_.records(), left_, settled_since_);
   }
-  if (chunks_ahead_ == 0) {
-    fetch_from_here();
-  } else {
-    --chunks_ahead_;
-  }
+  if (!is_ahead_) fetch_from_here();
+  is_ahead_ = false;
 }
 
 }  // namespace readmost::detail

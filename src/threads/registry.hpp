@@ -89,6 +89,10 @@ inline bool is_alone_in_index(const domain& d, const thread_record& me) noexcept
   return true;
 }
 
+// How many lines of records ahead are fetched. Cores have room for 10 to 24 cache misses at a time.
+inline constexpr std::uint32_t lines_ahead = 24;
+static_assert(lines_ahead < chunk::capacity);  // no more than one chunk ahead
+
 // What a walk fetches of the records ahead of it: the line with reports and modes, or the one with
 // most slots as well.
 enum class fetched : std::uint8_t { reports, slots_too };
@@ -118,9 +122,6 @@ class present_walk {
   void fetch_again() noexcept;
 
  private:
-  // Cores have room for 10 to 24 cache misses at a time.
-  static constexpr std::uint32_t lines_ahead = 24;
-
   void fetch_from_here() noexcept;
   void fetch() noexcept;
   bool looks_into_next_chunk() noexcept;
@@ -137,9 +138,9 @@ class present_walk {
   entry_walk ahead_;
   std::uint64_t unfetched_ = 0;  // records of that chunk that have not been fetched
   std::uint32_t fetched_ = 0;    // how many have been and are yet to be visited
-  std::uint32_t chunks_ahead_ = 0;
-  bool is_full_ = false;        // whether all records of the chunk are in the index
-  bool ahead_is_full_ = false;  // the same of the chunk of `ahead_`
+  bool is_ahead_ = false;        // whether that is another chunk
+  bool is_full_ = false;         // whether all records of the chunk are in the index
+  bool ahead_is_full_ = false;   // the same of the chunk of `ahead_`
   const thread_record* const but_;
   const fetched what_;
   const std::uint64_t settled_since_;

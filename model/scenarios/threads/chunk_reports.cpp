@@ -14,6 +14,7 @@ namespace {
 lock_scene& scene_with_chunk_reports(scenario& s) {
   auto& on = biased_scene(s);
   s.cpus(chunk::capacity + 1);
+  reported_from = 2;
   s.finally([&] {
     give_first_chunk_back();
     expect_all_given_back(on.lock);
@@ -26,10 +27,8 @@ void add_reporter(scenario& s) {
   auto& other = biased_lock(s, "reporter's");
   const auto hold_other = [&] {
     hold_passively(other);
-    expect(chunk_of(my_record()).reported_from.get() != 0 && number_of(my_record()) == 1,
+    expect(chunk_of(my_record()).reports_as_one.get() && number_of(my_record()) == 1,
            "the scenario's reporter does not report for its chunk");
-    fewest_reported = 2;
-    chunk_of(my_record()).reported_from = 2;
   };
   s.thread("reporter", hold_other, [&] { test::unlock_shared(other); });
 }

@@ -42,9 +42,8 @@ struct chunk {
   platform::atomic<std::uint64_t> retiring{};
   platform::atomic<std::uint64_t> hazardous{};
   platform::variable<unsigned> domain{};
-  // One thread reports for all, if so many are in the index; 0: none does. Set before the chunk is
-  // in the index.
-  platform::variable<std::uint32_t> reported_from{};
+  // Whether one of many threads may report for all. Set before the chunk is in the index.
+  platform::variable<bool> reports_as_one{};
   alignas(platform::cache_line) chunk_report report{};
   thread_record records[capacity]{};
   // The block that begins with this chunk, if there is one.
