@@ -113,6 +113,10 @@ TEST_F(chunk_reports, spare_rounds_the_looks_at_those_records) {
   EXPECT_EQ(visited, chunk::capacity + 1);
 }
 
+void stay() {
+  for (int i = 0; i < 200; ++i) platform::relax();
+}
+
 class chunk_reports_in_use : public testing::Test {
  protected:
   chunk_reports_in_use() { reported_from = 1; }
@@ -140,7 +144,9 @@ TEST_F(chunk_reports_in_use, keep_readers_and_writers_apart) {
       while (!go) std::this_thread::yield();
       while (!stop) {
         mutex.lock_shared();
-        if (first != second) torn = true;
+        const std::uint64_t before = first;
+        stay();
+        if (before != second) torn = true;
         mutex.unlock_shared();
       }
     });
@@ -157,6 +163,7 @@ TEST_F(chunk_reports_in_use, keep_readers_and_writers_apart) {
   for (int writes = 0; in_time && (writes < enough || !spared); ++writes) {
     mutex.lock();
     ++first;
+    stay();
     ++second;
     spared = spared || settled_in(used, all_of_chunk, default_domain.version.load()) != 0;
     mutex.unlock();
