@@ -16,12 +16,12 @@
 
 namespace readmost::detail {
 
-// So many of its threads have to be in the index for a chunk to be reported: rounds look at fewer
-// in the same time. Tests lower it.
+// A chunk is reported if at least this many of its threads are in the index: a round looks at fewer
+// just as fast by itself. Tests lower it.
 inline constinit std::uint32_t reported_from = 32;
 
-// Whether one of the threads reports for a chunk with these records in the index. Does not read a
-// line of a chunk with few of them.
+// Whether one thread reports for a chunk that has these records in the index. Reads the chunk only
+// if they are enough.
 inline bool is_reported(const chunk& records, std::uint64_t present) noexcept {
   return static_cast<std::uint32_t>(std::popcount(present)) >= reported_from &&
          records.reports_as_one;
