@@ -21,6 +21,7 @@ struct event {
     drain,      // a store buffer's oldest entry reaches its line
     drained,    // ... and the next may
     interrupt,  // reaches a CPU
+    steal,      // a hypervisor takes a CPU away
   };
   instant at = 0;
   std::uint64_t order = 0;
@@ -36,6 +37,7 @@ class event_queue {
     events_.push({at, next_++, what, whom, number});
   }
   bool empty() const { return events_.empty(); }
+  std::size_t size() const { return events_.size(); }
   // Precondition: not empty.
   instant first() const { return events_.top().at; }
   event take() {

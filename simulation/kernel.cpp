@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // System calls and interrupts.
 #include <algorithm>
+#include <cmath>
 
 #include "simulation/machine.hpp"
 
@@ -52,6 +53,10 @@ bool machine::membarrier() {
 }
 
 void machine::interrupt(processor& at, std::uint64_t membarrier) {
+  if (at.away_until > now_) {
+    events_.add(at.away_until, event::kind::interrupt, at.number, membarrier);
+    return;
+  }
   at.stolen += on_.interrupt_handle;
   if (is_arm()) at.early.order(now_);
   if (at.drains) {
@@ -68,6 +73,24 @@ void machine::acknowledge(std::uint64_t membarrier, instant when) {
   if (--of.unanswered != 0) return;
   go_on(*of.caller, of.answered);
   membarriers_.erase(found);
+}
+
+// --- A hypervisor that runs others ---------------------------------------------------------------
+
+// At random, for the same time each. The kernel of the machine knows nothing of it: the thread
+// counts as running, and an interrupt waits until the CPU is back.
+void machine::plan_steal(processor& of, instant after) {
+  const double share = on_.stolen_share;
+  const double between = static_cast<double>(on_.stolen_for) * (1 - share) / share;
+  const double uniform = (static_cast<double>(random() >> 11) + 1) / 0x1p53;
+  const auto until = static_cast<duration>(-std::log(uniform) * between);
+  events_.add(after + until, event::kind::steal, of.number);
+}
+
+void machine::steal(processor& of) {
+  of.away_until = now_ + on_.stolen_for;
+  if (of.runs != nullptr) of.stolen += on_.stolen_for;
+  plan_steal(of, of.away_until);
 }
 
 // --- futex -------------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ machine::machine(const machine_description& on, std::uint64_t seed)
       cpus_(on_.cpus()),
       random_(seed * 0x9E37'79B9'7F4A'7C15U + 1) {
   for (unsigned i = 0; i < cpus_.size(); ++i) cpus_[i].number = i;
+  if (steals()) {
+    for (processor& each : cpus_) plan_steal(each, 0);
+  }
 }
 
 machine::~machine() = default;
@@ -105,7 +108,7 @@ void machine::enter_thread(void* of_machine) {
 void machine::run() {
   current_machine = this;
   while (unfinished_ != 0) {
-    if (events_.empty()) nothing_happens();
+    if (events_.size() == (steals() ? cpus_.size() : 0)) nothing_happens();
     handle(events_.take());
     if (thrown_) break;
   }
@@ -149,6 +152,9 @@ void machine::handle(const event& next) {
       break;
     case event::kind::interrupt:
       interrupt(cpus_[next.whom], next.number);
+      break;
+    case event::kind::steal:
+      steal(cpus_[next.whom]);
       break;
   }
 }

@@ -68,7 +68,9 @@ struct processor {
   std::deque<simulated_thread*> ready;
   instant slice_ends = 0;
   instant idle_since = 0;
-  duration stolen = 0;  // by interrupts, from the thread's next action
+  // By interrupts and by a hypervisor, from the thread's next action.
+  duration stolen = 0;
+  instant away_until = 0;  // a hypervisor runs others
 
   // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
   // so this may be before or after the machine's present time, at which the last access was.
@@ -206,6 +208,8 @@ class machine {
   void learn_of_write(const void* address);
   void learn_of_miss(const void* address, const std::source_location& load);
   bool is_arm() const noexcept { return on_.order == access_order::arm; }
+  // Then one event for each CPU, its next loss, is always planned.
+  bool steals() const noexcept { return on_.stolen_share != 0; }
   [[noreturn]] void nothing_happens() const;
 
   // --- scheduler.cpp
@@ -223,6 +227,8 @@ class machine {
   void enter_kernel();
   void interrupt(processor& at, std::uint64_t membarrier);
   void acknowledge(std::uint64_t membarrier, instant when);
+  void plan_steal(processor& of, instant after);
+  void steal(processor& of);
   void fall_asleep(const void* queue, std::uint32_t mask, instant until);
   // Returns what that costs the waker.
   duration wake(simulated_thread& sleeper, bool woken);

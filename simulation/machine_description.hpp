@@ -76,6 +76,10 @@ struct machine_description {
   duration time_slice = 0;
   duration migrate = 0;  // beyond the switch, for a thread that comes from another CPU
 
+  // What a hypervisor takes from each CPU: its share of the time, and for how long at a time.
+  double stolen_share = 0;
+  duration stolen_for = 0;
+
   unsigned cpus() const noexcept {
     return sockets * clusters_per_socket * cores_per_cluster * threads_per_core;
   }

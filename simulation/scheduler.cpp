@@ -32,6 +32,7 @@ void machine::make_ready(simulated_thread& which, duration latency) {
 void machine::put_on(processor& on, simulated_thread& next, instant when, bool switches) {
   if (switches) when += on_.switch_threads;
   if (next.cpu != on.number) when += on_.migrate;
+  when = std::max(when, on.away_until);
   next.cpu = on.number;
   on.runs = &next;
   on.slice_ends = when + on_.time_slice;

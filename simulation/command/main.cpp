@@ -26,11 +26,15 @@ struct request {
   unsigned processes = model::usual_processes();
   std::string file;
   bool with_lines = false;
-  unsigned vary = 0;  // percent
+  unsigned vary = 0;   // percent
+  unsigned steal = 0;  // percent
+  unsigned steal_for = 4'000'000;
 };
 
 int simulate(const request& asked) {
-  const machine_description on = find_machine(asked.machine);
+  machine_description on = find_machine(asked.machine);
+  on.stolen_share = asked.steal / 100.0;
+  on.stolen_for = duration{asked.steal_for} * 1000;
   const workload& what = find_workload(asked.workload);
   const std::vector<variation> variations =
       asked.vary != 0 ? variations_of(on, asked.vary) : std::vector<variation>{{"", on}};
@@ -110,6 +114,10 @@ int main(int argc, char** argv) {
                  "repeat all with each latency so many percent smaller and larger, one at a time, "
                  "and say which orders of the locks hold")
       ->check(CLI::Range(1U, 90U));
+  app.add_option("--steal", asked.steal,
+                 "percent of the time for which a hypervisor takes each CPU away")
+      ->check(CLI::Range(0U, 90U));
+  add_number("--steal-for", asked.steal_for, 1'000, very_many, "nanoseconds at a time, for that");
   app.add_flag("--lines", asked.with_lines, "print the cache lines that were waited for most");
   CLI11_PARSE(app, argc, argv);
   try {

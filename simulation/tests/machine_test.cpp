@@ -446,6 +446,70 @@ TEST(simulated_membarrier, interrupts_cpus_that_run_threads_alone) {
   EXPECT_GT(on.threads()[1].spent[static_cast<unsigned>(spending::interrupts)], 0U);
 }
 
+// A quarter of the time, for 2 ms each.
+machine_description on_a_shared_host() {
+  machine_description on = two_cpus();
+  on.stolen_share = 0.25;
+  on.stolen_for = 2'000'000'000;
+  return on;
+}
+
+TEST(simulated_hypervisor, takes_its_share_of_a_thread_that_works) {
+  machine on(on_a_shared_host(), 1);
+  constexpr duration work = 2'000'000'000'000;
+  on.add_thread("worker", [&] { on.work(work); });
+  on.run();
+  const duration lost = on.threads()[0].spent[static_cast<unsigned>(spending::interrupts)];
+  EXPECT_NEAR(static_cast<double>(lost), work / 3, work / 3 * 0.1);
+  EXPECT_GE(on.now(), work + lost);
+}
+
+TEST(simulated_hypervisor, keeps_the_interrupt_of_a_membarrier_waiting) {
+  machine on(on_a_shared_host(), 1);
+  bool is_over = false;
+  duration longest = 0;
+  unsigned prompt = 0;
+  on.add_thread("caller", [&] {
+    for (unsigned i = 0; i < 400; ++i) {
+      on.work(100'000'000);
+      const instant start = on.now();
+      on.membarrier();
+      longest = std::max(longest, on.now() - start);
+      if (on.now() - start < 5'000'000) ++prompt;
+    }
+    is_over = true;
+  });
+  on.add_thread("other", [&] {
+    while (!is_over) on.work(1'000'000);
+  });
+  on.run();
+  EXPECT_GT(longest, 1'500'000'000U) << "the other CPU was away nearly all that time";
+  EXPECT_GT(prompt, 200U);
+}
+
+TEST(simulated_hypervisor, delays_a_thread_that_is_woken_on_a_cpu_that_is_away) {
+  machine_description always_away = on_a_shared_host();
+  always_away.stolen_share = 0.99;
+  machine on(always_away, 1);
+  duration late = 0;
+  on.add_thread("sleeper", [&] {
+    for (unsigned i = 0; i < 20; ++i) {
+      const instant until = on.now() + 100'000;
+      on.sleep_until(until);
+      late = std::max(late, on.now() - until);
+    }
+  });
+  on.run();
+  EXPECT_GT(late, 1'000'000'000U);
+}
+
+TEST(simulated_hypervisor, does_not_hide_that_no_thread_can_go_on) {
+  machine on(on_a_shared_host(), 1);
+  cell& word = make<cell>(on);
+  on.add_thread("sleeper", [&] { on.futex_wait(&word, 0, ~0U, 0, {}); });
+  EXPECT_THROW(on.run(), std::runtime_error);
+}
+
 TEST(simulated_thread, that_throws_ends_the_run) {
   machine on(two_cpus(), 1);
   on.add_thread("thrower", [] { throw std::runtime_error("thrown"); });

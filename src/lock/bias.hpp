@@ -89,7 +89,8 @@ inline std::uint32_t account_note(const rwlock& lock) noexcept {
   return static_cast<std::uint32_t>(name << 16) | balance;
 }
 inline bool is_used_alone(const rwlock& lock, const thread_record& me) noexcept {
-  return me.left_account[home_slot(&lock)] == account_note(lock);
+  return me.left_account[home_slot(&lock)] == account_note(lock) &&
+         !is_mutant(mutant::own_lock_as_shared);
 }
 inline void note_account(const rwlock& lock, thread_record& me) noexcept {
   me.left_account[home_slot(&lock)] = account_note(lock);
@@ -150,12 +151,17 @@ inline std::uint32_t take_uncredited_reads(const rwlock& lock, thread_record& me
   return uncredited;
 }
 
-inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
+inline std::int32_t take_credit(const rwlock& lock, thread_record& me, bool among_others) noexcept {
   const std::uint32_t uncredited = take_uncredited_reads(lock, me);
-  if (uncredited == 0) return;
-  add(lock, credited(uncredited, saved_by_read(lock, me, among_others)));
+  if (uncredited == 0) return 0;
+  const std::int32_t credit = credited(uncredited, saved_by_read(lock, me, among_others));
   auto& saved = me.saved[home_slot(&lock)];
   saved = faded(saved);
+  return credit;
+}
+
+inline void credit_passive_reads(rwlock& lock, thread_record& me, bool among_others) noexcept {
+  add(lock, take_credit(lock, me, among_others));
 }
 
 // The time that the writer waited, and as much again for readers that found the lock closed
@@ -183,11 +189,7 @@ inline bool is_to_credit(const thread_record& me) noexcept {
 // write of a lock without bias, and these decisions.
 inline constexpr std::int32_t cost_of_revocation_alone = 40;
 
-inline void debit_revocation(rwlock& lock, std::uint64_t waited) noexcept {
-  add(lock, -cost_of_revocation(waited));
-}
-
-// The same with the credit for the passive reads before it.
+// Debits the lock with such a revocation, and credits it with the passive reads before it.
 inline void debit_revocation_alone(rwlock& lock, thread_record& me) noexcept {
   const std::uint32_t reads = take_uncredited_reads(lock, me);
   add(lock, credited(reads, saved_by_read(false)) - cost_of_revocation_alone);
@@ -199,6 +201,16 @@ inline void remember_cost(domain& d, std::uint64_t cost) noexcept {
   const std::uint64_t bounded = cost < 20'000 ? cost : 20'000;
   const std::uint64_t old = remembered.load(platform::relaxed);
   remembered.store(static_cast<std::uint32_t>(moved_towards(old, bounded)), platform::relaxed);
+}
+
+// Debits the lock with a revocation by `me`, which may be null, and credits it with the passive
+// reads of that thread before it. One update: others want the line of a lock that is closed.
+inline void account_for_revocation(rwlock& lock, thread_record* me, const round& done,
+                                   bool among_others) noexcept {
+  const std::int32_t cost = cost_of_revocation(done.nanoseconds);
+  add(lock, me == nullptr ? -cost : take_credit(lock, *me, among_others) - cost);
+  if (me != nullptr) note_account(lock, *me);
+  if (done.version != 0) remember_cost(domains[lock.domain], done.nanoseconds);
 }
 
 // Debits the lock with the writes since the last call, all but the caller's if `own_is_debited`. A

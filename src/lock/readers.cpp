@@ -181,7 +181,7 @@ class reader {
                                                    : leave_queue(outcome::timed_out);
       }
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && stays_away()) {
+      if (!brief && stays_away(state)) {
         exits_seen_ = lock_.writer_exits.load(platform::relaxed);
         continue;
       } else if (is_to_be_counted(state)) {
@@ -285,8 +285,8 @@ class reader {
     return result;
   }
 
-  bool stays_away() noexcept {
-    return spin_.has_stayed_away([this] {
+  bool stays_away(std::uint64_t state) noexcept {
+    return spin_.has_stayed_away((state & rwlock::revoked) != 0, [this] {
       watch_.before_sleep();
       prepare_sleep();
     });

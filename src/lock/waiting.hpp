@@ -15,7 +15,9 @@ namespace readmost::detail {
 // reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. The thread stays away for some ten microseconds, and
 // for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
-// its wait. Where many threads have CPUs it spins first, and sleeps if the lock stays busy.
+// its wait. Where many threads have CPUs it spins first, and sleeps if the lock stays busy. A
+// reader that has a CPU to itself does not stay away while the lock is biased but for its writers:
+// then the line moves at writes alone.
 //
 // Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU from
 // threads that have something to do, perhaps from the one that holds the lock. But the others may
@@ -34,12 +36,13 @@ class spinner {
   spinner& operator=(const spinner&) = delete;
 
   // To be called when the thread has to wait for another one to leave, before the lock's state
-  // counts it: whoever is counted keeps others out. Calls before_sleep() if it is to sleep. True if
-  // the thread has stayed away, so that it has to look again.
+  // counts it: whoever is counted keeps others out. `for_bias`: it waits for a writer that has
+  // revoked the bias, and may give it back. Calls before_sleep() if it is to sleep. True if the
+  // thread has stayed away, so that it has to look again.
   template <class BeforeSleep>
-  bool has_stayed_away(BeforeSleep before_sleep) noexcept {
+  bool has_stayed_away(bool for_bias, BeforeSleep before_sleep) noexcept {
     if (waited_ || !may_stay_away_) return false;
-    const absence_kind chosen = stay_or_spin_away();
+    const absence_kind chosen = stay_or_spin_away(for_bias);
     if (chosen != absence_kind::asleep) return chosen == absence_kind::over;
     before_sleep();
     sleep_away();
@@ -67,7 +70,7 @@ class spinner {
   };
 
   // Decides whether the thread stays away.
-  absence_kind stay_or_spin_away() noexcept;
+  absence_kind stay_or_spin_away(bool for_bias) noexcept;
 
   void note_end_of_wait() const noexcept;
 

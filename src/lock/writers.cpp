@@ -92,6 +92,7 @@ class candidate {
         return outcome::timed_out;
       }
       watch_.start();
+      take_over_bias(state);
       const bool brief = (state & rwlock::claiming) != 0;
       if (!brief && stays_away()) continue;
       if (is_to_be_counted(state)) {
@@ -197,7 +198,7 @@ class candidate {
                                           decide_by_old_count(d, done.version, passive));
     // Not before the decision: readers that find the lock closed have taken its line, which the
     // decision needs, too.
-    if (revoking) account_for(d, done, used_alone);
+    if (revoking) account_for(done, used_alone);
     if (!entered) {
       back_out(revoking, passive);
       return claim_result::backed_out;
@@ -230,16 +231,11 @@ class candidate {
 
   waits_as as_on_record() const noexcept { return waiting_ ? as_ : waits_as::next_writer; }
 
-  void account_for(domain& d, const round& done, bool used_alone) noexcept {
-    bias::debit_revocation(lock_, done.nanoseconds);
-    if (done.version != 0) bias::remember_cost(d, done.nanoseconds);
+  void account_for(const round& done, bool used_alone) noexcept {
+    bias::account_for_revocation(lock_, me_, done, done.version != 0 && !used_alone);
+    if (me_ != nullptr) count_own(me_->revocations);
     if (lock_delays_noted()) watch_.note_revocation(done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));
-    if (me_ != nullptr) {
-      count_own(me_->revocations);
-      bias::credit_passive_reads(lock_, *me_, done.version != 0 && !used_alone);
-      bias::note_account(lock_, *me_);
-    }
   }
 
   // Another thread is inside: opens the door again, at least for recursive readers.
@@ -327,8 +323,17 @@ class candidate {
     sleep_.take(me_, lock_, upgrades() ? sleeps_as::upgrader : sleeps_as::writer, how_);
   }
 
+  // A writer that leaves gives no bias while this one waits. This one may do so in its place, once
+  // nobody waits any more.
+  void take_over_bias(std::uint64_t state) noexcept {
+    if ((state & rwlock::revoked) != 0 && counts_writers(how_.prefers) &&
+        bias::outlasts_a_wait(me_) && !is_mutant(mutant::bias_left_behind)) {
+      revoked_ = true;
+    }
+  }
+
   bool stays_away() noexcept {
-    return spin_.has_stayed_away([this] {
+    return spin_.has_stayed_away(false, [this] {
       watch_.before_sleep();
       prepare_sleep();
     });
@@ -394,8 +399,9 @@ class candidate {
   waits_as as_;
   bool waiting_ = false;  // counted in the state
   bool has_slept_ = false;
-  bool asks_ = false;     // to be next, by `handoff`
-  bool revoked_ = false;  // has taken the bias away, and may give it back
+  bool asks_ = false;  // to be next, by `handoff`
+  // Has taken the bias away, or waited for a writer that had, and may give it back.
+  bool revoked_ = false;
   bool expired_ = false;
   bool looked_twice_ = false;  // only tries, and has waited for another's decision
   spinner spin_;

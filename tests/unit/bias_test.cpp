@@ -85,6 +85,30 @@ TEST(bias, survives_a_write_that_the_account_can_pay_for) {
   EXPECT_EQ(lock.state.load() & rwlock::revoked, 0U);
 }
 
+// The first one cannot give the bias back, because the other waits.
+TEST(bias, survives_writers_that_follow_one_another) {
+  for (const readmost::preference prefers : test::preferences) {
+    SCOPED_TRACE(test::name_of(prefers));
+    const rules how{.prefers = prefers};
+    rwlock lock;
+    helper_thread other;
+    for (const bool can_pay : {true, false}) {
+      ASSERT_TRUE(test::earn_bias(lock, how));
+      ASSERT_EQ(test::lock(lock, how), test::acquired);
+      other.begin([&] { return test::lock(lock, how); });
+      ASSERT_TRUE(other.falls_asleep());
+      test::unlock(lock, how);
+      ASSERT_EQ(other.end(), test::acquired);
+      EXPECT_FALSE(test::is_biased(lock));
+      lock.balance.store(can_pay ? 0 : -1);
+      const bool have_cpus = threads_in(chunk_of(my_record())) <= platform::usable_cpus();
+      other.call([&] { test::unlock(lock, how); });
+      EXPECT_EQ(test::is_biased(lock),
+                can_pay && have_cpus && prefers != readmost::preference::reader);
+    }
+  }
+}
+
 // The writer took the bias away before it found a reader inside.
 TEST(bias, survives_a_write_that_had_to_wait_for_a_reader_if_threads_have_cpus) {
   for (const readmost::preference prefers : test::preferences) {

@@ -94,7 +94,7 @@ struct rwlock {
   // `biased` while there are statistics per lock: passive readers enter by a path that counts.
   static constexpr std::uint64_t biased_with_statistics = 1U << 11;
   static constexpr std::uint64_t any_bias = biased | biased_with_statistics;
-  static constexpr std::uint64_t revoked = 1U << 12;  // the writer inside took the bias away
+  static constexpr std::uint64_t revoked = 1U << 12;  // the writer inside may give the bias back
   // Set at the first use: threads do not note their active holds (`noted` in the rules).
   static constexpr std::uint64_t unnoted = 1U << 13;
   static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 26: waiting writers
@@ -493,7 +493,7 @@ template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_shared_active(rwlock& lock,
                                                             thread_record& me) noexcept {
   constexpr std::uint64_t usual = rwlock::free_state(Noted) + rwlock::one_reader;
-  std::uint64_t state = platform::likely_value(lock.state, usual, [] { return true; });
+  std::uint64_t state = platform::likely_value(lock.state, usual);
   return may_unlock_actively(Noted, lock, me, state) &&
          (leave_actively(Noted, lock, me, state) ||
           (may_unlock_actively(Noted, lock, me, state) && leave_actively(Noted, lock, me, state)));
@@ -545,7 +545,7 @@ template <bool Noted>
 template <bool Noted>
 [[gnu::always_inline]] inline bool try_unlock_exclusive_fast(rwlock& lock) noexcept {
   constexpr std::uint64_t usual = rwlock::free_state(Noted) | rwlock::writing;
-  std::uint64_t state = platform::likely_value(lock.state, usual, [] { return true; });
+  std::uint64_t state = platform::likely_value(lock.state, usual);
   if ((state & ~rwlock::unnoted) != (rwlock::ready | rwlock::writing)) return false;
   platform::add_one(lock.writer_exits);
   // (M1) As (M) in writers.cpp.

@@ -94,8 +94,12 @@ inline bool take_one(atomic<std::int32_t>& counter) noexcept {
 }
 
 // For a compare-and-swap that is to find out whether `word` has its usual value. A load of the word
-// in front of it would have to wait for a locked instruction before; so the value is guessed if
-// `is_usual` says so, a function that does not look at the word.
+// in front of it would have to wait for a locked instruction before; so the value is guessed,
+// unless `is_usual` says no, a function that does not look at the word.
+template <class T>
+[[gnu::always_inline]] inline T likely_value(const atomic<T>&, T usual) noexcept {
+  return usual;
+}
 template <class T, class IsUsual>
 [[gnu::always_inline]] inline T likely_value(const atomic<T>& word, T usual,
                                              IsUsual is_usual) noexcept {

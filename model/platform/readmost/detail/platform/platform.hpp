@@ -198,6 +198,10 @@ inline bool take_one(atomic<std::int32_t>& counter) noexcept {
 
 // What a thread guesses natively it loads here. A wrong guess is as if the value changed
 // afterwards.
+template <class T>
+T likely_value(const atomic<T>& word, T, place at = place::current()) noexcept {
+  return word.load(relaxed, at);
+}
 template <class T, class IsUsual>
 T likely_value(const atomic<T>& word, T, IsUsual, place at = place::current()) noexcept {
   return word.load(relaxed, at);
