@@ -15,9 +15,8 @@ namespace readmost::detail {
 // reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. The thread stays away for some ten microseconds, and
 // for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
-// its wait. Where many threads have CPUs it spins first, and sleeps if the lock stays busy. A
-// reader that has a CPU to itself does not stay away while the lock is biased but for its writers:
-// then the line moves at writes alone.
+// its wait. Where many threads have CPUs it spins first, and sleeps if the lock stays busy. It does
+// not stay away from a lock that is biased but for its writers: that line moves at writes alone.
 //
 // Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU from
 // threads that have something to do, perhaps from the one that holds the lock. But the others may

@@ -94,7 +94,7 @@ class candidate {
       watch_.start();
       take_over_bias(state);
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && stays_away()) continue;
+      if (!brief && stays_away(state)) continue;
       if (is_to_be_counted(state)) {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
@@ -332,8 +332,8 @@ class candidate {
     }
   }
 
-  bool stays_away() noexcept {
-    return spin_.has_stayed_away(false, [this] {
+  bool stays_away(std::uint64_t state) noexcept {
+    return spin_.has_stayed_away((state & rwlock::revoked) != 0, [this] {
       watch_.before_sleep();
       prepare_sleep();
     });
