@@ -26,9 +26,9 @@ struct request {
   unsigned processes = model::usual_processes();
   std::string file;
   bool with_lines = false;
-  unsigned vary = 0;   // percent
-  unsigned steal = 0;  // percent
-  unsigned steal_for = 4'000'000;
+  unsigned vary = 0;               // percent
+  unsigned steal = 0;              // percent
+  unsigned steal_for = 4'000'000;  // nanoseconds
 };
 
 int simulate(const request& asked) {

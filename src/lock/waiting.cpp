@@ -16,7 +16,7 @@ void spinner::note_end_of_wait() const noexcept {
   waited_until(now);
 }
 
-spinner::absence_kind spinner::stay_or_spin_away(bool for_bias) noexcept {
+spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept {
   if (until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
     may_stay_away_ = false;
     return absence_kind::none;
@@ -32,7 +32,7 @@ spinner::absence_kind spinner::stay_or_spin_away(bool for_bias) noexcept {
   const bool is_soon = since >= 0 && since < longer * right_after;
   if (!is_soon && together != company::benefit::none) return absence_kind::none;
   const bool crowded = is_crowded();
-  if (for_bias && !crowded) return absence_kind::none;
+  if (bias_may_return && !crowded) return absence_kind::none;
   if (crowded && together != company::benefit::unknown) {
     if (together == company::benefit::some) return absence_kind::none;
   } else if (!is_soon) {

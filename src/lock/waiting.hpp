@@ -35,13 +35,12 @@ class spinner {
   spinner& operator=(const spinner&) = delete;
 
   // To be called when the thread has to wait for another one to leave, before the lock's state
-  // counts it: whoever is counted keeps others out. `for_bias`: it waits for a writer that has
-  // revoked the bias, and may give it back. Calls before_sleep() if it is to sleep. True if the
-  // thread has stayed away, so that it has to look again.
+  // counts it: whoever is counted keeps others out. `state`: the lock's. Calls before_sleep() if it
+  // is to sleep. True if the thread has stayed away, so that it has to look again.
   template <class BeforeSleep>
-  bool has_stayed_away(bool for_bias, BeforeSleep before_sleep) noexcept {
+  bool has_stayed_away(std::uint64_t state, BeforeSleep before_sleep) noexcept {
     if (waited_ || !may_stay_away_) return false;
-    const absence_kind chosen = stay_or_spin_away(for_bias);
+    const absence_kind chosen = stay_or_spin_away((state & rwlock::revoked) != 0);
     if (chosen != absence_kind::asleep) return chosen == absence_kind::over;
     before_sleep();
     sleep_away();
@@ -68,8 +67,8 @@ class spinner {
     asleep,  // to come
   };
 
-  // Decides whether the thread stays away.
-  absence_kind stay_or_spin_away(bool for_bias) noexcept;
+  // Decides whether the thread stays away. `bias_may_return`: the writer inside may give it back.
+  absence_kind stay_or_spin_away(bool bias_may_return) noexcept;
 
   void note_end_of_wait() const noexcept;
 

@@ -333,7 +333,7 @@ class candidate {
   }
 
   bool stays_away(std::uint64_t state) noexcept {
-    return spin_.has_stayed_away((state & rwlock::revoked) != 0, [this] {
+    return spin_.has_stayed_away(state, [this] {
       watch_.before_sleep();
       prepare_sleep();
     });

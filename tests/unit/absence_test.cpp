@@ -58,12 +58,12 @@ struct stay {
   bool away = false;
   bool asleep = false;
 };
-stay wait_right_after_a_wait(rwlock& lock, bool for_bias = false) {
+stay wait_right_after_a_wait(rwlock& lock, std::uint64_t state = rwlock::writing) {
   readmost::detail::thread_record* const me = readmost::detail::enlist();
   stay seen;
   for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
     readmost::detail::spinner spin(me, lock, true);
-    seen.away = spin.has_stayed_away(for_bias, [&] { seen.asleep = true; });
+    seen.away = spin.has_stayed_away(state, [&] { seen.asleep = true; });
   }
   return seen;
 }
@@ -119,7 +119,7 @@ TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinder
     me.stretch_operations = 0;
     me.writes.store(8, platform::relaxed);
     me.waited_until = me.stretch_began = platform::now() - 50'000;
-    seen.away = spin.has_stayed_away(false, [&] { seen.asleep = true; });
+    seen.away = spin.has_stayed_away(rwlock::writing, [&] { seen.asleep = true; });
   }
   EXPECT_TRUE(seen.away);
   EXPECT_TRUE(seen.asleep);
@@ -127,9 +127,10 @@ TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinder
 
 TEST(absence, while_a_bias_may_come_back_is_for_crowds_alone) {
   rwlock lock;
-  EXPECT_FALSE(wait_right_after_a_wait(lock, true).away);
+  constexpr std::uint64_t state = rwlock::writing | rwlock::revoked;
+  EXPECT_FALSE(wait_right_after_a_wait(lock, state).away);
   const crowd others;
-  EXPECT_TRUE(wait_right_after_a_wait(lock, true).asleep);
+  EXPECT_TRUE(wait_right_after_a_wait(lock, state).asleep);
 }
 
 TEST(absence, is_spun_through_by_a_thread_that_is_alone) {

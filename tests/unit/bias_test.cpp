@@ -37,6 +37,10 @@ void write_and_decide(rwlock& lock, rules how = {}) {
   unlock_exclusive_slow(lock, how);
 }
 
+bool threads_have_cpus() {
+  return threads_in(chunk_of(my_record())) <= platform::usable_cpus();
+}
+
 TEST(bias, is_not_given_to_a_new_lock) {
   rwlock lock;
   EXPECT_FALSE(test::is_biased(lock));
@@ -101,7 +105,7 @@ TEST(bias, survives_writers_that_follow_one_another) {
       ASSERT_EQ(other.end(), test::acquired);
       EXPECT_FALSE(test::is_biased(lock));
       lock.balance.store(can_pay ? 0 : -1);
-      const bool have_cpus = threads_in(chunk_of(my_record())) <= platform::usable_cpus();
+      const bool have_cpus = threads_have_cpus();
       other.call([&] { test::unlock(lock, how); });
       EXPECT_EQ(test::is_biased(lock),
                 can_pay && have_cpus && prefers != readmost::preference::reader);
@@ -125,7 +129,7 @@ TEST(bias, survives_a_write_that_had_to_wait_for_a_reader_if_threads_have_cpus) 
       EXPECT_TRUE(test::unlock_shared(lock));
       ASSERT_EQ(writer.end(), test::acquired);
       lock.balance.store(can_pay ? bias::highest : -1);
-      const bool have_cpus = threads_in(chunk_of(my_record())) <= platform::usable_cpus();
+      const bool have_cpus = threads_have_cpus();
       writer.call([&] { test::unlock(lock, how); });
       EXPECT_EQ(test::is_biased(lock), can_pay && have_cpus);
     }

@@ -203,8 +203,8 @@ T likely_value(const atomic<T>& word, T, place at = place::current()) noexcept {
   return word.load(relaxed, at);
 }
 template <class T, class IsUsual>
-T likely_value(const atomic<T>& word, T, IsUsual, place at = place::current()) noexcept {
-  return word.load(relaxed, at);
+T likely_value(const atomic<T>& word, T usual, IsUsual, place at = place::current()) noexcept {
+  return likely_value(word, usual, at);
 }
 
 // --- Weakening -----------------------------------------------------------------------------------
