@@ -18,8 +18,8 @@
 // In a fork's child:
 //   in_child       the check of locks forgets other threads; the lock settles the holds, claims and
 //                  waits of threads that no longer exist;
-//                  read sections and grace periods forget them; the registry frees their records;
-//                  statistics start from nothing; added parts
+//                  read sections and grace periods forget them; so do trials of the bias; the
+//                  registry frees their records; statistics start from nothing; added parts
 #include "threads/parts.hpp"
 
 #include "lock/holds.hpp"
@@ -30,11 +30,18 @@ extern part observation_part;    // src/lock/observation.cpp
 extern part holds_part;          // src/lock/orphaned_holds.cpp
 extern part read_sections_part;  // src/rcu/read_section.cpp
 extern part grace_periods_part;  // src/rcu/grace_period.cpp
+extern part bias_trial_part;     // src/lock/bias_trial.cpp
 extern part registry_part;       // src/threads/registry.cpp
 extern part statistics_part;     // src/statistics/statistics.cpp
 
-part* const standing_parts[] = {
-    &closed_at_fork<moving_gate>, &observation_part, &holds_part,      &read_sections_part,
-    &grace_periods_part,          &registry_part,    &statistics_part, nullptr};
+part* const standing_parts[] = {&closed_at_fork<moving_gate>,
+                                &observation_part,
+                                &holds_part,
+                                &read_sections_part,
+                                &grace_periods_part,
+                                &bias_trial_part,
+                                &registry_part,
+                                &statistics_part,
+                                nullptr};
 
 }  // namespace readmost::detail

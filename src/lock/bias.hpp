@@ -13,6 +13,7 @@
 #include <readmost/detail/lock/rwlock.hpp>
 #include <readmost/detail/threads/account.hpp>
 
+#include "lock/bias_trial.hpp"
 #include "platform/known_cpus.hpp"
 #include "threads/registry.hpp"
 
@@ -211,6 +212,9 @@ inline void account_for_revocation(rwlock& lock, thread_record* me, const round&
   add(lock, me == nullptr ? -cost : take_credit(lock, *me, among_others) - cost);
   if (me != nullptr) note_account(lock, *me);
   if (done.version != 0) remember_cost(domains[lock.domain], done.nanoseconds);
+  if (done.nanoseconds > longest_counted_wait) [[unlikely]] {
+    note_long_revocation(lock.domain, done.nanoseconds - longest_counted_wait);
+  }
 }
 
 // Debits the lock with the writes since the last call, all but the caller's if `own_is_debited`. A
@@ -258,11 +262,13 @@ inline bool is_worth_keeping(const rwlock& lock) noexcept {
   return is_worth_keeping(lock.balance);
 }
 
-// Whether this lock may be biased at all. Asks the kernel about the lock's memory until it has
+// Whether this lock may be biased now. Asks the kernel about the lock's memory until it has
 // told; if it cannot now, the lock has to earn its bias anew. The caller has written to the lock.
 inline bool is_allowed(rwlock& lock, rules how) noexcept {
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
   if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;
+  if (is_bias_paused(lock.domain)) [[unlikely]]
+    return false;
   if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;
   const platform::mapping_kind kind = platform::kind_of_written_memory(&lock);
   if (kind == platform::mapping_kind::not_now) {

@@ -76,6 +76,8 @@ bool unlock_exclusive_with_bias(rwlock& lock) noexcept {
   if ((traits & (rwlock::never_biased | rwlock::clean)) != rwlock::clean || !passive_possible()) {
     return false;
   }
+  // Nor where a trial of the bias may be over: others look at the clock.
+  if (bias_trials[lock.domain].pause_ends.load(platform::relaxed) != 0) return false;
   // This write is debited already, unlike earlier ones by other paths.
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
   if (exits != lock.accounted_exits.load(platform::relaxed)) return false;

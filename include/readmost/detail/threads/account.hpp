@@ -28,9 +28,12 @@ inline constexpr std::int32_t credited(std::uint64_t reads, std::int32_t saved) 
          saved;
 }
 
-// The price of a writer's wait: as much again for the readers that it kept out meanwhile.
+// The price of a writer's wait: as much again for the readers that it kept out meanwhile. The
+// account counts no more than this of one wait.
+inline constexpr std::uint64_t longest_counted_wait = 10'000;
 inline constexpr std::int32_t cost_of_wait(std::uint64_t nanoseconds) noexcept {
-  return 2 * static_cast<std::int32_t>(nanoseconds < 10'000 ? nanoseconds : 10'000);
+  return 2 * static_cast<std::int32_t>(nanoseconds < longest_counted_wait ? nanoseconds
+                                                                          : longest_counted_wait);
 }
 
 inline void add(account& to, std::int32_t amount) noexcept {

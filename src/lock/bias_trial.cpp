@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock/bias_trial.hpp"
+
+#include "threads/parts.hpp"
+#include "threads/registry.hpp"
+
+namespace readmost::detail {
+
+namespace {
+
+// Lock operations in the domain so far.
+[[gnu::noinline]] std::uint64_t operations_in(unsigned domain) noexcept {
+  std::uint64_t sum = 0;
+  for_each_record(domains[domain], [&](const thread_record& record, bool) {
+    for (const auto& reads : record.reads) sum += reads.load(platform::relaxed);
+    sum += active_reads_of(record) + record.writes.load(platform::relaxed);
+  });
+  return sum;
+}
+
+// Calls use(trial) unless another thread, or what this handler has interrupted, is at it.
+template <class Use>
+void with_trial(unsigned domain, Use use) noexcept {
+  bias_trial& trial = bias_trials[domain];
+  auto& in_use = trial.in_use;
+  if (in_use.load(platform::relaxed) != 0 || in_use.exchange(1, platform::acquire) != 0) return;
+  use(trial);
+  in_use.store(0, platform::release);
+}
+
+}  // namespace
+
+constinit bias_trial bias_trials[max_domains]{};
+
+bool is_bias_paused_by_trial(unsigned domain) noexcept {
+  auto& pause_ends = bias_trials[domain].pause_ends;
+  const std::uint64_t now = platform::now();
+  if (now < pause_ends.load(platform::relaxed)) return true;
+  with_trial(domain, [&](bias_trial& t) {
+    const std::uint64_t ends = pause_ends.load(platform::relaxed);
+    if (ends != 0 && ends <= now) trial::end_pause(t, now, [&] { return operations_in(domain); });
+  });
+  return pause_ends.load(platform::relaxed) != 0;
+}
+
+void note_long_revocation(unsigned domain, std::uint64_t excess) noexcept {
+  with_trial(domain, [&](bias_trial& t) {
+    trial::note_wait(t, platform::now(), excess, [&] { return operations_in(domain); });
+  });
+}
+
+constinit part bias_trial_part{.in_child = [] {
+  for (bias_trial& t : bias_trials) {
+    clear_where_set(t.in_use);
+    clear_where_set(t.pause_ends);
+    if (t.began != 0) t.began = 0;
+  }
+}};
+
+}  // namespace readmost::detail
