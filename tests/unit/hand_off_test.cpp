@@ -258,7 +258,7 @@ int read_beside_busy_writers(rwlock& lock, rules how) {
       library, [&] { result = test::lock_shared(lock, how); },
       [&](std::size_t step) {
         lock.writer_exits.fetch_add(100);
-        return test::steps_are_exact && step < 1'000;
+        return test::steps_are_exact && step < 3'000 * test::stride;
       });
   return result;
 }
