@@ -18,7 +18,9 @@ namespace {
   return sum;
 }
 
-// Calls use(trial) unless another thread, or what this handler has interrupted, is at it.
+// Calls use(trial) unless another thread, or what this handler has interrupted, is at it. Acquire
+// and release pair with each other; they have no letter, since no revocation takes long in the
+// checker.
 template <class Use>
 void with_trial(unsigned domain, Use use) noexcept {
   bias_trial& trial = bias_trials[domain];

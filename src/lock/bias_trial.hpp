@@ -5,9 +5,10 @@
 // which a lock without bias would have been used; and what a passive read saves is known too
 // roughly to weigh them against, so that a lock's account counts no more than some microseconds of
 // a wait. Where longer waits add up to a part of the time that matters, the threads of the domain
-// try it out: they count their lock operations while locks are biased, then for as long while no
-// lock is given a bias, and go on in the way that got more done. They try again after a multiple of
-// that time, because hosts change; the longer, the more often the same way has won.
+// try it out: they count their lock operations while locks are biased, then while no lock is given
+// a bias, for a quarter of that time or all of it, and go on in the way that got more done. They
+// try again after a multiple of that time, because hosts change; the longer, the more often the
+// same way has won.
 #pragma once
 
 #include <algorithm>
