@@ -203,6 +203,20 @@ TEST(simulated_lock, of_readmost_goes_without_bias_where_a_hypervisor_takes_cpus
   EXPECT_GT(ours, 0.78 * others);
 }
 
+// The CPUs of one core share their caches: two threads get more done there than one that has the
+// lock to itself while the other stays away (src/lock/company.hpp).
+TEST(simulated_lock, of_readmost_is_used_by_both_threads_of_a_core) {
+  for (const unsigned writes_in : {4, 10, 30}) {
+    const workload_options how{
+        .threads = 2, .writes_in = writes_in, .warm_up = 3'000'000, .time = 3'000'000};
+    const machine_description& machine = find_machine("epyc-7742x2");
+    const double others = run("mix", "glibc-like", how, machine).reads;
+    for (const char* lock : {"readmost", "readmost-reader"}) {
+      EXPECT_GT(run("mix", lock, how, machine).reads, 0.95 * others) << lock << ' ' << writes_in;
+    }
+  }
+}
+
 // 64 threads that all have a CPU are not taken for more threads than CPUs.
 TEST(simulated_lock, of_readmost_keeps_many_threads_awake_that_have_cpus) {
   workload_options how = with(64, 1'000);

@@ -51,12 +51,22 @@ void note_long_revocation(unsigned domain, std::uint64_t excess) noexcept {
   });
 }
 
-constinit part bias_trial_part{.in_child = [] {
-  for (bias_trial& t : bias_trials) {
-    clear_where_set(t.in_use);
-    clear_where_set(t.pause_ends);
-    if (t.began != 0) t.began = 0;
-  }
-}};
+constinit part bias_trial_part{.on_new_domain =
+                                   [](unsigned number) {
+                                     bias_trial& t = bias_trials[number];
+                                     t.pause_ends.store(0, platform::relaxed);
+                                     t.tries = false;
+                                     t.began = 0;
+                                     t.factor = 0;
+                                     t.next_trial = 0;
+                                   },
+                               .in_child =
+                                   [] {
+                                     for (bias_trial& t : bias_trials) {
+                                       clear_where_set(t.in_use);
+                                       clear_where_set(t.pause_ends);
+                                       if (t.began != 0) t.began = 0;
+                                     }
+                                   }};
 
 }  // namespace readmost::detail

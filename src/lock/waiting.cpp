@@ -19,35 +19,56 @@ void spinner::note_end_of_wait() const noexcept {
 spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept {
   if (until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
     may_stay_away_ = false;
-    return absence_kind::none;
   }
-  waited_ = true;
-  if (me_ == nullptr || !has_waited_before()) return absence_kind::none;
-  wait_began_ = platform::now();
-  const company::benefit together = company::judge_stretch(*me_, lock_, wait_began_);
-  const std::int64_t since = since_last_wait(wait_began_);
-  const bool many = run_many();
-  // Where many threads run, an operation waits for the lock's line that much longer.
-  const std::int64_t longer = many ? 8 : 1;
-  const bool is_soon = since >= 0 && since < longer * right_after;
-  if (!is_soon && together != company::benefit::none) return absence_kind::none;
+  if (me_ == nullptr) return absence_kind::none;
   const bool crowded = is_crowded();
-  if (bias_may_return && !crowded) return absence_kind::none;
-  if (crowded && together != company::benefit::unknown) {
-    if (together == company::benefit::some) return absence_kind::none;
-  } else if (!is_soon) {
-    return absence_kind::none;
-  } else if (since >= longer * at_once) {
-    pause_ = longest;
+  if (crowded && !may_stay_away_) return absence_kind::none;
+  waited_ = true;
+  if (!has_waited_before()) return absence_kind::none;
+  wait_began_ = platform::now();
+  return crowded ? stay_away_among_many() : stay_away_beside_others(bias_may_return);
+}
+
+spinner::absence_kind spinner::stay_away_among_many() noexcept {
+  const company::benefit together = company::judge_crowd(*me_, lock_, wait_began_);
+  if (together == company::benefit::some) return absence_kind::none;
+  if (together == company::benefit::unknown && !comes_back_at_once()) return absence_kind::none;
+  return absence_kind::asleep;
+}
+
+spinner::absence_kind spinner::stay_away_beside_others(bool bias_may_return) noexcept {
+  const company::pair_judgment judged = company::judge_pair(*me_, lock_, wait_began_);
+  if (judged.looks_often) {
+    first_ = first_of_often;
+    longest_ = company::has_paid(*me_) ? longest_of_paid : longest_brief;
+  }
+  if (!may_stay_away_ || bias_may_return) return absence_kind::none;
+  if (judged.together == company::benefit::some && !is_mutant(mutant::company_unheeded)) {
     return absence_kind::none;
   }
-  if (crowded) return absence_kind::asleep;
+  if (judged.together == company::benefit::none ? !comes_back_soon() : !comes_back_at_once()) {
+    return absence_kind::none;
+  }
+  company::note_absence(*me_);
   if (spin_away()) return absence_kind::over;
-  if (many) return absence_kind::asleep;
+  if (run_many()) return absence_kind::asleep;
   // A thread that has been away for all that time need not go again for as long: then those that
   // it keeps out stay away, so that threads of either kind use the lock in turns.
   waited_until(platform::now() + absence::shortest);
   return absence_kind::over;
+}
+
+bool spinner::is_within(std::int64_t time) const noexcept {
+  // Where many threads run, an operation waits for the lock's line that much longer.
+  const std::int64_t longer = run_many() ? 8 : 1;
+  const std::int64_t since = since_last_wait(wait_began_);
+  return since >= 0 && since < longer * time;
+}
+
+bool spinner::comes_back_at_once() noexcept {
+  if (is_within(at_once)) return true;
+  if (comes_back_soon()) pause_ = longest;
+  return false;
 }
 
 bool spinner::spin(bool brief) noexcept {
@@ -56,8 +77,8 @@ bool spinner::spin(bool brief) noexcept {
     return false;
   }
   pause_ = pause_ == 0 ? 1 : 2 * pause_;
-  if (!brief && pause_ < first) pause_ = first;
-  const std::uint32_t most = brief ? longest_brief : longest;
+  if (!brief && pause_ < first_) pause_ = first_;
+  const std::uint32_t most = brief ? longest_brief : longest_;
   if (pause_ > most) pause_ = most;
   pass(pause_);
   spent += pause_;

@@ -11,17 +11,19 @@
 
 namespace readmost::detail {
 
-// Spins with exponential back-off. A thread that has to wait for a lock again right after it got it
-// reads the lock rarely: such a lock is so busy that two threads achieve less with it than one,
-// because its line keeps moving between them. The thread stays away for some ten microseconds, and
-// for most of a millisecond if it comes back almost at once, unless the lock's preference bounds
-// its wait. Where many threads have CPUs it spins first, and sleeps if the lock stays busy. It does
-// not stay away from a lock that is biased but for its writers: that line moves at writes alone.
+// Spins with exponential back-off. A thread that has to wait for a lock again soon after it got it
+// may stay away from it: such a lock may be so busy that two threads achieve less with it than one,
+// because its line keeps moving between them. Whether they do is measured (company.hpp); until that
+// is known, a thread that comes back almost at once stays away, and one that comes back a little
+// later looks rarely. It stays away for most of a millisecond, unless the lock's preference bounds
+// its wait. Where two threads get more done than one, it looks often. Where many threads have CPUs
+// it spins first, and sleeps if the lock stays busy. It does not stay away from a lock that is
+// biased but for its writers: that line moves at writes alone.
 //
 // Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU from
 // threads that have something to do, perhaps from the one that holds the lock. But the others may
-// be idle, and then nobody uses the CPU that it leaves: once it knows how long its operations take
-// without company, it stays away only if one thread alone would do more (company.hpp).
+// be idle, and then nobody uses the CPU that it leaves: so it stays away only if one thread alone
+// would do more.
 class spinner {
  public:
   // `until`: the caller's deadline, or null.
@@ -39,7 +41,8 @@ class spinner {
   // is to sleep. True if the thread has stayed away, so that it has to look again.
   template <class BeforeSleep>
   bool has_stayed_away(std::uint64_t state, BeforeSleep before_sleep) noexcept {
-    if (waited_ || !may_stay_away_) return false;
+    if (has_asked_) return false;
+    has_asked_ = true;
     const absence_kind chosen = stay_or_spin_away((state & rwlock::revoked) != 0);
     if (chosen != absence_kind::asleep) return chosen == absence_kind::over;
     before_sleep();
@@ -70,12 +73,19 @@ class spinner {
   // Decides whether the thread stays away. `bias_may_return`: the writer inside may give it back.
   absence_kind stay_or_spin_away(bool bias_may_return) noexcept;
 
+  // The same where threads may outnumber the CPUs, and where they do not.
+  absence_kind stay_away_among_many() noexcept;
+  absence_kind stay_away_beside_others(bool bias_may_return) noexcept;
+
   void note_end_of_wait() const noexcept;
 
   // In units of 20 ns.
   static constexpr std::uint32_t first = 32;
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
+  // Where it is as well to look often (company::pair_judgment).
+  static constexpr std::uint32_t first_of_often = 2;
+  static constexpr std::uint32_t longest_of_paid = 4;
   static constexpr std::uint32_t budget = 600;
   static constexpr std::uint32_t long_wait = 64;
 
@@ -97,6 +107,12 @@ class spinner {
   std::int64_t since_last_wait(std::uint64_t now) const noexcept {
     return static_cast<std::int64_t>(now - me_->waited_until);
   }
+
+  // Whether that was so recently, by the time when this wait began. The second is true for
+  // `at_once`; if the thread comes back soon but later, it is to pause for long.
+  bool is_within(std::int64_t time) const noexcept;
+  bool comes_back_soon() const noexcept { return is_within(right_after); }
+  bool comes_back_at_once() noexcept;
 
   // Whether as many threads as a chunk has records may run at a time.
   bool run_many() const noexcept;
@@ -126,11 +142,14 @@ class spinner {
   const rwlock& lock_;
   bool may_stay_away_;
   const platform::deadline* const until_;
+  bool has_asked_ = false;  // whether to stay away
   bool waited_ = false;
   std::uint64_t wait_began_ = 0;  // 0 if nobody has looked at the clock
   std::uint32_t spent_ = 0;
   std::uint32_t spent_briefly_ = 0;
   std::uint32_t pause_ = 0;
+  std::uint32_t first_ = first;
+  std::uint32_t longest_ = longest;
 };
 
 // Tells statistics, the profile and probes about the wait of one operation.

@@ -10,6 +10,8 @@ namespace readmost::detail {
 
 // Any hook may be null. Hooks neither allocate nor throw.
 struct part {
+  // Called when a domain's number is given out, which another domain may have had.
+  void (*on_new_domain)(unsigned number) = nullptr;
   // Called in a thread that has just taken the record `me`.
   void (*on_enlist)(thread_record& me) = nullptr;
   // Called in an exiting thread, for each of its records: on_exit() while the thread is still a

@@ -262,6 +262,7 @@ unsigned take_domain() noexcept {
     }
     d.index.store(&first->block, platform::relaxed);
   }
+  call_parts(&part::on_new_domain, number);
   return number;
 }
 

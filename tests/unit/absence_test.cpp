@@ -8,6 +8,7 @@
 #include <readmost/shared_mutex.hpp>
 #include <vector>
 
+#include "lock/company.hpp"
 #include "lock/waiting.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
@@ -131,6 +132,33 @@ TEST(absence, while_a_bias_may_come_back_is_for_crowds_alone) {
   EXPECT_FALSE(wait_right_after_a_wait(lock, state).away);
   const crowd others;
   EXPECT_TRUE(wait_right_after_a_wait(lock, state).asleep);
+}
+
+TEST(absence, is_of_no_use_where_two_get_more_done_than_one) {
+  rwlock lock;
+  readmost::detail::company::known_time_alone(lock).store(1'000'000, platform::relaxed);
+  EXPECT_FALSE(wait_right_after_a_wait(lock).away);
+  readmost::detail::company::known_time_alone(lock).store(0, platform::relaxed);
+}
+
+TEST(absence, is_of_use_where_one_gets_more_done_than_two) {
+  rwlock lock;
+  readmost::detail::thread_record& me = *readmost::detail::enlist();
+  stay seen;
+  // Again where this thread has lost its CPU between two lines here.
+  for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
+    readmost::detail::spinner spin(&me, lock, true);
+    me.waited_for = readmost::detail::address(lock);
+    me.waited_until = platform::now();
+    me.time_alone = 1;
+    me.for_company = 0;
+    me.operations_at_wait = me.stretch_operations =
+        readmost::detail::company::operations_of(me, lock);
+    me.stretch_began = platform::now() - 50'000;
+    seen.away = spin.has_stayed_away(rwlock::writing, [&] { seen.asleep = true; });
+  }
+  EXPECT_TRUE(seen.away);
+  EXPECT_FALSE(seen.asleep);
 }
 
 TEST(absence, is_spun_through_by_a_thread_that_is_alone) {

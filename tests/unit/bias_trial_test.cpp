@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <readmost/lock_domain.hpp>
+
 #include "lock/bias.hpp"
 #include "support/processes.hpp"
 #include "support/sorts.hpp"
@@ -209,6 +212,16 @@ TEST_F(paused_bias, ends_in_a_child) {
     EXPECT_EQ(trial_.in_use.load(), 0U);
     EXPECT_TRUE(test::earn_bias(lock));
   });
+}
+
+TEST_F(paused_bias, is_not_left_to_the_next_domain_of_that_number) {
+  std::optional<readmost::lock_domain> first(std::in_place);
+  const unsigned number = first->number();
+  bias_trials[number].pause_ends.store(platform::now() + 3'600'000 * ms);
+  first.reset();
+  const readmost::lock_domain second;
+  ASSERT_EQ(second.number(), number);
+  EXPECT_FALSE(is_bias_paused(number));
 }
 
 // A handler may have interrupted the thread that uses the trial.

@@ -24,7 +24,7 @@ class company_of_a_thread : public testing::Test {
     me->writes.store(me->writes.load(platform::relaxed) + operations, platform::relaxed);
     now += operations * each;
     const std::uint64_t began = now;
-    const benefit seen = company::judge_stretch(*me, lock, began);
+    const benefit seen = company::judge_crowd(*me, lock, began);
     now += wait;
     company::end_wait(*me, lock, began, now);
     return seen;
@@ -99,7 +99,168 @@ TEST_F(company_of_a_thread, is_of_unknown_use_at_another_lock) {
   rwlock other;
   company::end_wait(*me, other, 0, now);
   me->waited_for = readmost::detail::address(other);
-  EXPECT_EQ(company::judge_stretch(*me, other, now), benefit::unknown);
+  EXPECT_EQ(company::judge_crowd(*me, other, now), benefit::unknown);
+}
+
+// Where every thread has a CPU.
+class company_of_two : public company_of_a_thread {
+ protected:
+  static constexpr std::uint64_t alone = 100;
+  static constexpr std::uint64_t enough = 48;
+
+  // So many reads of so many nanoseconds each, and then a wait that is spun for.
+  company::pair_judgment after(std::uint64_t operations, std::uint64_t each,
+                               std::uint64_t wait = 0) {
+    add(me->reads[readmost::detail::home_slot(&lock)], operations);
+    return wait_after(operations * each, wait);
+  }
+  company::pair_judgment after_writes(std::uint64_t operations, std::uint64_t each) {
+    add(me->writes, operations);
+    return wait_after(operations * each, 0);
+  }
+
+  company::pair_judgment wait_after(std::uint64_t time, std::uint64_t wait) {
+    now += time;
+    const std::uint64_t began = now;
+    const company::pair_judgment seen = company::judge_pair(*me, lock, began);
+    now += wait;
+    company::end_wait(*me, lock, began, now);
+    return seen;
+  }
+
+  static void add(platform::atomic<std::uint64_t>& counter, std::uint64_t operations) {
+    counter.store(counter.load(platform::relaxed) + operations, platform::relaxed);
+  }
+
+  // Until a stretch is over, with a wait after eight operations each; what its end says.
+  company::pair_judgment stretch(std::uint64_t each) {
+    company::pair_judgment seen;
+    do {
+      seen = after(8, each);
+    } while (me->stretch_began != now);
+    return seen;
+  }
+
+  void SetUp() override {
+    company::known_time_alone(lock).store(0, platform::relaxed);
+    company_of_a_thread::SetUp();
+  }
+};
+
+TEST_F(company_of_two, is_of_unknown_use_until_one_has_been_alone) {
+  for (std::uint64_t done = 0; done < 2 * enough; done += 8) {
+    EXPECT_EQ(after(8, alone).together, benefit::unknown);
+    EXPECT_FALSE(after(8, alone).looks_often);
+  }
+  EXPECT_EQ(after(enough, alone).together, benefit::some);
+  EXPECT_EQ(me->time_alone, alone + 1);
+}
+
+TEST_F(company_of_two, is_of_use_where_an_operation_takes_less_than_twice_its_time) {
+  after(enough, alone);
+  EXPECT_EQ(stretch(2 * alone).together, benefit::some);
+  EXPECT_TRUE(company::has_paid(*me));
+  EXPECT_TRUE(after(8, alone).looks_often);
+}
+
+TEST_F(company_of_two, is_of_no_use_where_an_operation_takes_more) {
+  after(enough, alone);
+  EXPECT_EQ(stretch(3 * alone).together, benefit::none);
+  EXPECT_FALSE(company::has_paid(*me));
+}
+
+TEST_F(company_of_two, is_found_of_no_use_once_a_stretch_of_use_would_be_over) {
+  after(enough, alone);
+  EXPECT_EQ(after(1, enough * alone).together, benefit::some);
+  EXPECT_EQ(after(1, 2 * enough * alone).together, benefit::none);
+}
+
+TEST_F(company_of_two, is_judged_anew_before_each_absence) {
+  after(enough, alone);
+  EXPECT_EQ(stretch(3 * alone).together, benefit::none);
+  EXPECT_EQ(after(8, 3 * alone).together, benefit::some) << "too few to tell";
+}
+
+TEST_F(company_of_two, outlives_some_bad_stretches) {
+  after(enough, alone);
+  for (int i = 0; i < 10; ++i) stretch(alone);
+  EXPECT_EQ(stretch(10 * alone).together, benefit::some);
+  EXPECT_EQ(stretch(10 * alone).together, benefit::some);
+  EXPECT_EQ(stretch(10 * alone).together, benefit::none);
+}
+
+TEST_F(company_of_two, lets_a_thread_look_often_unless_it_is_far_from_paying) {
+  after(enough, alone);
+  EXPECT_TRUE(stretch(3 * alone).looks_often);
+  EXPECT_FALSE(stretch(10 * alone).looks_often);
+}
+
+TEST_F(company_of_two, is_not_judged_for_some_absences_after_it_was_far_from_paying) {
+  after(enough, alone);
+  EXPECT_EQ(stretch(10 * alone).together, benefit::none);
+  for (int absence = 0; absence < 4; ++absence) {
+    EXPECT_EQ(after(8, alone).together, benefit::unknown) << absence;
+    company::note_absence(*me);
+  }
+  const company::pair_judgment next = after(8, alone);
+  EXPECT_EQ(next.together, benefit::some);
+  EXPECT_TRUE(next.looks_often);
+  company::note_absence(*me);
+  EXPECT_EQ(after(8, alone).together, benefit::some);
+}
+
+TEST_F(company_of_two, is_not_judged_by_a_thread_that_does_little_but_write) {
+  after(enough, alone);
+  EXPECT_EQ(after_writes(enough, alone).together, benefit::unknown);
+  EXPECT_EQ(after_writes(8, alone).together, benefit::unknown);
+  after(enough, alone);
+  after(3, alone);
+  EXPECT_EQ(after_writes(8, alone).together, benefit::some) << "three of four";
+}
+
+TEST_F(company_of_two, lets_a_thread_that_hardly_ever_waits_look_often) {
+  after(enough, alone);
+  stretch(10 * alone);
+  const company::pair_judgment seen = after(enough, alone);
+  EXPECT_EQ(seen.together, benefit::some);
+  EXPECT_TRUE(seen.looks_often);
+  EXPECT_FALSE(after(enough, alone / 2).looks_often) << "it waits again within microseconds";
+}
+
+TEST_F(company_of_two, is_judged_by_what_others_know_if_one_is_never_alone) {
+  const auto other = std::make_unique<thread_record>();
+  company::end_wait(*other, lock, 0, now);
+  add(other->reads[readmost::detail::home_slot(&lock)], enough);
+  company::judge_pair(*other, lock, now + enough * alone);
+  EXPECT_EQ(stretch(3 * alone).together, benefit::none);
+  EXPECT_EQ(me->time_alone, alone + 1);
+}
+
+TEST_F(company_of_two, is_compared_with_what_operations_take_alone_now) {
+  after(enough, alone);
+  for (int i = 0; i < 100; ++i) after(enough, 3 * alone);
+  EXPECT_EQ(me->time_alone, alone + 1) << "it may have had company";
+  for (int i = 0; i < 100; ++i) after(1'000, 3 * alone);
+  EXPECT_EQ(me->time_alone, 3 * alone + 1);
+  EXPECT_NEAR(company::known_time_alone(lock).load(platform::relaxed), 3 * alone, 40);
+  after(enough, alone);
+  EXPECT_EQ(me->time_alone, alone + 1);
+}
+
+TEST_F(company_of_two, does_not_count_a_wait_that_is_slept_through) {
+  after(enough, alone);
+  after(8, alone, 50'000);
+  EXPECT_EQ(stretch(alone).together, benefit::some);
+  EXPECT_TRUE(company::has_paid(*me));
+}
+
+TEST_F(company_of_two, is_of_unknown_use_at_another_lock) {
+  after(enough, alone);
+  rwlock other;
+  company::known_time_alone(other).store(0, platform::relaxed);
+  company::end_wait(*me, other, 0, now);
+  me->waited_for = readmost::detail::address(other);
+  EXPECT_EQ(company::judge_pair(*me, other, now).together, benefit::unknown);
 }
 
 }  // namespace

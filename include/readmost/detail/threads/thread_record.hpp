@@ -141,12 +141,18 @@ struct alignas(platform::cache_line) thread_record {
   platform::variable<std::uintptr_t> sleeps_for{};
   platform::variable<std::uint64_t> sleeps_since{};
 
-  // Since the last wait for `waited_for`: when that was, and how many operations there had been.
-  // And how long an operation takes while no other thread uses that lock, in nanoseconds; 0 if that
-  // is not known. See src/lock/company.hpp.
+  // Of `waited_for` (see src/lock/company.hpp): when the stretch began that is to be judged next,
+  // and how many operations, and writes among them, there had been; when the last wait ended, and
+  // how many operations there had been then; how long an operation takes while no other thread uses
+  // that lock, in nanoseconds, or 0 if that is not known; what the last stretches said for or
+  // against company.
   platform::variable<std::uint64_t> stretch_began{};
   platform::variable<std::uint64_t> stretch_operations{};
+  platform::variable<std::uint64_t> stretch_writes{};
+  platform::variable<std::uint64_t> wait_ended{};
+  platform::variable<std::uint64_t> operations_at_wait{};
   platform::variable<std::uint64_t> time_alone{};
+  platform::variable<std::int32_t> for_company{};
 };
 
 // The number of active reads of the record's threads.
