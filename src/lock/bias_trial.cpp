@@ -51,22 +51,27 @@ void note_long_revocation(unsigned domain, std::uint64_t excess) noexcept {
   });
 }
 
-constinit part bias_trial_part{.on_new_domain =
-                                   [](unsigned number) {
-                                     bias_trial& t = bias_trials[number];
-                                     t.pause_ends.store(0, platform::relaxed);
-                                     t.tries = false;
-                                     t.began = 0;
-                                     t.factor = 0;
-                                     t.next_trial = 0;
-                                   },
-                               .in_child =
-                                   [] {
-                                     for (bias_trial& t : bias_trials) {
-                                       clear_where_set(t.in_use);
-                                       clear_where_set(t.pause_ends);
-                                       if (t.began != 0) t.began = 0;
-                                     }
-                                   }};
+namespace {
+
+void begin_in_new_domain(unsigned number) noexcept {
+  bias_trial& t = bias_trials[number];
+  t.pause_ends.store(0, platform::relaxed);
+  t.tries = false;
+  t.began = 0;
+  t.factor = 0;
+  t.next_trial = 0;
+}
+
+void end_in_child() noexcept {
+  for (bias_trial& t : bias_trials) {
+    clear_where_set(t.in_use);
+    clear_where_set(t.pause_ends);
+    if (t.began != 0) t.began = 0;
+  }
+}
+
+}  // namespace
+
+constinit part bias_trial_part{.on_new_domain = begin_in_new_domain, .in_child = end_in_child};
 
 }  // namespace readmost::detail

@@ -34,7 +34,7 @@ void learn_time_alone(thread_record& me, const rwlock& lock, std::uint64_t opera
   me.time_alone = alone;
   auto& known = known_time_alone(lock);
   const std::uint64_t others = known.load(platform::relaxed);
-  // All threads use that line.
+  // All threads read that line: it is written only where there is news.
   const bool differs = alone < others - others / 8 || alone > others + others / 8;
   if (differs) {
     constexpr std::uint64_t highest = UINT32_MAX;
