@@ -136,7 +136,7 @@ TEST(absence, while_a_bias_may_come_back_is_for_crowds_alone) {
 
 TEST(absence, is_of_no_use_where_two_get_more_done_than_one) {
   rwlock lock;
-  readmost::detail::company::known_time_alone(lock).store(1'000'000, platform::relaxed);
+  readmost::detail::company::known_time_alone(lock).store(UINT32_MAX, platform::relaxed);
   EXPECT_FALSE(wait_right_after_a_wait(lock).away);
   readmost::detail::company::known_time_alone(lock).store(0, platform::relaxed);
 }
