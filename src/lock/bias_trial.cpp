@@ -53,21 +53,22 @@ void note_long_revocation(unsigned domain, std::uint64_t excess) noexcept {
 
 namespace {
 
+// The present stretch, or pause, is over without a result.
+void abandon(bias_trial& t) noexcept {
+  clear_where_set(t.in_use);
+  clear_where_set(t.pause_ends);
+  if (t.began != 0) t.began = 0;
+}
+
 void begin_in_new_domain(unsigned number) noexcept {
   bias_trial& t = bias_trials[number];
-  t.pause_ends.store(0, platform::relaxed);
-  t.tries = false;
-  t.began = 0;
+  abandon(t);
   t.factor = 0;
   t.next_trial = 0;
 }
 
 void end_in_child() noexcept {
-  for (bias_trial& t : bias_trials) {
-    clear_where_set(t.in_use);
-    clear_where_set(t.pause_ends);
-    if (t.began != 0) t.began = 0;
-  }
+  for (bias_trial& t : bias_trials) abandon(t);
 }
 
 }  // namespace

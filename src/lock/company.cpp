@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/company.hpp"
 
+#include "lock/lock_places.hpp"
+
 namespace readmost::detail::company {
 
 namespace {
@@ -19,8 +21,7 @@ constexpr std::int32_t most_for = 3;
 constexpr std::int32_t against = -1;
 constexpr std::int32_t unjudged_absences = 4;
 
-constexpr std::size_t place_count = 64;
-constinit platform::atomic<std::uint32_t> times_alone[place_count];
+constinit lock_places<platform::atomic<std::uint32_t>> times_alone;
 
 // The thread has waited for nobody for so many operations, which took so long. But others may have
 // used the lock meanwhile: only after a long time without a wait may what is known have been too
@@ -51,9 +52,8 @@ std::int32_t after_stretch(std::int32_t before, bool pays, bool far) noexcept {
 }  // namespace
 
 platform::atomic<std::uint32_t>& known_time_alone(const rwlock& lock) noexcept {
-  return times_alone[scattered(&lock) >> 58];
+  return times_alone[lock];
 }
-static_assert(place_count == 1U << (64 - 58));
 
 void note_absence(thread_record& me) noexcept {
   if (me.for_company < against) me.for_company = me.for_company + 1;

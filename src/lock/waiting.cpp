@@ -17,7 +17,7 @@ void spinner::note_end_of_wait() const noexcept {
 }
 
 spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept {
-  if (until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
+  if (may_stay_away_ && until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
     may_stay_away_ = false;
   }
   if (me_ == nullptr) return absence_kind::none;
