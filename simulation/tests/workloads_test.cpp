@@ -124,9 +124,13 @@ TEST(simulated_lock, of_readmost_is_used_in_turns_by_those_who_stayed_away) {
   EXPECT_GT(found.reads, found.writes / 4);
 }
 
-// Nor may a thread that the lock waits for stay away.
+// Nor may a thread that the lock waits for stay away: that would be for 1'600'000 cycles.
 TEST(simulated_lock, of_readmost_keeps_nobody_out_for_writers_that_are_not_there) {
-  EXPECT_LT(run("mix", "readmost", with(8, 10)).longest_write, 30'000);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    workload_options how = with(8, 10);
+    how.seed = seed;
+    EXPECT_LT(run("mix", "readmost", how).longest_write, 200'000) << seed;
+  }
   const figures phase_fair = run("mix", "readmost-phase-fair", with(8, 10));
   EXPECT_LT(phase_fair.longest_write, 400'000);
   EXPECT_GT(phase_fair.reads, 800);
