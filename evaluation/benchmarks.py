@@ -124,7 +124,7 @@ DECLARED = (
     rcu("rcu_hash_table", all=10, turns=3, seconds=0.08, threads=THREADS, quick_threads=FEW,
         points=6, overhead=0.03, quick_turn=0.6),
     rcu("rcu_breakeven", all=4, turns=1, start=3.0, quick_turn=0.5),
-    rcu("semaphore_array", all=7, turns=3, seconds=0.1, threads=THREADS, quick_threads=FEW,
+    rcu("semaphore_array", all=9, turns=3, seconds=0.1, threads=THREADS, quick_threads=FEW,
         points=2),
     # Our own
     lock("bravo_policies", all=20, turns=3, seconds=0.05, threads=FEW, quick_threads=FEW, points=5,

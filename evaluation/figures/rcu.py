@@ -293,7 +293,9 @@ FIGURES = (
         "With RCU semopbench takes 46.7 s on 8 CPUs instead of 515.3 s: eleven times as fast.",
         "A program instead of a kernel: threads look a semaphore up in an array, lock it and count"
         " it up. `global-lock` is a lock around everything; the others guard the array only."
-        " `readmost::id_table` is the library's table, the rest the paper's array written out.",
+        " `readmost::id_table` is the library's table, the rest the paper's array written out. The"
+        " thread that creates and removes others writes without a pause, so `pthread-writer` and"
+        " `prwlock-reader` show both locks under both preferences.",
         curves(
             {
                 "Semaphore operations": "At rest",

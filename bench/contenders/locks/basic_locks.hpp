@@ -32,6 +32,12 @@ class pthread_lock {
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
+// The same of the kind that prefers writers: one that waits keeps readers out.
+class writer_preferring_pthread_lock : public pthread_lock {
+ public:
+  writer_preferring_pthread_lock() : pthread_lock(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {}
+};
+
 // Measures the loop around the lock and nothing else.
 class no_lock {
  public:

@@ -11,6 +11,7 @@
 
 #include "contenders/locks/basic_locks.hpp"
 #include "contenders/locks/library_holders.hpp"
+#include "contenders/locks/preferring.hpp"
 
 namespace bench {
 
@@ -22,18 +23,6 @@ void for_each_system_lock(Use use) {
   use.template operator()<readmost::shared_mutex>("prwlock");
   use.template operator()<pthread_lock>("pthread");
 }
-
-template <readmost::preference prefers>
-class preferring : public readmost::shared_mutex {
- public:
-  preferring() noexcept : readmost::shared_mutex(prefers) {}
-};
-
-// The C library's lock as it prefers writers: one that waits keeps readers out.
-class writer_preferring_pthread_lock : public pthread_lock {
- public:
-  writer_preferring_pthread_lock() : pthread_lock(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {}
-};
 
 // The same locks under the preferences that are not their default.
 template <class Use>

@@ -10,6 +10,7 @@
 #include <shared_mutex>
 #include <stdexcept>
 
+#include "contenders/locks/preferring.hpp"
 #include "contenders/rcu/reader_writer_locks.hpp"
 #include "contenders/rcu/semaphore_set_of.hpp"
 
@@ -134,6 +135,8 @@ std::vector<semaphore_set_maker> all_semaphore_sets() {
       {"prwlock", make<locked<readmost::shared_mutex, true>>},
       {"brlock", make<locked<big_reader_lock<spinlock>, true>>},
       {"pthread", make<locked<pthread_lock, true>>},
+      {"prwlock-reader", make<locked<preferring<readmost::preference::reader>, true>>},
+      {"pthread-writer", make<locked<writer_preferring_pthread_lock, true>>},
       {"global-lock", make<locked<exclusive_spinlock, false>>},
   };
 }
