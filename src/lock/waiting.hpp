@@ -60,6 +60,10 @@ class spinner {
     return spent_ + spent_briefly_ >= platform::spins(long_wait);
   }
 
+  // Whether there may be more threads than CPUs. Checks one chunk of records only, unless many
+  // threads run. Precondition: the thread has a record.
+  bool is_crowded() const noexcept;
+
   // After a sleep.
   void restart() noexcept { spent_ = spent_briefly_ = pause_ = 0; }
 
@@ -116,10 +120,6 @@ class spinner {
 
   // Whether as many threads as a chunk has records may run at a time.
   bool run_many() const noexcept;
-
-  // Whether there may be more threads than CPUs. Checks one chunk of records only, unless many
-  // threads run.
-  bool is_crowded() const noexcept;
 
   // Whether no writer has left the lock since the look before, which saw `exits`: perhaps all who
   // want it stay away, or nobody but readers is there, or one writer that stays for long.

@@ -297,12 +297,29 @@ class candidate {
   }
 
   bool spin_until_drained(present_walk& holders) const noexcept {
+    unsigned naps_left = 2;
     for (spinner spin(me_, lock_, false); spin.spin(true);) {
       if (is_drained(holders)) return true;
       // A reader that stays inside may have lost its CPU to this thread.
-      if (spin.has_been_long()) platform::yield();
+      if (spin.has_been_long() && !leave_cpu(spin, naps_left)) return false;
     }
     return false;
+  }
+
+  // Lets others run; false if this thread is to sleep now. A reader that others are to follow is
+  // kept out once it has left, and lets this thread run. One that is preferred would read on for
+  // all of a time slice, and be inside again at its end. So it gets the CPU only until a timer
+  // wakes this thread, which asks less of both than a sleep until the reader leaves.
+  bool leave_cpu(const spinner& spin, unsigned& naps_left) const noexcept {
+    constexpr std::uint64_t nap = 5'000;
+    if (counts_writers(how_.prefers) || is_mutant(mutant::yields_to_preferred_readers)) {
+      platform::yield();
+    } else if (me_ != nullptr && how_.until == nullptr && spin.is_crowded()) {
+      if (naps_left == 0) return false;
+      --naps_left;
+      platform::sleep_for(nap);
+    }
+    return true;
   }
 
   bool sleep_until_drained(present_walk& holders) noexcept {
