@@ -103,7 +103,7 @@ def kinds_svg(panel, lines):
         (
             class_of(contender, kind),
             f' data-series="{escape(canonical(contender))}" data-kind="{kind}"',
-            sorted((x or floor or 0, spread) for x, spread in points),
+            sorted(((x or floor or 0, spread) for x, spread in points), key=lambda point: point[0]),
         )
         for contender, kind, points in lines
     ]

@@ -136,6 +136,13 @@ TEST(simulated_lock, of_readmost_keeps_nobody_out_for_writers_that_are_not_there
   EXPECT_GT(phase_fair.reads, 800);
 }
 
+// Who looks often at the lock spins for as long as who looks rarely, so that the same writes are
+// not followed by wake-ups.
+TEST(simulated_lock, of_readmost_is_not_slept_for_sooner_by_who_looks_often) {
+  const workload_options how{.threads = 8, .warm_up = 300'000, .time = 2'000'000};
+  EXPECT_LT(run("wake-up", "readmost", how, find_machine("opteron-6274x4")).read_median, 10'000);
+}
+
 // The counts of a run on a machine with 144 CPUs, soon after its start.
 figures soon(const char* workload, unsigned threads) {
   return run(workload, "readmost", {.threads = threads, .warm_up = 100'000, .time = 20'000},

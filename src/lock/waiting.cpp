@@ -73,9 +73,8 @@ bool spinner::comes_back_at_once() noexcept {
 
 bool spinner::spin(bool brief) noexcept {
   std::uint32_t& spent = brief ? spent_briefly_ : spent_;
-  if (spent >= platform::spins(budget) && !(brief && spent < budget_of_revocation())) {
-    return false;
-  }
+  const std::uint32_t all = platform::spins(brief ? budget_of_brief : budget);
+  if (spent >= all && !(brief && spent < budget_of_revocation())) return false;
   pause_ = pause_ == 0 ? 1 : 2 * pause_;
   if (!brief && pause_ < first_) pause_ = first_;
   const std::uint32_t most = brief ? longest_brief : longest_;
@@ -87,7 +86,7 @@ bool spinner::spin(bool brief) noexcept {
 
 std::uint32_t spinner::budget_of_revocation() const noexcept {
   constexpr std::uint32_t unit = 20;
-  return platform::spins(budget +
+  return platform::spins(budget_of_brief +
                          4 * domains[lock_.domain].round_cost.load(platform::relaxed) / unit);
 }
 

@@ -90,7 +90,9 @@ class spinner {
   // Where it is as well to look often (company::pair_judgment).
   static constexpr std::uint32_t first_of_often = 2;
   static constexpr std::uint32_t longest_of_paid = 4;
-  static constexpr std::uint32_t budget = 600;
+  // The sum of the pauses of who looks rarely; who looks often spins for as long.
+  static constexpr std::uint32_t budget = first + 2 * first + 4 * first + 8 * first + longest;
+  static constexpr std::uint32_t budget_of_brief = 600;
   static constexpr std::uint32_t long_wait = 64;
 
   // In nanoseconds.
@@ -101,7 +103,8 @@ class spinner {
   static constexpr std::uint64_t excused = 400'000;
 
   // A revocation takes some time for each thread that may hold a lock of the domain: where there
-  // are hundreds, more than `budget`. Those who slept then would have to be woken one by one.
+  // are hundreds, more than `budget_of_brief`. Those who slept then would have to be woken one by
+  // one.
   std::uint32_t budget_of_revocation() const noexcept;
 
   // Whether this lock is the last one that the thread waited for, until since_last_wait()
