@@ -306,10 +306,10 @@ class candidate {
     return false;
   }
 
-  // Lets others run; false if this thread is to sleep now. A reader that others are to follow is
-  // kept out once it has left, and lets this thread run. One that is preferred would read on for
-  // all of a time slice, and be inside again at its end. So it gets the CPU only until a timer
-  // wakes this thread, which asks less of both than a sleep until the reader leaves.
+  // Lets others run; false if this thread is to sleep now. Where waiting writers keep readers out,
+  // the reader yields in turn once it has left. One that is preferred would read on for all of a
+  // time slice, and be inside again at its end. So it gets the CPU only until a timer wakes this
+  // thread, which costs both less than a sleep until the reader leaves.
   bool leave_cpu(const spinner& spin, unsigned& naps_left) const noexcept {
     constexpr std::uint64_t nap = 5'000;
     if (counts_writers(how_.prefers) || is_mutant(mutant::yields_to_preferred_readers)) {

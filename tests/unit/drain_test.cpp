@@ -1,47 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 // A writer that waits for the passive readers that its claim has found inside.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
-#include <shared_mutex>
-#include <thread>
 
-#include "support/one_cpu.hpp"
+#include "support/helper_thread.hpp"
+#include "support/sorts.hpp"
 #include "support/surface.hpp"
+
+namespace {
+
+std::atomic<int> yields{0};
+
+}  // namespace
+
+// In the place of the C library's.
+int sched_yield() noexcept {
+  ++yields;
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
 
 namespace {
 
 using namespace readmost::detail;
 using readmost::preference;
 
-// With its CPU a writer would hand on a whole time slice, in which a preferred reader comes back
-// again and again, and is inside once more when the slice ends.
-TEST(drain, leaves_preferred_readers_no_time_slices) {
-  const test::one_cpu for_both;
+// How often a writer yields to a passive reader inside before it sleeps.
+int yields_before_sleep(preference prefers) {
   rwlock lock;
-  const rules how{.prefers = preference::reader};
-  ASSERT_TRUE(test::earn_bias(lock, how));
-  std::atomic<bool> over{false};
-  std::atomic<std::uint64_t> reads{0};
-  std::thread reader([&] {
-    while (!over.load(std::memory_order_relaxed)) {
-      test::lock_shared(lock, how);
-      for (int i = 0; i < 20; ++i) platform::relax();
-      test::unlock_shared(lock);
-      reads.store(reads.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-  });
-  std::uint64_t while_waiting = 0;
-  for (int i = 0; i < 100; ++i) {
-    platform::sleep_for(1'000'000);
-    const std::uint64_t before = reads.load(std::memory_order_relaxed);
-    EXPECT_EQ(test::lock(lock, how), test::acquired);
-    while_waiting += reads.load(std::memory_order_relaxed) - before;
+  const rules how{.prefers = prefers};
+  EXPECT_TRUE(test::earn_bias(lock, how));
+  EXPECT_TRUE(test::lock_shared_as(lock, test::hold::passive, how));
+  yields = 0;
+  test::helper_thread writer;
+  writer.begin([&] {
+    const int result = test::lock(lock, how);
     test::unlock(lock, how);
-  }
-  over = true;
-  reader.join();
-  EXPECT_LT(while_waiting, reads / 2);
+    return result;
+  });
+  EXPECT_TRUE(writer.falls_asleep());
+  const int found = yields;
+  EXPECT_TRUE(test::unlock_shared(lock));
+  EXPECT_EQ(writer.end(), test::acquired);
+  return found;
+}
+
+// A preferred reader that may have lost its CPU to the writer would read on for all of a time
+// slice, and be inside once more at its end.
+TEST(drain, hands_no_time_slices_to_preferred_readers) {
+  EXPECT_EQ(yields_before_sleep(preference::reader), 0);
+}
+
+// One that is kept out after it has left yields in turn.
+TEST(drain, yields_to_readers_that_are_kept_out_next) {
+  EXPECT_NE(yields_before_sleep(preference::writer), 0);
 }
 
 }  // namespace
