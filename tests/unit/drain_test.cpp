@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A writer that waits for the passive readers that its claim has found inside.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +16,9 @@ std::atomic<int> yields{0};
 
 }  // namespace
 
-// In the place of the C library's.
-int sched_yield() noexcept {
+// In the place of the C library's, whose declarations differ.
+extern "C" int counted_yield() noexcept asm("sched_yield");
+int counted_yield() noexcept {
   ++yields;
   return static_cast<int>(syscall(SYS_sched_yield));
 }
