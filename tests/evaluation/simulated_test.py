@@ -7,13 +7,14 @@ import unittest
 
 import browser
 import synthetic
-from evaluation import contenders, figures, report, results, simulated
+from evaluation import contenders, figures, plots, report, results, simulated
 from evaluation.benchmarks import Asked
+from evaluation.figures.figure import Axis
 from evaluation.programs import Broken
-from evaluation.samples import Samples
+from evaluation.samples import Samples, Spread
 from evaluation.simulated import judging, markdown, published, running
 from evaluation.simulated import page as page_of_simulations
-from evaluation.simulated.figure import CALLED
+from evaluation.simulated.figure import CALLED, Panel
 
 MEASURED = synthetic.results(synthetic.at_random(1, 0.3))
 WHOLE = synthetic.with_simulated(MEASURED)
@@ -203,6 +204,14 @@ class Running(unittest.TestCase):
 
     def test_all_of_it_takes_minutes(self):
         self.assertLess(sum(running.seconds(figure, Asked()) for figure in simulated.ALL), 900)
+
+
+class Plots(unittest.TestCase):
+    def test_points_may_share_a_place(self):
+        panel = Panel("Time until a store is seen", Axis("ns"), Axis("share of the reads"), points=None)
+        seen = [(100, Spread.of([440])), (53, Spread.of([44])), (100, Spread.of([330]))]
+        drawn = plots.kinds_svg(panel, [("memory", "measured here", seen)])
+        self.assertIn('data-series="memory"', drawn)
 
 
 class Page(unittest.TestCase):
