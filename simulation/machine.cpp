@@ -106,13 +106,15 @@ void machine::enter_thread(void* of_machine) {
 }
 
 void machine::run() {
-  current_machine = this;
+  const struct current_one {
+    explicit current_one(machine* of) { current_machine = of; }
+    ~current_one() { current_machine = nullptr; }
+  } running(this);
   while (unfinished_ != 0) {
     if (events_.size() == (steals() ? cpus_.size() : 0)) nothing_happens();
     handle(events_.take());
     if (thrown_) break;
   }
-  current_machine = nullptr;
   if (thrown_) std::rethrow_exception(thrown_);
 }
 

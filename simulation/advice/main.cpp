@@ -13,7 +13,6 @@
 #include "simulation/advice/advice.hpp"
 #include "simulation/advice/contours.hpp"
 #include "simulation/advice/used_locks.hpp"
-#include "simulation/command/fixed_addresses.hpp"
 #include "simulation/command/results_file.hpp"
 #include "simulation/command/runs.hpp"
 #include "simulation/command/tables.hpp"
@@ -214,7 +213,6 @@ int advise(const request& asked) {
 
 int main(int argc, char** argv) {
   using namespace readmost::simulation;
-  fix_addresses(argv);
   request asked;
   CLI::App app(
       "Says what would serve a program's locks best on a machine, by simulation.\n"

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include "processes.hpp"
-#include "simulation/command/fixed_addresses.hpp"
 #include "simulation/command/results_file.hpp"
 #include "simulation/command/runs.hpp"
 #include "simulation/command/tables.hpp"
@@ -68,7 +67,6 @@ int simulate(const request& asked) {
 
 int main(int argc, char** argv) {
   using namespace readmost::simulation;
-  fix_addresses(argv);
   request asked;
   CLI::App app("Simulates locks on a machine that is described in a file.", "readmost simulate");
   app.add_option("--machine", asked.machine, "name of a machine, or a file (docs/scaling.md)")

@@ -508,6 +508,7 @@ TEST(simulated_hypervisor, does_not_hide_that_no_thread_can_go_on) {
   cell& word = make<cell>(on);
   on.add_thread("sleeper", [&] { on.futex_wait(&word, 0, ~0U, 0, {}); });
   EXPECT_THROW(on.run(), std::runtime_error);
+  EXPECT_EQ(machine::current(), nullptr);
 }
 
 TEST(simulated_thread, that_throws_ends_the_run) {

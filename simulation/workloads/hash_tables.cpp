@@ -48,7 +48,7 @@ class chained_table {
     return each;
   }
 
-  platform::variable<element*> heads_[buckets];
+  alignas(64) platform::variable<element*> heads_[buckets];
   std::vector<own_line> elements_;
 };
 

@@ -182,7 +182,7 @@ inline bool is_to_credit(const thread_record& me) noexcept {
   const unsigned readers = std::min(threads_in(chunk_of(me)), known_cpus());
   if (readers <= at_a_time) return true;
   const std::uint64_t version = domain_of(me).version.load(platform::relaxed);
-  const std::uint64_t place = scattered(version + reinterpret_cast<std::uintptr_t>(&me)) >> 32;
+  const std::uint64_t place = scattered(version + number_of(me)) >> 32;
   return place % readers < at_a_time;
 }
 
