@@ -19,7 +19,7 @@
 namespace test {
 
 // From one step that such a test tries to the next. AddressSanitizer multiplies a call's steps.
-inline constexpr std::size_t stride = UNDER_ADDRESS_SANITIZER ? 13 : 1;
+inline constexpr std::size_t stride = UNDER_ADDRESS_SANITIZER ? 37 : 1;
 
 #if defined(__x86_64__)
 inline constexpr bool steps_are_exact = true;

@@ -340,9 +340,15 @@ TEST(bias, account_is_credited_by_the_revoking_writer) {
 
 TEST(bias, account_is_debited_by_readers_with_the_writes_since) {
   rwlock lock;
+  // With its record, or this thread would be alone, and its periods long.
   helper_thread writer;
+  writer.call([] {
+    rwlock any;
+    test::read(any, 1);
+  });
   test::read(lock, 1);
-  settle(lock);  // from here on, a full period of reads is credited each time
+  for (int i = 0; i < 2; ++i) settle(lock);
+  // From here on, a full period of reads is credited each time.
   constexpr std::int32_t cost = 500;
   default_domain.round_cost.store(cost);
   lock.balance.store(0);
