@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "simulation/instruction_counts.hpp"
 
@@ -106,24 +105,24 @@ void machine::enter_thread(void* of_machine) {
 }
 
 void machine::run() {
-  const struct current_one {
-    explicit current_one(machine* of) { current_machine = of; }
-    ~current_one() { current_machine = nullptr; }
-  } running(this);
-  while (unfinished_ != 0) {
-    if (events_.size() == (steals() ? cpus_.size() : 0)) nothing_happens();
-    handle(events_.take());
-    if (thrown_) break;
+  current_machine = this;
+  while (unfinished_ != 0 && !thrown_) {
+    if (events_.size() == (steals() ? cpus_.size() : 0)) {
+      thrown_ = std::make_exception_ptr(no_thread_can_go_on());
+    } else {
+      handle(events_.take());
+    }
   }
+  current_machine = nullptr;
   if (thrown_) std::rethrow_exception(thrown_);
 }
 
-void machine::nothing_happens() const {
+std::runtime_error machine::no_thread_can_go_on() const {
   std::string who;
   for (const simulated_thread& each : threads_) {
     if (!each.finished) who += (who.empty() ? "" : ", ") + each.name;
   }
-  throw std::runtime_error(fmt::format("no thread can go on: {} sleep", who));
+  return std::runtime_error(fmt::format("no thread can go on: {} sleep", who));
 }
 
 void machine::resume(simulated_thread& next) {

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <source_location>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -210,7 +211,7 @@ class machine {
   bool is_arm() const noexcept { return on_.order == access_order::arm; }
   // Then one event for each CPU, its next loss, is always planned.
   bool steals() const noexcept { return on_.stolen_share != 0; }
-  [[noreturn]] void nothing_happens() const;
+  std::runtime_error no_thread_can_go_on() const;
 
   // --- scheduler.cpp
   void make_ready(simulated_thread& which, duration latency);

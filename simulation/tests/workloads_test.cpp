@@ -186,7 +186,7 @@ TEST(simulated_lock, of_readmost_is_written_quickly_among_many_readers) {
 }
 
 // While many threads queue for the lock's line, writers that wait and looks at the line that come
-// too early must not keep the bias from coming back; by chance they do now and then.
+// too early must not keep the bias from coming back. By chance it may come late with one seed.
 TEST(simulated_lock, of_readmost_has_its_bias_back_among_128_threads) {
   const auto reads_of = [](const char* lock, std::uint64_t seed) {
     return run("mix", lock,

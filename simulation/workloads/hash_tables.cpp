@@ -48,6 +48,7 @@ class chained_table {
     return each;
   }
 
+  // On the same lines wherever the table lies: it is on the stack.
   alignas(64) platform::variable<element*> heads_[buckets];
   std::vector<own_line> elements_;
 };
