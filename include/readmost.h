@@ -10,7 +10,8 @@
  * no fence; together with its unlock about 3 ns. A write lock then pays a consensus with the other
  * threads: some cache misses while readers are hot, a membarrier(2) of about 2 us otherwise. A lock
  * that is written too often for that to pay is an ordinary reader-writer lock: one compare-and-swap
- * each way. The lock moves between the two by itself.
+ * each way. The lock moves between the two by itself. Where membarrier(2) is missing, a read lock
+ * of a biased lock executes a fence, and its writers need no consensus.
  *
  * What holds for every function on locks:
  * Returns: 0, or an error number of <errno.h>; errno itself is left alone. A function that fails

@@ -29,9 +29,11 @@ void machine::enter_kernel() {
 // --- membarrier --------------------------------------------------------------------------------
 
 // An interrupt goes to each other CPU that runs a thread; each answers when its store buffer is
-// empty. Idle CPUs and threads without a CPU are left alone: they went through the kernel.
+// empty. Idle CPUs and threads without a CPU are left alone: they went through the kernel. False if
+// this kernel has no membarrier.
 bool machine::membarrier() {
   enter_kernel();
+  if (on_.refuses_membarrier) return false;
   empty_buffer();
   reach(now_ + on_.membarrier, spending::kernel);
   const std::uint64_t number = next_membarrier_++;

@@ -78,6 +78,7 @@ struct machine_description {
 
   // What a hypervisor takes from each CPU: its share of the time, and for how long at a time.
   double stolen_share = 0;
+  bool refuses_membarrier = false;
   duration stolen_for = 0;
 
   unsigned cpus() const noexcept {

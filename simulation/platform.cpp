@@ -135,7 +135,7 @@ void full_fence_after_rmw(letter, place) noexcept {
 }
 
 bool enable_heavy_fence() noexcept {
-  return true;
+  return on() == nullptr || !on()->description().refuses_membarrier;
 }
 bool heavy_fence(letter, place) noexcept {
   return on()->membarrier();
@@ -176,6 +176,11 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
                        const deadline* until, place in) noexcept {
   const std::uint64_t at = until != nullptr ? nanoseconds_of(*until) * picoseconds : 0;
   return on()->futex_wait(word, expected, mask, at, in);
+}
+
+void futex_nap(futex_word word, std::uint32_t expected, std::uint64_t nanoseconds,
+               place in) noexcept {
+  on()->futex_wait(word, expected, ~0U, on()->now() + nanoseconds * picoseconds, in);
 }
 
 int futex_wake(futex_word word, int count, std::uint32_t mask, place in) noexcept {

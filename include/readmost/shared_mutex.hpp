@@ -18,8 +18,9 @@ namespace readmost {
 // cache misses if readers are running, a membarrier(2) of about 2 us otherwise; three
 // compare-and-swaps if no other thread has read any lock of late. A lock that is written too often
 // for that is an ordinary reader-writer lock: one compare-and-swap to lock, one to unlock. The lock
-// switches by itself, so that revocations never cost more than passive reads
-// have saved (src/lock/bias.hpp).
+// switches by itself, so that revocations never cost more than passive reads have saved
+// (src/lock/bias.hpp). Where membarrier(2) is missing, a read lock of a biased lock executes a
+// fence, and its writers need no consensus.
 //
 // Progress. Passive read locks and unlocks are wait-free, active unlocks lock-free. All other
 // operations may block: they spin briefly, then sleep (futex). Under preference::writer a reader

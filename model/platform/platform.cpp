@@ -145,6 +145,11 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
   return run()->futex_wait(word, expected, mask, until != nullptr, in);
 }
 
+// The time suffices, whether or not there is a wake-up.
+void futex_nap(futex_word, std::uint32_t, std::uint64_t nanoseconds, place in) noexcept {
+  sleep_for(nanoseconds, in);
+}
+
 int futex_wake(futex_word word, int count, std::uint32_t mask, place in) noexcept {
   return run()->futex_wake(word, count, mask, in);
 }

@@ -28,12 +28,14 @@ struct request {
   unsigned vary = 0;               // percent
   unsigned steal = 0;              // percent
   unsigned steal_for = 4'000'000;  // nanoseconds
+  bool without_membarrier = false;
 };
 
 int simulate(const request& asked) {
   machine_description on = find_machine(asked.machine);
   on.stolen_share = asked.steal / 100.0;
   on.stolen_for = duration{asked.steal_for} * 1000;
+  on.refuses_membarrier = asked.without_membarrier;
   const workload& what = find_workload(asked.workload);
   const std::vector<variation> variations =
       asked.vary != 0 ? variations_of(on, asked.vary) : std::vector<variation>{{"", on}};
@@ -116,6 +118,8 @@ int main(int argc, char** argv) {
                  "percent of the time for which a hypervisor takes each CPU away")
       ->check(CLI::Range(0U, 90U));
   add_number("--steal-for", asked.steal_for, 1'000, very_many, "nanoseconds at a time, for that");
+  app.add_flag("--without-membarrier", asked.without_membarrier,
+               "simulate a kernel that refuses membarrier(2)");
   app.add_flag("--lines", asked.with_lines, "print the cache lines that were waited for most");
   CLI11_PARSE(app, argc, argv);
   try {

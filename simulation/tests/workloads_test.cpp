@@ -223,6 +223,18 @@ TEST(simulated_lock, of_readmost_goes_without_bias_where_a_hypervisor_takes_cpus
   EXPECT_GT(ours, 0.78 * others);
 }
 
+// Where membarrier is missing their holds are fenced, and share no line all the same.
+TEST(simulated_lock, of_readmost_has_passive_readers_without_membarrier) {
+  machine_description without = find_machine("graviton-3");
+  without.refuses_membarrier = true;
+  const workload_options how{
+      .threads = 8, .writes_in = 1'000, .warm_up = 3'000'000, .time = 3'000'000};
+  const double others = run("mix", "glibc-like", how, without).reads;
+  for (const char* lock : {"readmost", "readmost-reader"}) {
+    EXPECT_GT(run("mix", lock, how, without).reads, 4 * others) << lock;
+  }
+}
+
 // The CPUs of one core share their caches: two threads get more done there than one that has the
 // lock to itself while the other stays away (src/lock/company.hpp).
 TEST(simulated_lock, of_readmost_is_used_by_both_threads_of_a_core) {

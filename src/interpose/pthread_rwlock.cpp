@@ -90,6 +90,11 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
   return as_errno(lock_shared_slow(l.core, rules_of(l, f, until)));
 }
 
+[[gnu::noinline]] int read_lock_on_slow_path(pthread_rwlock_t* lock, form f) noexcept {
+  if (lock_shared_nested(of(lock).core, my_record())) return 0;
+  return read_lock_slow(lock, f, nullptr, passive_attempt::unavailable);
+}
+
 [[gnu::noinline]] int settle_account(layout& l) noexcept {
   update_account(l.core, rules_of(l));
   return 0;
@@ -100,6 +105,9 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
   if (is_shared(of(lock))) {
     return f == form::trying ? pass_on<&rwlock_functions::tryrdlock>::call(lock)
                              : pass_on<&rwlock_functions::rdlock>::call(lock);
+  }
+  if (attempt == passive_attempt::unavailable && is_biased_on_slow_path(of(lock).core)) {
+    return read_lock_on_slow_path(lock, f);
   }
   return read_lock_slow(lock, f, nullptr, attempt);
 }

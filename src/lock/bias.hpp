@@ -21,11 +21,12 @@ namespace readmost::detail::bias {
 
 // The nanoseconds that a passive read saves over an active one if a single thread reads, by the
 // time of an update (platform::time_of_update()). It saves two updates of a line that the core
-// owns; its stores and looks take as long as three nanoseconds of them.
-constexpr std::int32_t saved_alone(std::uint32_t update) noexcept {
+// owns, or one if its hold is fenced; its stores and looks take as long as three nanoseconds of
+// them.
+constexpr std::int32_t saved_alone(std::uint32_t update, bool fenced = false) noexcept {
   constexpr std::int32_t least = 1;
   constexpr std::int32_t most = 12;
-  const std::int32_t saved = static_cast<std::int32_t>(2 * update / 1'000) - 3;
+  const std::int32_t saved = static_cast<std::int32_t>((fenced ? 1 : 2) * update / 1'000) - 3;
   return saved < least ? least : saved > most ? most : saved;
 }
 
@@ -33,7 +34,8 @@ constexpr std::int32_t saved_alone(std::uint32_t update) noexcept {
 inline constexpr std::int32_t saved_among_others = 20;
 
 inline std::int32_t saved_by_read(bool among_others) noexcept {
-  return among_others ? saved_among_others : saved_alone(platform::time_of_update());
+  return among_others ? saved_among_others
+                      : saved_alone(platform::time_of_update(), is_membarrier_missing());
 }
 
 // With more CPUs a read may save more. While many want the lock's line, each read has it come
@@ -239,7 +241,7 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
 }
 
 inline std::uint64_t bit_to_give() noexcept {
-  return lock_statistics_on() ? rwlock::biased_with_statistics : rwlock::biased;
+  return lock_statistics_on() || !passive_possible() ? rwlock::biased_on_slow_path : rwlock::biased;
 }
 
 inline bool is_earned(const rwlock& lock) noexcept {
@@ -266,7 +268,7 @@ inline bool is_worth_keeping(const rwlock& lock) noexcept {
 // told; if it cannot now, the lock has to earn its bias anew. The caller has written to the lock.
 inline bool is_allowed(rwlock& lock, rules how) noexcept {
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
-  if ((traits & rwlock::never_biased) != 0 || !passive_possible()) return false;
+  if ((traits & rwlock::never_biased) != 0) return false;
   if (is_bias_paused(lock.domain)) [[unlikely]]
     return false;
   if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;

@@ -103,17 +103,25 @@ bool has_room(thread_record& me, platform::atomic<std::uintptr_t>& slot,
   return slot.load(platform::relaxed) == 0 || clear_moved(me, slot, index);
 }
 
+// Whether a fenced hold that has been published came in time. Brings the record into the index, if
+// it is not there.
+bool fenced_came_in_time(const rwlock& lock, thread_record& me) noexcept {
+  // (C) As in rwlock.hpp.
+  return stay_visible(me) &&
+         (lock.state.load(at(letter::C, platform::acquire)) & rwlock::any_bias) != 0;
+}
+
 // Publishes a passive hold in a free slot: the home slot if possible, else a nested one. False, and
 // the hold taken back, if it came too late; false also if no slot is free.
-bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
+bool hold_in_free_slot(rwlock& lock, thread_record& me, bool fenced) noexcept {
   const std::size_t home = home_slot(&lock);
   const std::uint32_t depth = me.nested.load(platform::relaxed);
   auto& slot = me.held[home];
   if (depth == 0 && has_room(me, slot, home)) {
-    if (READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
-                         look_and_publish(lock, me, slot, rwlock::any_bias))) {
-      return true;
-    }
+    const bool in_time =
+        READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
+                         look_and_publish(lock, me, slot, rwlock::any_bias));
+    if (fenced ? fenced_came_in_time(lock, me) : in_time) return true;
     take_back(lock, me, slot, home);
     return false;
   }
@@ -121,7 +129,8 @@ bool hold_in_free_slot(rwlock& lock, thread_record& me) noexcept {
     // One may have been filled, and the stack not yet raised, by the code that this signal handler
     // has interrupted.
     if (!has_room(me, me.nested_held[i], home_slots + i)) continue;
-    if (publish_nested_and_look(lock, me, i, rwlock::any_bias)) return true;
+    const bool in_time = publish_nested_and_look(lock, me, i, rwlock::any_bias);
+    if (fenced ? fenced_came_in_time(lock, me) : in_time) return true;
     take_back(lock, me, me.nested_held[i], home_slots + i);
     return false;
   }
@@ -162,11 +171,52 @@ bool take_off_over_passive_hold(thread_record& me, const rwlock& lock) noexcept 
   return false;
 }
 
-bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
-  if (&me == &unregistered || !is_online(me) || !hold_in_free_slot(lock, me)) return false;
+namespace {
+
+void publish_with_fence(const rwlock& lock, platform::atomic<std::uintptr_t>& slot) noexcept {
+  // (A) As in rwlock.hpp. A read-modify-write, because a fence follows.
+  slot.exchange(address(lock), at(letter::A, platform::release));
+  // (F2) The hold before the loads of mode and state. Pairs with (K1) and (T1) in consensus.cpp:
+  // either the round sees the hold, or this thread sees the lock closed, or itself out of the
+  // index.
+  platform::full_fence_after_rmw(letter::F2);
+}
+
+bool lock_shared_in_free_slot(rwlock& lock, thread_record& me) noexcept {
+  if (&me == &unregistered) return false;
+  const bool fenced = !is_online(me);
+  if ((fenced && passive_possible()) || !hold_in_free_slot(lock, me, fenced)) return false;
   count_own(me.reads[home_slot(&lock)]);
   if (lock_statistics_on()) note_read(address(lock), true);
   return true;
+}
+
+// The usual fenced hold: in the home slot of a record in the index.
+bool lock_shared_fenced(rwlock& lock, thread_record& me) noexcept {
+  const std::size_t home = home_slot(&lock);
+  auto& slot = me.held[home];
+  if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) != 0 ||
+      lock_statistics_on()) {
+    return lock_shared_in_free_slot(lock, me);
+  }
+  READMOST_VARIANT(fenced_hold_without_fence, publish_with_fence(lock, slot), publish(lock, slot));
+  // (C) As in rwlock.hpp.
+  const std::uint64_t state = lock.state.load(at(letter::C, platform::acquire));
+  if ((state & rwlock::biased_on_slow_path) != 0 &&
+      (is_dormant(me) || is_mutant(mutant::fenced_while_unlisted))) [[likely]] {
+    if (me.idle_rounds.load(platform::relaxed) != 0) me.idle_rounds.store(0, platform::relaxed);
+    count_own(me.reads[home]);
+    return true;
+  }
+  take_back(lock, me, slot, home);
+  return false;
+}
+
+}  // namespace
+
+bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
+  return is_biased_on_slow_path(lock) && is_dormant(me) ? lock_shared_fenced(lock, me)
+                                                        : lock_shared_in_free_slot(lock, me);
 }
 
 int slots_with(const thread_record& me, std::uintptr_t content) noexcept {

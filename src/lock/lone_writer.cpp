@@ -20,7 +20,7 @@ bool may_hold_passively(const thread_record& me, const rwlock& lock) noexcept {
 // Ends a claim without entering. The next one needs no consensus.
 void back_out(rwlock& lock, thread_record& me, preference prefers) noexcept {
   const round done = reach_consensus(domains[lock.domain], &me);
-  bias::account_for_revocation(lock, &me, done, done.version != 0);
+  bias::account_for_revocation(lock, &me, done, done.among_others);
   // (M2) As in writers.cpp.
   open_door(lock, prefers, at(letter::M2, platform::release),
             [](std::uint64_t state) { return (state & ~rwlock::claiming) | rwlock::draining; });

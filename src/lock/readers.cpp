@@ -159,9 +159,8 @@ class reader {
     for (;;) {
       std::uint64_t state = lock_.state.load(platform::relaxed);
       if ((state & rwlock::any_bias) != 0 && me_ != nullptr) {
-        if (come_online(*me_) && lock_shared_nested(lock_, *me_)) {
-          return leave_queue(outcome::acquired);
-        }
+        come_online(*me_);
+        if (lock_shared_nested(lock_, *me_)) return leave_queue(outcome::acquired);
         state = lock_.state.load(platform::relaxed);
       }
       if (is_open(state)) {

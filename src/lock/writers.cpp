@@ -232,7 +232,7 @@ class candidate {
   waits_as as_on_record() const noexcept { return waiting_ ? as_ : waits_as::next_writer; }
 
   void account_for(const round& done, bool used_alone) noexcept {
-    bias::account_for_revocation(lock_, me_, done, done.version != 0 && !used_alone);
+    bias::account_for_revocation(lock_, me_, done, done.among_others && !used_alone);
     if (me_ != nullptr) count_own(me_->revocations);
     if (lock_delays_noted()) watch_.note_revocation(done.nanoseconds, done.kind);
     READMOST_PROBE(revocation, &lock_, done.nanoseconds, static_cast<int>(done.kind));

@@ -192,6 +192,11 @@ wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t ma
   return errno == ETIMEDOUT ? wake_reason::timed_out : wake_reason::none;
 }
 
+void futex_nap(futex_word word, std::uint32_t expected, std::uint64_t nanoseconds) noexcept {
+  const deadline until = in(nanoseconds);
+  futex_wait(word, expected, ~0U, &until);
+}
+
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept {
   errno_kept kept;
   const long woken = syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, count,

@@ -14,7 +14,8 @@
 //     With more than 64 CPUs and threads, another thread may have read it for the writer
 //     (chunk_report.hpp).
 //   The thread comes online (F), with a full fence of its own before it next reads a lock.
-//   The thread is dormant or offline: it cannot lock passively before (F).
+//   The thread is dormant or offline: it cannot lock passively before (F) or, where membarrier is
+//     missing, without a full fence behind each hold that it publishes (F1, F2).
 //   The kernel notes that the thread is switched out (SW3): with the scheduler's help only.
 //     The switches before and after that are its fences.
 //   The thread does none of these soon: it is a straggler.
@@ -188,11 +189,13 @@ void unlist_if_idle(thread_record& record) noexcept {
   if (idle < idle_rounds_until_unlisted || is_mutant(mutant::idle_for_ever)) return;
   const std::uint32_t period = mode & ~participation_mask;
   const std::uint32_t unlisting = period | static_cast<std::uint32_t>(participation::unlisting);
-  // (T1) Pairs with (Q) and the heavy fence (H): the thread's remaining holds are in the slots.
-  if (!record.mode.compare_exchange_strong(mode, unlisting, at(letter::T1, platform::acquire),
-                                           platform::relaxed)) {
+  if (!record.mode.compare_exchange_strong(mode, unlisting, platform::relaxed, platform::relaxed)) {
     return;
   }
+  // (T1) The mode before the slots. Pairs with (Q) and the heavy fence (H): the thread's remaining
+  // holds are in the slots. And with (F2): a thread that still finds itself dormant has published
+  // its fenced hold before.
+  platform::full_fence_after_rmw(letter::T1);
   participation next = participation::offline;
   for_each_slot(record, [&](const auto& slot, std::size_t) {
     // (T2) As (L): the record's sections happen before a writer that does not find it in the index.
@@ -212,9 +215,10 @@ void unlist_if_idle(thread_record& record) noexcept {
     give_back_bit(entry_of(record).present, number_of(record), at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
-  // Only this round changes the mode now. (T4) Follows (T3), so that the thread can enter the index
-  // again. Pairs with (L1), (L3), (T1) as (Q) does, whose value it replaces.
-  record.mode.store(period | static_cast<std::uint32_t>(next), at(letter::T4, platform::release));
+  // Only this round changes the mode now. The order has no letter: it keeps this store behind (T3),
+  // so that the thread can enter the index again, and the checker never lets a store pass another.
+  // That (L1) and (L3) see what (Q) released, whose value this replaces, is due to (T1).
+  record.mode.store(period | static_cast<std::uint32_t>(next), platform::release);
 }
 
 // Whether the straggler is switched out, so that the round may pass it: it is behind (K1), and what
@@ -383,9 +387,11 @@ round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool p
 round reach_consensus(domain& d, thread_record* me) noexcept {
   if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
   const std::uint64_t version = begin_round(d, me);
+  const bool among_others =
+      version != 0 || (is_membarrier_missing() && present_walk(d, me).record() != nullptr);
   const std::uint64_t start = version != 0 ? platform::now() : 0;
   const round_kind kind = end_round(d, me, version, true);
-  return {version, kind, version != 0 ? platform::now() - start : 0};
+  return {version, kind, version != 0 ? platform::now() - start : 0, among_others};
 }
 
 namespace {
@@ -484,14 +490,13 @@ std::uint32_t drain_sleep::epoch() const noexcept {
 
 platform::wake_reason drain_sleep::wait(std::uint32_t epoch,
                                         const platform::deadline* until) const noexcept {
-  if (!fenced_) {
-    // Without the fence no wake-up is certain.
-    if (until != nullptr && platform::time_left(*until) == 0)
-      return platform::wake_reason::timed_out;
-    platform::sleep_for(100'000);
-    return platform::wake_reason::woken;
-  }
-  return platform::futex_wait(platform::futex_of(place_.epoch), epoch, ~0U, until);
+  const platform::futex_word word = platform::futex_of(place_.epoch);
+  if (fenced_) return platform::futex_wait(word, epoch, ~0U, until);
+  // A reader may have looked for sleepers too early.
+  if (until != nullptr && platform::time_left(*until) == 0) return platform::wake_reason::timed_out;
+  constexpr std::uint64_t until_next_look = 100'000;
+  platform::futex_nap(word, epoch, until_next_look);
+  return platform::wake_reason::woken;
 }
 
 namespace {

@@ -209,6 +209,10 @@ bool passive_possible() noexcept {
   return state == passive_on;
 }
 
+bool is_membarrier_missing() noexcept {
+  return passive_state.load(platform::relaxed) == passive_off;
+}
+
 void forbid_passive() noexcept {
   passive_state.store(passive_off, platform::relaxed);
 }

@@ -169,6 +169,8 @@ void for_each_domain(Visit visit) noexcept {
 
 // Whether threads of this process can lock passively at all, which takes a heavy fence.
 bool passive_possible() noexcept;
+// Whether it is known that they cannot: their holds are fenced.
+bool is_membarrier_missing() noexcept;
 // From now on no thread can come online: the heavy fence has failed.
 void forbid_passive() noexcept;
 

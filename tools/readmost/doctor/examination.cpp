@@ -43,7 +43,8 @@ void tell(std::vector<finding>& findings, fmt::format_string<Values...> text, Va
   findings.push_back({false, fmt::format(text, std::forward<Values>(values)...)});
 }
 
-// --- Obstacles ----------------------------------------------------------------------------------
+// --- Obstacles, and a missing membarrier
+// ----------------------------------------------------------------------------------
 
 constexpr const char* how_to_admit =
     "Admit it: Docker's and Podman's own profiles do (Docker since 20.10; an older one needs "
@@ -58,35 +59,38 @@ constexpr const char* other_calls =
     "profile fallocate; with RCU clone3 (or clone), prctl, sched_setaffinity, sched_setscheduler "
     "and setpriority.";
 
-std::optional<finding> membarrier_obstacle(const machine_facts& machine) {
+void tell_membarrier(const machine_facts& machine, std::vector<finding>& findings) {
   const membarrier_answers& answers = machine.membarrier;
-  if (answers.offers_private()) return std::nullopt;
+  if (answers.offers_private()) return;
   if (answers.killed) {
-    return obstacle(
+    findings.push_back(obstacle(
         "A seccomp filter kills every caller of membarrier(2), and would kill a program when its "
         "first lock has earned passive readers. Until then start programs without the "
         "library. {} {}",
-        how_to_admit, other_calls);
+        how_to_admit, other_calls));
+    return;
   }
-  constexpr const char* consequence = "no reader can be passive and nothing is gained.";
+  constexpr const char* consequence = "passive readers execute a fence, and so gain less.";
   const bool filtered = machine.seccomp_mode.value_or(0) != 0;
   const int error = answers.query_error != 0 ? answers.query_error : answers.private_error;
   const std::string said = error == 0 ? "not offered" : std::generic_category().message(error);
   if (!machine.kernel.is_at_least(4, 14)) {
-    return obstacle(
+    return tell(
+        findings,
         "{} {} has no private expedited membarrier(2) ({}): {} It needs Linux 4.14 or newer.",
         machine.kernel.system, machine.kernel.release, said, consequence);
   }
   if (!filtered && (error == 0 || error == ENOSYS)) {
-    return obstacle(
+    return tell(
+        findings,
         "This kernel has no private expedited membarrier(2) ({}), although it is new enough: {} "
         "Use one that is built with CONFIG_MEMBARRIER=y; sandboxes with a kernel of their own, "
         "such as gVisor, may lack it.",
         said, consequence);
   }
-  return obstacle("membarrier(2) is refused ({}){}: {} {}{}", said,
-                  filtered ? ", and a seccomp filter is in force" : "", consequence, how_to_admit,
-                  filtered ? fmt::format(" {}", other_calls) : "");
+  tell(findings, "membarrier(2) is refused ({}){}: {} {}{}", said,
+       filtered ? ", and a seccomp filter is in force" : "", consequence, how_to_admit,
+       filtered ? fmt::format(" {}", other_calls) : "");
 }
 
 std::optional<finding> library_obstacle(const examination& all) {
@@ -274,7 +278,7 @@ void tell_the_rest(const examination& all, std::vector<finding>& findings) {
 
 std::vector<finding> meaning_of(const examination& all) {
   std::vector<finding> findings;
-  if (const auto found = membarrier_obstacle(all.machine)) findings.push_back(*found);
+  tell_membarrier(all.machine, findings);
   if (const auto found = library_obstacle(all)) findings.push_back(*found);
   tell_load(all.machine, findings);
   tell_cpus(all.machine.cpus, findings);

@@ -91,9 +91,10 @@ struct rwlock {
   static constexpr std::uint64_t handoff = 1U << 9;   // the next writer is one that has slept
   // Set at the first use unless there are statistics per lock: operations may take fast paths.
   static constexpr std::uint64_t ready = 1U << 10;
-  // `biased` while there are statistics per lock: passive readers enter by a path that counts.
-  static constexpr std::uint64_t biased_with_statistics = 1U << 11;
-  static constexpr std::uint64_t any_bias = biased | biased_with_statistics;
+  // `biased` for the slow path alone, which counts where there are statistics per lock, and
+  // executes a fence where membarrier is missing.
+  static constexpr std::uint64_t biased_on_slow_path = 1U << 11;
+  static constexpr std::uint64_t any_bias = biased | biased_on_slow_path;
   static constexpr std::uint64_t revoked = 1U << 12;  // the writer inside may give the bias back
   // Set at the first use: threads do not note their active holds (`noted` in the rules).
   static constexpr std::uint64_t unnoted = 1U << 13;
@@ -270,6 +271,10 @@ inline bool is_biased(const rwlock& lock) noexcept {
   return (lock.state.load(platform::relaxed) & rwlock::biased) != 0;
 }
 
+inline bool is_biased_on_slow_path(const rwlock& lock) noexcept {
+  return (lock.state.load(platform::relaxed) & rwlock::biased_on_slow_path) != 0;
+}
+
 // Read-locks a biased lock passively in its home slot: no atomic read-modify-write, no fence, no
 // store to a line that another thread writes. Unavailable if the slot is taken or the caller has
 // nested holds. `me`: the caller's record in the lock's domain.
@@ -313,7 +318,9 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
 }
 
 // Read-locks a biased lock passively in any free slot, also with statistics per lock; false if that
-// takes more than a free slot.
+// takes more than a free slot. Where membarrier is missing the caller executes a fence in the
+// writer's place: a *fenced* hold. In its home slot that is one atomic read-modify-write of a line
+// of its own.
 [[gnu::noinline]] bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept;
 
 // After the release of a passive hold that found a new version: reports, wakes writers that sleep

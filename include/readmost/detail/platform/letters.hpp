@@ -27,6 +27,7 @@
   X(E1, "report_as: acquire load of the version, before the look at the own slots", "K1")        \
   X(E2, "report_as: release store of `seen`", "L4, G5, HP6, BR17, CR1")                          \
   X(F, "come_online: full fence, index and mode before the next look at any lock", "K1")         \
+  X(F2, "publish_with_fence: full fence, the hold before the loads of mode and state", "K1, T1") \
   X(Q, "go_offline: release compare-and-swap, online to dormant", "L1, L3, T1")                  \
   /* A writer claims the lock, reaches consensus, checks for readers inside. */                  \
   X(K,                                                                                           \
@@ -36,7 +37,7 @@
   X(K1,                                                                                          \
     "begin_round, lock_exclusive_alone: full fence, K before the version is raised and before "  \
     "the loads of index and modes",                                                              \
-    "E1, F, F1, G6, HP3, SW2")                                                                   \
+    "E1, F, F1, F2, G6, HP3, SW2")                                                               \
   X(K2,                                                                                          \
     "decide, lock_exclusive_alone: acquire load of the state and compare-and-swap, readers in "  \
     "the count after slots",                                                                     \
@@ -93,13 +94,10 @@
   X(SW4, "is_settled_by_note: full fence, `leaving` before the second look at the note", "SW2")  \
   X(SW5, "is_settled_by_note: release compare-and-swap, leaving to dormant", "L1, L3, T1")       \
   /* A round takes an idle record out of the index. */                                           \
-  X(T1, "unlist_if_idle: acquire compare-and-swap, dormant to unlisting", "Q; H; SW5")           \
+  X(T1, "unlist_if_idle: full fence, the mode before the slots", "F2; Q; Q1; H; SW5")            \
   X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
   X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
   X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \
-  X(T4, "unlist_if_idle: release store of the mode, after T3",                                   \
-    "L1, L3, T1, when they read this instead of the Q before it; the thread that enters the "    \
-    "index")                                                                                     \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
   X(G1,                                                                                          \
     "publish_section: light fence, the section before the load of the own mode and of all "      \

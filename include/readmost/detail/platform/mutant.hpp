@@ -107,6 +107,10 @@
   X(scan_without_consensus, "a scan for hazard pointers runs without consensus")                  \
   X(hazard_after_validation, "a hazard pointer loads the source, then publishes")                 \
   X(hazard_without_mode, "a thread that publishes a hazard pointer does not check its own mode")  \
+  X(fenced_hold_without_fence,                                                                    \
+    "a thread that cannot come online publishes a passive hold without a fence")                  \
+  X(fenced_while_unlisted,                                                                        \
+    "a fenced hold counts although a round has taken the thread's record out of the index")       \
   X(hazard_without_fence,                                                                         \
     "a thread that cannot come online publishes a hazard pointer without a fence")                \
   X(consensus_before_lists, "a scan reaches consensus, then takes the retired objects")           \

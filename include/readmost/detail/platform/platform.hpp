@@ -257,6 +257,9 @@ enum class wake_reason {
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until) noexcept;
 
+// The same, but for so many nanoseconds at most: for a sleeper whom the wake-up may miss.
+void futex_nap(futex_word word, std::uint32_t expected, std::uint64_t nanoseconds) noexcept;
+
 // Wakes up to `count` sleepers; returns their number. Does not access *word, which may be freed by
 // then: at worst its address is another futex, whose users tolerate a spurious wake-up.
 int futex_wake(futex_word word, int count, std::uint32_t mask) noexcept;

@@ -230,6 +230,8 @@ struct round {
   std::uint64_t version;  // 0 if no other thread was online, so that no round was needed
   round_kind kind;
   std::uint64_t nanoseconds;  // how long the round took; 0 without one
+  // Whether others may hold locks passively: a round was needed, or their holds are fenced.
+  bool among_others = false;
 };
 round reach_consensus(domain& d, thread_record* me) noexcept;
 

@@ -166,6 +166,10 @@ inline bool is_online(const thread_record& record) noexcept {
   return (record.mode.load(platform::relaxed) & online_bit) != 0;
 }
 
+inline bool is_dormant(const thread_record& record) noexcept {
+  return participation_of(record.mode.load(platform::relaxed)) == participation::dormant;
+}
+
 // The number of domains that can have records of their own at a time: see lock_domain.hpp.
 inline constexpr unsigned max_domains = 16;
 

@@ -257,6 +257,8 @@ inline futex_word futex_of_low_half(const atomic<std::uint64_t>& word) noexcept 
 using wake_reason = model::sleep_end;
 wake_reason futex_wait(futex_word word, std::uint32_t expected, std::uint32_t mask,
                        const deadline* until, place in = place::current()) noexcept;
+void futex_nap(futex_word word, std::uint32_t expected, std::uint64_t nanoseconds,
+               place in = place::current()) noexcept;
 int futex_wake(futex_word word, int count, std::uint32_t mask,
                place in = place::current()) noexcept;
 
