@@ -2,6 +2,7 @@
 """Results as one self-contained HTML page, and the plot of the main result."""
 
 import datetime
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,7 @@ def stylesheet(*names):
     return markupsafe.Markup(text.replace(";}", "}").strip())
 
 
+@functools.cache  # which keeps the templates compiled
 def environment():
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined,
