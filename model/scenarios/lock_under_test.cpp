@@ -149,7 +149,7 @@ void run_round() {
 }
 
 void find_out_once() {
-  passive_possible();
+  membarrier_works();
   watch_forks();
 }
 

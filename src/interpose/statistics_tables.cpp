@@ -50,7 +50,7 @@ void add_table(text_buffer& t, const statistics& s, const lock_survey* survey,
     return;
   }
   if (!s.membarrier) {
-    t.add("  the kernel offers no membarrier(2) here: no read can be passive\n");
+    t.add("  the kernel offers no membarrier(2) here: passive reads execute a fence\n");
   }
   t.add("  locks                    %15llu\n", count{s.locks});
   t.add("  reads, passive           %15llu  %5.1f%%\n", count{s.passive_reads},

@@ -241,7 +241,7 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
 }
 
 inline std::uint64_t bit_to_give() noexcept {
-  return lock_statistics_on() || !passive_possible() ? rwlock::biased_on_slow_path : rwlock::biased;
+  return lock_statistics_on() || !membarrier_works() ? rwlock::biased_on_slow_path : rwlock::biased;
 }
 
 inline bool is_earned(const rwlock& lock) noexcept {

@@ -185,7 +185,7 @@ void publish_with_fence(const rwlock& lock, platform::atomic<std::uintptr_t>& sl
 bool lock_shared_in_free_slot(rwlock& lock, thread_record& me) noexcept {
   if (&me == &unregistered) return false;
   const bool fenced = !is_online(me);
-  if ((fenced && passive_possible()) || !hold_in_free_slot(lock, me, fenced)) return false;
+  if ((fenced && membarrier_works()) || !hold_in_free_slot(lock, me, fenced)) return false;
   count_own(me.reads[home_slot(&lock)]);
   if (lock_statistics_on()) note_read(address(lock), true);
   return true;

@@ -73,7 +73,7 @@ bool unlock_exclusive_with_bias(rwlock& lock) noexcept {
   constexpr std::uint64_t usual = rwlock::ready | rwlock::writing | rwlock::revoked;
   if ((state & ~rwlock::unnoted) != usual || !bias::is_worth_keeping(lock)) return false;
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
-  if ((traits & (rwlock::never_biased | rwlock::clean)) != rwlock::clean || !passive_possible()) {
+  if ((traits & (rwlock::never_biased | rwlock::clean)) != rwlock::clean || !membarrier_works()) {
     return false;
   }
   // Nor where a trial of the bias may be over: others look at the clock.

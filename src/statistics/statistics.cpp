@@ -113,7 +113,7 @@ constinit part statistics_part{.on_departure =
 
 statistics collect_statistics() noexcept {
   statistics sum{};
-  sum.membarrier = passive_possible();
+  sum.membarrier = membarrier_works();
   for_each_domain([&](domain& d) {
     sum.locks += d.locks_met.load(platform::relaxed);
     for_each_record(d, [&](const thread_record& record, bool) {

@@ -7,7 +7,7 @@
 namespace readmost::detail {
 
 struct statistics {
-  bool membarrier;  // false: no thread can lock passively here
+  bool membarrier;  // false: passive holds are fenced here
   std::uint64_t locks;
   std::uint64_t passive_reads;
   std::uint64_t active_reads;

@@ -87,7 +87,7 @@ bool is_straggler(const thread_record& record, std::uint64_t version) noexcept {
 bool fence_now(letter name) noexcept {
   const std::uint64_t start = platform::now();
   if (!platform::heavy_fence(name)) {
-    forbid_passive();
+    give_up_membarrier();
     return false;
   }
   const std::uint64_t cost = platform::now() - start;

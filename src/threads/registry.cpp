@@ -20,7 +20,7 @@ constexpr std::uintptr_t never_free = ~std::uintptr_t{0};
 // The highest bit tells a writer that it has no record.
 constexpr std::uint64_t writes_of_nobody = std::uint64_t{1} << 63;
 
-enum : std::uint32_t { passive_undecided, passive_on, passive_off };
+enum : std::uint32_t { undecided, works, missing };
 
 READMOST_THREAD_LOCAL bool registering = false;
 READMOST_THREAD_LOCAL bool departed = false;
@@ -28,7 +28,7 @@ READMOST_THREAD_LOCAL bool departed = false;
 // forks meanwhile, the thread goes on with that record in the child.
 READMOST_THREAD_LOCAL thread_record* changing_hands = nullptr;
 
-platform::atomic<std::uint32_t> passive_state{passive_undecided};
+platform::atomic<std::uint32_t> membarrier_state{undecided};
 
 // A bit for each domain in use by a lock_domain. The process's own domain is never free, nor are
 // bits beyond the last domain.
@@ -181,7 +181,7 @@ constinit part registry_part{.in_child = [] {
   clear_where_set(notes_of_switches);
   for_each_domain(forget_other_threads);
   forget_fences();
-  passive_state.store(passive_undecided, platform::relaxed);
+  membarrier_state.store(undecided, platform::relaxed);
 }};
 
 READMOST_THREAD_LOCAL constinit thread_record* own_records[max_domains] = {
@@ -200,21 +200,21 @@ constinit thread_record unregistered{.held = {never_free, never_free, never_free
 
 constinit domain domains[max_domains] = {{.index = &first_block}};
 
-bool passive_possible() noexcept {
-  std::uint32_t state = passive_state.load(platform::relaxed);
-  if (state == passive_undecided) [[unlikely]] {
-    state = platform::enable_heavy_fence() ? passive_on : passive_off;
-    passive_state.store(state, platform::relaxed);
+bool membarrier_works() noexcept {
+  std::uint32_t state = membarrier_state.load(platform::relaxed);
+  if (state == undecided) [[unlikely]] {
+    state = platform::enable_heavy_fence() ? works : missing;
+    membarrier_state.store(state, platform::relaxed);
   }
-  return state == passive_on;
+  return state == works;
 }
 
 bool is_membarrier_missing() noexcept {
-  return passive_state.load(platform::relaxed) == passive_off;
+  return membarrier_state.load(platform::relaxed) == missing;
 }
 
-void forbid_passive() noexcept {
-  passive_state.store(passive_off, platform::relaxed);
+void give_up_membarrier() noexcept {
+  membarrier_state.store(missing, platform::relaxed);
 }
 
 thread_record* enlist(unsigned domain) noexcept {
@@ -281,7 +281,7 @@ bool enter_index_and_come_online(thread_record& me) noexcept {
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
-    if (now == participation::unlisting || !passive_possible()) return false;
+    if (now == participation::unlisting || !membarrier_works()) return false;
     // The record enters the index before the thread is online: a round must not miss a thread that
     // can lock passively.
     if (now == participation::offline) enter_index(me);

@@ -167,12 +167,13 @@ void for_each_domain(Visit visit) noexcept {
   for (domain& d : domains) visit(d);
 }
 
-// Whether threads of this process can lock passively at all, which takes a heavy fence.
-bool passive_possible() noexcept;
-// Whether it is known that they cannot: their holds are fenced.
+// Whether threads of this process can come online, which takes a heavy fence; else their passive
+// holds are fenced. The first call asks the kernel.
+bool membarrier_works() noexcept;
+// Whether it is known that it does not; false until somebody has asked.
 bool is_membarrier_missing() noexcept;
 // From now on no thread can come online: the heavy fence has failed.
-void forbid_passive() noexcept;
+void give_up_membarrier() noexcept;
 
 // In a fork's child, before the registry frees them: calls visit(record) for every record whose
 // thread does not exist in the child, even where that thread had only just taken it, and for one

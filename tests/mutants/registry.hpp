@@ -7,7 +7,7 @@ bool come_online_and_enter_index(thread_record& me) noexcept {
   for (;;) {
     const participation now = participation_of(mode);
     if (now == participation::online) return true;
-    if (now == participation::unlisting || !passive_possible()) return false;
+    if (now == participation::unlisting || !membarrier_works()) return false;
     const std::uint32_t online = ((mode & ~participation_mask) + participation_period) |
                                  static_cast<std::uint32_t>(participation::online);
     if (me.mode.compare_exchange_weak(mode, online, platform::relaxed, platform::relaxed)) break;

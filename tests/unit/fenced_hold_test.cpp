@@ -82,7 +82,7 @@ int errors_under_load(rwlock& lock, rules how = {}) {
 TEST(fenced_holds, are_passive_and_leave_their_thread_dormant) {
   without_membarrier([](rwlock& lock) {
     EXPECT_FALSE(test::is_biased(lock)) << "threads would take the path without a fence";
-    EXPECT_FALSE(passive_possible());
+    EXPECT_FALSE(membarrier_works());
     const std::uint64_t before = test::passive_reads_of_this_thread();
     test::read(lock, 10);
     EXPECT_EQ(test::passive_reads_of_this_thread(), before + 10);
@@ -251,7 +251,7 @@ TEST(fenced_holds, follow_on_those_of_threads_that_were_online) {
     EXPECT_TRUE(writer.in_call());
     EXPECT_TRUE(reader.call([&] { return test::unlock_shared(lock) ? 1 : 0; }));
     EXPECT_EQ(writer.end(), test::acquired);
-    EXPECT_FALSE(passive_possible());
+    EXPECT_FALSE(membarrier_works());
     lock.balance.store(20'000);
     for (int i = 0; i < test::reads_that_earn_bias && !test::has_bias(lock); ++i) {
       test::read(lock, 1);

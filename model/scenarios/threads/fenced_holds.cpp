@@ -110,7 +110,7 @@ SCENARIO(fenced_reader_beside_one_online,
   auto& on = biased_scene(s);
   s.without_membarrier();
   const auto be_visible_from_now_on = [] {
-    forbid_passive();
+    give_up_membarrier();
     be_visible();
   };
   on.add_trying_reader("online").add_trying_reader("fenced", be_visible_from_now_on);
