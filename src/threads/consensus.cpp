@@ -49,7 +49,7 @@ constexpr std::uint64_t longest_wait(std::uint64_t cpus) noexcept {
 platform::atomic<std::uint64_t> wait_for_reports{2000};
 
 // After this time every store of every CPU is visible, with orders of magnitude to spare. Only
-// needed if membarrier stops working.
+// needed if membarrier is missing or stops working.
 constexpr std::uint64_t store_buffers_drained = 10'000'000;
 
 constexpr std::uint32_t idle_rounds_until_unlisted = 8;

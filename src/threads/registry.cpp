@@ -319,13 +319,13 @@ bool stay_visible(thread_record& me) noexcept {
     const participation next = now == participation::online ? now : participation::dormant;
     const std::uint32_t visible =
         ((mode & ~participation_mask) + participation_period) | static_cast<std::uint32_t>(next);
-    // (Q1) Pairs with (T1): a round that then unlists the record finds the section in it.
+    // (Q1) Pairs with (T1): a round that then unlists the record finds the section or hold in it.
     if (me.mode.compare_exchange_weak(mode, visible, at(letter::Q1, platform::release),
                                       platform::relaxed)) {
       break;
     }
   }
-  // (F1) Index and section are written before anything is read inside. Pairs with (K1) as (F).
+  // (F1) Index, and section or hold, are written before what is read next. Pairs with (K1) as (F).
   platform::full_fence_after_rmw(letter::F1);
   me.idle_rounds.store(0, platform::relaxed);
   return true;

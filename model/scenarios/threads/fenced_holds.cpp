@@ -43,6 +43,12 @@ void hold_fenced_and_seem_idle(rwlock& lock) {
   seem_long_idle();
 }
 
+// A round takes idle records out of the index, and the next one is the writer's.
+void write_after_round(lock_scene& on) {
+  run_round();
+  on.try_write();
+}
+
 }  // namespace
 
 SCENARIO(fenced_reader_against_writer, "a fenced reader and a writer are never inside at once",
@@ -83,20 +89,14 @@ SCENARIO(fenced_reader_while_unlisted,
          effort::medium) {
   fenced_scene(s)
       .add_trying_reader("reader", be_visible_and_long_idle)
-      .thread("writer", be_known, [](lock_scene& on) {
-        run_round();
-        on.try_write();
-      });
+      .thread("writer", be_known, write_after_round);
 }
 
 SCENARIO(fenced_hold_is_not_unlisted,
          "the record of a thread with a fenced hold stays in the index", effort::small) {
   fenced_scene(s)
       .add_reader_inside("reader", hold_fenced_and_seem_idle)
-      .thread("writer", be_known, [](lock_scene& on) {
-        run_round();
-        on.try_write();
-      });
+      .thread("writer", be_known, write_after_round);
 }
 
 SCENARIO(fenced_hold_released_by_another,

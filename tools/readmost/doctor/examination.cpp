@@ -43,8 +43,7 @@ void tell(std::vector<finding>& findings, fmt::format_string<Values...> text, Va
   findings.push_back({false, fmt::format(text, std::forward<Values>(values)...)});
 }
 
-// --- Obstacles, and a missing membarrier
-// ----------------------------------------------------------------------------------
+// --- Obstacles, and a missing membarrier ---------------------------------------------------------
 
 constexpr const char* how_to_admit =
     "Admit it: Docker's and Podman's own profiles do (Docker since 20.10; an older one needs "

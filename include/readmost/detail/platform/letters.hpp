@@ -108,8 +108,8 @@
     "O3, which makes it a full one")                                                             \
   X(G4, "is_inside_since: acquire load of a section", "G2, G10, G6")                             \
   X(G5, "is_inside_since: acquire load of `seen`, whether the section needs no look", "E2")      \
-  X(F1, "stay_visible: full fence, index and section before what is read inside", "K1")          \
-  X(Q1, "stay_visible: release compare-and-swap of the mode, the section before it", "T1")       \
+  X(F1, "stay_visible: full fence, index and section or hold before what is read next", "K1")    \
+  X(Q1, "stay_visible: release compare-and-swap of the mode, section or hold before it", "T1")   \
   X(G6, "count_in: full fence, the count before what is read inside and before the mark of it",  \
     "K1, G4")                                                                                    \
   X(G8, "uncount: release read-modify-write, one counted section less", "G9")                    \

@@ -163,9 +163,9 @@ thread_record* enlist(unsigned domain = 0) noexcept;
 // without membarrier, or while a round takes the record out of the index.
 bool come_online(thread_record& me) noexcept;
 
-// For a section of RCU that is published already: makes the record and the section visible to
-// rounds without coming online; ends in a full fence. False while a round takes the record out of
-// the index.
+// For a section of RCU, or a fenced hold, that is published already: makes it and the record
+// visible to rounds without coming online; ends in a full fence. False while a round takes the
+// record out of the index.
 bool stay_visible(thread_record& me) noexcept;
 
 // The calling thread will not lock passively until it comes online again, so rounds do not wait for

@@ -13,7 +13,7 @@ enum class participation : std::uint32_t {
   online = 1,     // may lock passively at any time: a round needs its report or a membarrier
   unlisting = 2,  // a round is taking it out of the index
   leaving = 4,    // told to stop by a round whose membarrier has not run yet
-  dormant = 6,    // cannot lock passively; its remaining holds are visible to rounds
+  dormant = 6,    // locks passively by fenced holds alone; what it holds is visible to rounds
 };
 inline constexpr std::uint32_t participation_mask = 7;
 inline constexpr std::uint32_t participation_period = 8;
