@@ -53,8 +53,8 @@ bool is_simulated(mutant which) {
   return which != mutant::fork_keeps_waiters && which != mutant::handler_takes_off_first_note &&
          which != mutant::one_pass && which != mutant::scan_keeps_unmarked &&
          which != mutant::own_lock_as_shared && which != mutant::bias_left_behind &&
-         which != mutant::trial_without_verdict && which != mutant::company_unheeded &&
-         which != mutant::yields_to_preferred_readers;
+         which != mutant::trial_without_verdict && which != mutant::fences_for_ever &&
+         which != mutant::company_unheeded && which != mutant::yields_to_preferred_readers;
 }
 
 // One order, fence or check, and how a scenario failed without it.

@@ -205,7 +205,8 @@ std::string state_in_words(std::uint64_t state) {
     if (count != 0) words.push_back(fmt::format("{} {}{}", count, name, count == 1 ? "" : "s"));
   };
   add_bit(rwlock::biased, "biased");
-  add_bit(rwlock::biased_on_slow_path, "biased on the slow path");
+  add_bit(rwlock::biased_with_statistics, "biased with statistics");
+  add_bit(rwlock::biased_by_fences, "biased by fences");
   add_bit(rwlock::writing, "writing");
   add_bit(rwlock::claiming, "claiming");
   add_bit(rwlock::draining, "draining");

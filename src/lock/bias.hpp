@@ -33,6 +33,11 @@ constexpr std::int32_t saved_alone(std::uint32_t update, bool fenced = false) no
 // The same if several threads read, at least: the line comes from another core.
 inline constexpr std::int32_t saved_among_others = 20;
 
+// Whether locks of the domain are to be biased_by_fences.
+inline bool prefers_fences(unsigned domain) noexcept {
+  return !membarrier_works() || are_fences_chosen(domain);
+}
+
 inline std::int32_t saved_by_read(bool among_others) noexcept {
   return among_others ? saved_among_others
                       : saved_alone(platform::time_of_update(), is_membarrier_missing());
@@ -230,7 +235,10 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   if (writes == 0) return;
   lock.accounted_exits.store(exits, platform::relaxed);
   domain& d = domains[lock.domain];
-  const std::uint32_t recent = d.round_cost.load(platform::relaxed);
+  // Where holds are fenced, no round is waited for.
+  const std::uint32_t recent = bias_trials[lock.domain].fences_end.load(platform::relaxed) != 0
+                                   ? least_cost
+                                   : d.round_cost.load(platform::relaxed);
   constexpr std::uint32_t writes_between_ageing = 64;
   if (exits % writes_between_ageing < writes && recent > least_cost) {
     d.round_cost.store(recent - recent / 16, platform::relaxed);
@@ -240,8 +248,10 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   add(lock, -debited * (has_one_thread(d) ? cost_of_revocation_alone : cost_of_revocation(recent)));
 }
 
-inline std::uint64_t bit_to_give() noexcept {
-  return lock_statistics_on() || !membarrier_works() ? rwlock::biased_on_slow_path : rwlock::biased;
+inline std::uint64_t bit_to_give(const rwlock& lock) noexcept {
+  return prefers_fences(lock.domain) ? rwlock::biased_by_fences
+         : lock_statistics_on()      ? rwlock::biased_with_statistics
+                                     : rwlock::biased;
 }
 
 inline bool is_earned(const rwlock& lock) noexcept {
@@ -269,8 +279,6 @@ inline bool is_worth_keeping(const rwlock& lock) noexcept {
 inline bool is_allowed(rwlock& lock, rules how) noexcept {
   const std::uint8_t traits = lock.traits.load(platform::relaxed);
   if ((traits & rwlock::never_biased) != 0) return false;
-  if (is_bias_paused(lock.domain)) [[unlikely]]
-    return false;
   if (!how.check_mapping || (traits & rwlock::private_memory) != 0) return true;
   const platform::mapping_kind kind = platform::kind_of_written_memory(&lock);
   if (kind == platform::mapping_kind::not_now) {

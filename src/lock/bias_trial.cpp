@@ -34,15 +34,15 @@ void with_trial(unsigned domain, Use use) noexcept {
 
 constinit bias_trial bias_trials[max_domains]{};
 
-bool is_bias_paused_by_trial(unsigned domain) noexcept {
-  auto& pause_ends = bias_trials[domain].pause_ends;
+bool has_trial_chosen_fences(unsigned domain) noexcept {
+  auto& fences_end = bias_trials[domain].fences_end;
   const std::uint64_t now = platform::now();
-  if (now < pause_ends.load(platform::relaxed)) return true;
+  if (now < fences_end.load(platform::relaxed)) return true;
   with_trial(domain, [&](bias_trial& t) {
-    const std::uint64_t ends = pause_ends.load(platform::relaxed);
-    if (ends != 0 && ends <= now) trial::end_pause(t, now, [&] { return operations_in(domain); });
+    const std::uint64_t ends = fences_end.load(platform::relaxed);
+    if (ends != 0 && ends <= now) trial::end_fences(t, now, [&] { return operations_in(domain); });
   });
-  return pause_ends.load(platform::relaxed) != 0;
+  return fences_end.load(platform::relaxed) != 0;
 }
 
 void note_long_revocation(unsigned domain, std::uint64_t excess) noexcept {
@@ -53,10 +53,10 @@ void note_long_revocation(unsigned domain, std::uint64_t excess) noexcept {
 
 namespace {
 
-// The present stretch, or pause, is over without a result.
+// The present stretch of either kind is over without a result.
 void abandon(bias_trial& t) noexcept {
   clear_where_set(t.in_use);
-  clear_where_set(t.pause_ends);
+  clear_where_set(t.fences_end);
   if (t.began != 0) t.began = 0;
 }
 

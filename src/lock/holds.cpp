@@ -112,15 +112,18 @@ bool fenced_came_in_time(const rwlock& lock, thread_record& me) noexcept {
 }
 
 // Publishes a passive hold in a free slot: the home slot if possible, else a nested one. False, and
-// the hold taken back, if it came too late; false also if no slot is free.
+// the hold taken back, if it came too late; false also if no slot is free. Without a fence it is
+// too late if the lock has become biased_by_fences meanwhile, which takes a signal handler to go
+// unnoticed by the thread's mode.
 bool hold_in_free_slot(rwlock& lock, thread_record& me, bool fenced) noexcept {
   const std::size_t home = home_slot(&lock);
   const std::uint32_t depth = me.nested.load(platform::relaxed);
+  constexpr std::uint64_t without_fence = rwlock::bias_by_consensus;
   auto& slot = me.held[home];
   if (depth == 0 && has_room(me, slot, home)) {
     const bool in_time =
-        READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, rwlock::any_bias),
-                         look_and_publish(lock, me, slot, rwlock::any_bias));
+        READMOST_VARIANT(check_before_publish, publish_and_look(lock, me, slot, without_fence),
+                         look_and_publish(lock, me, slot, without_fence));
     if (fenced ? fenced_came_in_time(lock, me) : in_time) return true;
     take_back(lock, me, slot, home);
     return false;
@@ -129,7 +132,7 @@ bool hold_in_free_slot(rwlock& lock, thread_record& me, bool fenced) noexcept {
     // One may have been filled, and the stack not yet raised, by the code that this signal handler
     // has interrupted.
     if (!has_room(me, me.nested_held[i], home_slots + i)) continue;
-    const bool in_time = publish_nested_and_look(lock, me, i, rwlock::any_bias);
+    const bool in_time = publish_nested_and_look(lock, me, i, without_fence);
     if (fenced ? fenced_came_in_time(lock, me) : in_time) return true;
     take_back(lock, me, me.nested_held[i], home_slots + i);
     return false;
@@ -182,11 +185,32 @@ void publish_with_fence(const rwlock& lock, platform::atomic<std::uintptr_t>& sl
   platform::full_fence_after_rmw(letter::F2);
 }
 
-bool lock_shared_in_free_slot(rwlock& lock, thread_record& me) noexcept {
-  if (&me == &unregistered) return false;
-  const bool fenced = !is_online(me);
-  if ((fenced && membarrier_works()) || !hold_in_free_slot(lock, me, fenced)) return false;
-  count_own(me.reads[home_slot(&lock)]);
+// Gives a lock that is biased_by_fences its usual bias if nothing is against that any more: one
+// that is never written would keep its fences. The caller has a passive hold, which counts under
+// both.
+[[gnu::noinline]] void give_usual_bias(rwlock& lock) noexcept {
+  const std::uint64_t bias = bias::bit_to_give(lock);
+  std::uint64_t state = lock.state.load(platform::relaxed);
+  if (bias == rwlock::biased_by_fences || (state & rwlock::biased_by_fences) == 0 ||
+      is_mutant(mutant::fences_for_ever)) {
+    return;
+  }
+  // Relaxed: continues the release sequence that (M) began. If it fails, the next look does it.
+  lock.state.compare_exchange_strong(state, state - rwlock::biased_by_fences + bias,
+                                     platform::relaxed, platform::relaxed);
+}
+
+void count_passive_read(rwlock& lock, thread_record& me, bool fenced) noexcept {
+  constexpr std::uint64_t reads_between_looks = 1024;
+  auto& reads = me.reads[home_slot(&lock)];
+  count_own(reads);
+  if (fenced && reads.load(platform::relaxed) % reads_between_looks == 0) [[unlikely]]
+    give_usual_bias(lock);
+}
+
+bool lock_shared_in_free_slot(rwlock& lock, thread_record& me, bool fenced) noexcept {
+  if (!hold_in_free_slot(lock, me, fenced)) return false;
+  count_passive_read(lock, me, fenced);
   if (lock_statistics_on()) note_read(address(lock), true);
   return true;
 }
@@ -195,17 +219,17 @@ bool lock_shared_in_free_slot(rwlock& lock, thread_record& me) noexcept {
 bool lock_shared_fenced(rwlock& lock, thread_record& me) noexcept {
   const std::size_t home = home_slot(&lock);
   auto& slot = me.held[home];
-  if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) != 0 ||
+  if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) != 0 || !is_listed(me) ||
       lock_statistics_on()) {
-    return lock_shared_in_free_slot(lock, me);
+    return &me != &unregistered && lock_shared_in_free_slot(lock, me, true);
   }
   READMOST_VARIANT(fenced_hold_without_fence, publish_with_fence(lock, slot), publish(lock, slot));
   // (C) As in rwlock.hpp.
   const std::uint64_t state = lock.state.load(at(letter::C, platform::acquire));
-  if ((state & rwlock::biased_on_slow_path) != 0 &&
-      (is_dormant(me) || is_mutant(mutant::fenced_while_unlisted))) [[likely]] {
+  if ((state & rwlock::any_bias) != 0 &&
+      (is_listed(me) || is_mutant(mutant::fenced_while_unlisted))) [[likely]] {
     if (me.idle_rounds.load(platform::relaxed) != 0) me.idle_rounds.store(0, platform::relaxed);
-    count_own(me.reads[home]);
+    count_passive_read(lock, me, true);
     return true;
   }
   take_back(lock, me, slot, home);
@@ -215,8 +239,13 @@ bool lock_shared_fenced(rwlock& lock, thread_record& me) noexcept {
 }  // namespace
 
 bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
-  return is_biased_on_slow_path(lock) && is_dormant(me) ? lock_shared_fenced(lock, me)
-                                                        : lock_shared_in_free_slot(lock, me);
+  if ((lock.state.load(platform::relaxed) & rwlock::biased_by_fences) != 0) {
+    return lock_shared_fenced(lock, me);
+  }
+  if (&me == &unregistered) return false;
+  // A lock may have got its bias before membarrier failed.
+  const bool fenced = !is_online(me);
+  return (!fenced || is_membarrier_missing()) && lock_shared_in_free_slot(lock, me, fenced);
 }
 
 int slots_with(const thread_record& me, std::uintptr_t content) noexcept {

@@ -77,7 +77,7 @@ bool unlock_exclusive_with_bias(rwlock& lock) noexcept {
     return false;
   }
   // Nor where a trial of the bias may be over: others look at the clock.
-  if (bias_trials[lock.domain].pause_ends.load(platform::relaxed) != 0) return false;
+  if (bias_trials[lock.domain].fences_end.load(platform::relaxed) != 0) return false;
   // This write is debited already, unlike earlier ones by other paths.
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
   if (exits != lock.accounted_exits.load(platform::relaxed)) return false;

@@ -93,7 +93,7 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
       return;
     }
     if ((state & in_the_way) != 0 || !is_unknown_to_slots(lock)) return;
-    std::uint64_t next = (state | bias::bit_to_give()) & ~rwlock::draining;
+    std::uint64_t next = (state | bias::bit_to_give(lock)) & ~rwlock::draining;
     const wake_up wake(next, how.prefers);
     if (lock.state.compare_exchange_strong(state, next, platform::release, platform::relaxed)) {
       wake.carry_out(sleep_word(lock));

@@ -191,7 +191,10 @@ class candidate {
       return claim_result::lost_race;
     }
     const bool used_alone = revoking && me_ != nullptr && bias::is_used_alone(lock_, *me_);
-    const round done = revoking ? reach_consensus(d, me_) : round{};
+    const bool by_consensus = (state & rwlock::bias_by_consensus) != 0;
+    const round done = by_consensus ? reach_consensus(d, me_)
+                       : revoking   ? begin_after_fences(d, me_)
+                                    : round{};
     if (revoking) revoked_ = true;
     std::int64_t passive = 0;
     const bool entered = READMOST_VARIANT(counts_before_slots, decide(d, done.version, passive),
@@ -247,13 +250,14 @@ class candidate {
     // One that only tries gives the bias back if the account says so: its attempts cost
     // revocations.
     const bool gives_back = how_.try_only && revoking && bias::is_worth_keeping(lock_);
+    const std::uint64_t bias = gives_back ? bias::bit_to_give(lock_) : 0;
     const bool waits = !how_.try_only && (upgrades() || counts_writers(how_.prefers));
     bool counted = false;
     const auto undo = [&](std::uint64_t now) {
       now &= ~rwlock::claiming;
       constexpr std::uint64_t wanted =
           rwlock::waiting_writers | rwlock::upgrading | rwlock::handoff;
-      if (gives_back && (now & wanted) == 0) return now | bias::bit_to_give();
+      if (gives_back && (now & wanted) == 0) return now | bias;
       if (passive != 0) now |= rwlock::draining;
       counted = waits && !waiting_ && choose_count(now);
       return counted ? with_waiter(now, as_) : now;
@@ -432,9 +436,10 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const bool revoked = (state & rwlock::revoked) != 0;
   platform::add_one(lock.writer_exits);
   bias::debit_writes(lock, revoked);
-  const bool bias = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
-                    bias::is_allowed(lock, how) &&
-                    (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
+  const bool gives = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
+                     bias::is_allowed(lock, how) &&
+                     (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
+  const std::uint64_t bias = gives ? bias::bit_to_give(lock) : 0;
   if (lock_statistics_on()) note_write_end(address(lock));
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter
   // sees the writer's changes. This is the last access to the lock's memory, unless the caller
@@ -447,7 +452,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
       now |= rwlock::reader_phase;
     }
     constexpr std::uint64_t wanted = rwlock::waiting_writers | rwlock::handoff;
-    return bias && (now & wanted) == 0 ? now | bias::bit_to_give() : now;
+    return (now & wanted) == 0 ? now | bias : now;
   });
 }
 

@@ -387,11 +387,17 @@ round_kind end_round(domain& d, thread_record* me, std::uint64_t version, bool p
 round reach_consensus(domain& d, thread_record* me) noexcept {
   if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
   const std::uint64_t version = begin_round(d, me);
-  const bool among_others =
-      version != 0 || (is_membarrier_missing() && present_walk(d, me).record() != nullptr);
   const std::uint64_t start = version != 0 ? platform::now() : 0;
   const round_kind kind = end_round(d, me, version, true);
-  return {version, kind, version != 0 ? platform::now() - start : 0, among_others};
+  return {version, kind, version != 0 ? platform::now() - start : 0, version != 0};
+}
+
+round begin_after_fences(domain& d, thread_record* me) noexcept {
+  if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
+  // (K1) As above. Pairs with (F1) and (F2), too.
+  platform::full_fence_after_rmw(letter::K1);
+  const bool among_others = present_walk(d, me).record() != nullptr;
+  return {0, end_round(d, me, 0, true), 0, among_others};
 }
 
 namespace {

@@ -111,7 +111,7 @@ inline void write(rwlock& l, rules how = {}) {
   unlock(l, how);
 }
 
-// Biased, with or without statistics per lock.
+// Biased, with or without statistics per lock, or by fences.
 inline bool has_bias(const rwlock& lock) {
   return (lock.state.load() & rwlock::any_bias) != 0;
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lock/bias_trial.hpp"
 #include "threads/registry.hpp"
 #include "unit/crowd_in_index.hpp"
 
@@ -119,8 +120,15 @@ void stay() {
 
 class chunk_reports_in_use : public testing::Test {
  protected:
-  chunk_reports_in_use() { reported_from = 1; }
-  ~chunk_reports_in_use() override { reported_from = usually_; }
+  // No trial of the bias, which might choose fences: threads would not have to report.
+  chunk_reports_in_use() {
+    reported_from = 1;
+    bias_trials[0].in_use.store(1);
+  }
+  ~chunk_reports_in_use() override {
+    reported_from = usually_;
+    bias_trials[0].in_use.store(0);
+  }
 
  private:
   const std::uint32_t usually_ = reported_from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passive holds where membarrier(2) is missing: the readers execute a fence. In children, where the
-// library asks for membarrier again.
+// Passive holds whose readers execute a fence: where membarrier(2) is missing, and where a trial of
+// the bias has chosen them. In children, where the library asks for membarrier again.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lock/bias_trial.hpp"
 #include "statistics/lock_statistics.hpp"
 #include "support/forbidden_calls.hpp"
 #include "support/helper_thread.hpp"
@@ -35,6 +36,18 @@ void without_membarrier(const std::function<void(rwlock&)>& body, rules how = {}
     if (!forbid_membarrier()) return;  // the system has no filters
     rwlock lock;
     ASSERT_TRUE(test::earn_bias(lock, how));
+    body(lock);
+  });
+}
+
+// The same, and once more with membarrier, in a trial that does not end.
+void with_fences(const std::function<void(rwlock&)>& body, rules how = {}) {
+  without_membarrier(body, how);
+  test::in_a_child([&] {
+    bias_trials[0].fences_end.store(~std::uint64_t{0});
+    rwlock lock;
+    ASSERT_TRUE(test::earn_bias(lock, how));
+    ASSERT_FALSE(test::is_biased(lock));
     body(lock);
   });
 }
@@ -98,8 +111,17 @@ TEST(fenced_holds, are_passive_and_leave_their_thread_dormant) {
   });
 }
 
+TEST(fenced_holds, are_passive_where_a_trial_has_chosen_them) {
+  with_fences([](rwlock& lock) {
+    EXPECT_NE(lock.state.load() & rwlock::biased_by_fences, 0U);
+    const std::uint64_t before = test::passive_reads_of_this_thread();
+    test::read(lock, 10);
+    EXPECT_EQ(test::passive_reads_of_this_thread(), before + 10);
+  });
+}
+
 TEST(fenced_holds, keep_writers_out_until_they_end) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     helper_thread writer;
     ASSERT_EQ(test::lock_shared(lock), test::acquired);
     EXPECT_EQ(writer.call([&] { return test::try_lock(lock); }), test::busy);
@@ -112,7 +134,7 @@ TEST(fenced_holds, keep_writers_out_until_they_end) {
 }
 
 TEST(fenced_holds, keep_writers_out_until_the_writers_deadline) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     helper_thread writer;
     ASSERT_EQ(test::lock_shared(lock), test::acquired);
     EXPECT_EQ(writer.call([&] {
@@ -127,15 +149,14 @@ TEST(fenced_holds, keep_writers_out_until_the_writers_deadline) {
 
 TEST(fenced_holds, and_writers_exclude_each_other_under_load) {
   SKIP_WHERE_CHILDREN_START_NO_THREADS();
-  for (const auto prefers : {readmost::preference::writer, readmost::preference::reader,
-                             readmost::preference::phase_fair}) {
+  for (const auto prefers : test::preferences) {
     const rules how{.prefers = prefers};
-    without_membarrier([&](rwlock& lock) { EXPECT_EQ(errors_under_load(lock, how), 0); }, how);
+    with_fences([&](rwlock& lock) { EXPECT_EQ(errors_under_load(lock, how), 0); }, how);
   }
 }
 
 TEST(fenced_holds, are_nested_where_the_home_slot_is_taken) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     std::vector<rwlock> others(64);
     rwlock* other = nullptr;
     for (rwlock& each : others) {
@@ -159,7 +180,7 @@ TEST(fenced_holds, are_nested_where_the_home_slot_is_taken) {
 }
 
 TEST(fenced_holds, are_found_although_many_rounds_have_taken_the_record_out_of_the_index) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     helper_thread writer;
     for (int i = 0; i < 40; ++i) {
       // Too few reads to earn the bias, which the writer therefore leaves.
@@ -175,7 +196,7 @@ TEST(fenced_holds, are_found_although_many_rounds_have_taken_the_record_out_of_t
 }
 
 TEST(fenced_holds, are_upgraded) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     ASSERT_EQ(test::lock_shared(lock), test::acquired);
     ASSERT_TRUE(test::holds_passively(lock));
     EXPECT_EQ(test::upgrade(lock), test::acquired);
@@ -188,7 +209,7 @@ TEST(fenced_holds, are_upgraded) {
 }
 
 TEST(fenced_holds, are_released_by_another_thread) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     ASSERT_EQ(test::lock_shared(lock), test::acquired);
     ASSERT_TRUE(test::holds_passively(lock));
     helper_thread other;
@@ -200,7 +221,7 @@ TEST(fenced_holds, are_released_by_another_thread) {
 }
 
 TEST(fenced_holds, outlive_their_thread) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     std::thread([&] {
       test::lock_shared(lock);
       EXPECT_TRUE(test::holds_passively(lock));
@@ -212,7 +233,7 @@ TEST(fenced_holds, outlive_their_thread) {
 }
 
 TEST(fenced_holds, go_on_in_a_child) {
-  without_membarrier([](rwlock& lock) {
+  with_fences([](rwlock& lock) {
     ASSERT_EQ(test::lock_shared(lock), test::acquired);
     test::in_a_child([&] {
       EXPECT_EQ(test::try_lock(lock), test::busy);
@@ -263,6 +284,29 @@ TEST(fenced_holds, follow_on_those_of_threads_that_were_online) {
     EXPECT_TRUE(test::has_bias(lock));
     EXPECT_EQ(errors_under_load(lock), 0);
   });
+}
+
+// --- Where trials choose them, and give them up --------------------------------------------------
+
+TEST(fenced_holds, and_usual_ones_follow_each_other_under_load) {
+  SKIP_WHERE_CHILDREN_START_NO_THREADS();
+  for (const auto prefers : test::preferences) {
+    const rules how{.prefers = prefers};
+    test::in_a_child([&] {
+      rwlock lock;
+      ASSERT_TRUE(test::earn_bias(lock, how));
+      std::atomic<bool> stop{false};
+      std::thread chooser([&] {
+        for (bool fences = true; !stop; fences = !fences) {
+          bias_trials[0].fences_end.store(fences ? ~std::uint64_t{0} : 0);
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+      });
+      EXPECT_EQ(errors_under_load(lock, how), 0);
+      stop = true;
+      chooser.join();
+    });
+  }
 }
 
 }  // namespace

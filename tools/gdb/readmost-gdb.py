@@ -24,7 +24,7 @@ FIGURES = ("size", "max_domains", "domain_size", "domain_index", "domain_grace_p
            "held_locks_size", "lock_table_size")
 
 # Bits of rwlock::state.
-BIASED = 1 | 1 << 11
+BIASED = 1 | 1 << 11 | 1 << 14
 WRITING, DRAINING, CLAIMING, UNNOTED = 1 << 1, 1 << 2, 1 << 8, 1 << 13
 READERS_SHIFT = 40
 # Tags of slots and notes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passive holds of threads that cannot be online, because membarrier(2) is missing: their readers
-// execute the fence.
+// Passive holds whose readers execute the fence: where membarrier(2) is missing, so that no thread
+// is online, and where it works but the lock is biased by fences.
+#include "lock/bias_trial.hpp"
 #include "scenarios/lock_scene.hpp"
 #include "threads/registry.hpp"
 
@@ -8,10 +9,10 @@ namespace readmost::model {
 
 namespace {
 
-// As a lock that has got its bias while membarrier is missing.
+// As a lock that has got its bias by fences.
 rwlock& for_fenced_holds(rwlock& biased) {
   const std::uint64_t state = biased.state.load(platform::relaxed);
-  biased.state.store((state & ~rwlock::biased) | rwlock::biased_on_slow_path, platform::relaxed);
+  biased.state.store((state & ~rwlock::biased) | rwlock::biased_by_fences, platform::relaxed);
   return biased;
 }
 
@@ -115,6 +116,54 @@ SCENARIO(fenced_reader_beside_one_online,
   };
   on.add_trying_reader("online").add_trying_reader("fenced", be_visible_from_now_on);
   on.add_trying_writer();
+}
+
+// --- Where membarrier works ----------------------------------------------------------------------
+
+namespace {
+
+lock_scene& scene_of_trial(scenario& s) {
+  s.spins(0);
+  return scene_on(s, for_fenced_holds(biased_lock(s)));
+}
+
+// From now on locks get their bias by fences, or no longer.
+void choose_fences(bool chosen) {
+  bias_trials[0].fences_end.store(chosen ? ~std::uint64_t{0} : 0, platform::relaxed);
+}
+
+// Its next fenced read gives the lock its usual bias.
+void be_about_to_look_at_trial(rwlock& lock) {
+  be_online();
+  my_record().reads[home_slot(&lock)].store(1'023, platform::relaxed);
+}
+
+}  // namespace
+
+SCENARIO(fenced_reader_online_against_writer,
+         "a fenced reader that is online and a writer are never inside at once", effort::small) {
+  choose_fences(true);
+  scene_of_trial(s).add_trying_reader().add_trying_writer();
+}
+
+SCENARIO(writer_waits_for_fenced_hold_online,
+         "a writer that sleeps until the fenced hold of a thread that is online ends wakes up",
+         effort::small) {
+  choose_fences(true);
+  scene_of_trial(s).add_reader_inside("reader", hold_passively).add_writer();
+}
+
+SCENARIO(usual_bias_given_back,
+         "a fenced reader gives a lock its usual bias, and writers find readers of both kinds",
+         effort::large) {
+  auto& on = scene_of_trial(s);
+  on.thread("fenced reader", be_about_to_look_at_trial, [](lock_scene& on) { on.try_read(); });
+  on.add_passive_reader().add_trying_writer();
+  s.finally([&] {
+    expect((on.lock.state.load(platform::relaxed) & rwlock::biased_by_fences) == 0,
+           "the lock has kept its fences");
+    expect_all_given_back(on.lock);
+  });
 }
 
 }  // namespace readmost::model

@@ -91,15 +91,18 @@ struct rwlock {
   static constexpr std::uint64_t handoff = 1U << 9;   // the next writer is one that has slept
   // Set at the first use unless there are statistics per lock: operations may take fast paths.
   static constexpr std::uint64_t ready = 1U << 10;
-  // `biased` for the slow path alone, which counts where there are statistics per lock, and
-  // executes a fence where membarrier is missing.
-  static constexpr std::uint64_t biased_on_slow_path = 1U << 11;
-  static constexpr std::uint64_t any_bias = biased | biased_on_slow_path;
+  // `biased` while there are statistics per lock: passive readers enter by a path that counts.
+  static constexpr std::uint64_t biased_with_statistics = 1U << 11;
+  static constexpr std::uint64_t bias_by_consensus = biased | biased_with_statistics;
   static constexpr std::uint64_t revoked = 1U << 12;  // the writer inside may give the bias back
   // Set at the first use: threads do not note their active holds (`noted` in the rules).
   static constexpr std::uint64_t unnoted = 1U << 13;
-  static constexpr std::uint64_t one_writer = 1U << 14;  // bits 14 to 26: waiting writers
-  static constexpr std::uint64_t waiting_writers = 0x1FFFU * one_writer;
+  // As `biased`, but each passive reader executes a fence, so that a revocation needs no consensus:
+  // where membarrier is missing, or waits for CPUs that are not there.
+  static constexpr std::uint64_t biased_by_fences = 1U << 14;
+  static constexpr std::uint64_t any_bias = bias_by_consensus | biased_by_fences;
+  static constexpr std::uint64_t one_writer = 1U << 15;  // bits 15 to 26: waiting writers
+  static constexpr std::uint64_t waiting_writers = 0xFFFU * one_writer;
   // Bits 27 to 39: waiting readers that will get a turn.
   static constexpr std::uint64_t one_waiting_reader = std::uint64_t{1} << 27;
   static constexpr std::uint64_t waiting_readers = 0x1FFFU * one_waiting_reader;
@@ -272,7 +275,8 @@ inline bool is_biased(const rwlock& lock) noexcept {
 }
 
 inline bool is_biased_on_slow_path(const rwlock& lock) noexcept {
-  return (lock.state.load(platform::relaxed) & rwlock::biased_on_slow_path) != 0;
+  constexpr std::uint64_t by_slow_path = rwlock::any_bias & ~rwlock::biased;
+  return (lock.state.load(platform::relaxed) & by_slow_path) != 0;
 }
 
 // Read-locks a biased lock passively in its home slot: no atomic read-modify-write, no fence, no
@@ -318,9 +322,9 @@ inline passive_attempt lock_shared_in_first_nested(rwlock& lock, thread_record& 
 }
 
 // Read-locks a biased lock passively in any free slot, also with statistics per lock; false if that
-// takes more than a free slot. Where membarrier is missing the caller executes a fence in the
-// writer's place: a *fenced* hold. In its home slot that is one atomic read-modify-write of a line
-// of its own.
+// takes more than a free slot. If the lock is biased_by_fences, or the caller cannot be online, the
+// hold is *fenced*: the caller executes a fence in the writer's place. In its home slot that is one
+// atomic read-modify-write of a line of its own.
 [[gnu::noinline]] bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept;
 
 // After the release of a passive hold that found a new version: reports, wakes writers that sleep

@@ -24,5 +24,7 @@ constexpr participation participation_of(std::uint32_t mode) noexcept {
 
 // Only `online` has this bit of the mode.
 inline constexpr std::uint32_t online_bit = 1;
+// `offline` and `unlisting` have none of these.
+inline constexpr std::uint32_t listed_bits = 5;
 
 }  // namespace readmost::detail

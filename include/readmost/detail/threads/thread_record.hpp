@@ -166,8 +166,9 @@ inline bool is_online(const thread_record& record) noexcept {
   return (record.mode.load(platform::relaxed) & online_bit) != 0;
 }
 
-inline bool is_dormant(const thread_record& record) noexcept {
-  return participation_of(record.mode.load(platform::relaxed)) == participation::dormant;
+// Whether the record is in the index, and no round is taking it out.
+inline bool is_listed(const thread_record& record) noexcept {
+  return (record.mode.load(platform::relaxed) & listed_bits) != 0;
 }
 
 // The number of domains that can have records of their own at a time: see lock_domain.hpp.
