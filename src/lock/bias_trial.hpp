@@ -8,7 +8,7 @@
 // than some microseconds of a wait. Where longer waits add up to a part of the time that matters,
 // the threads of the domain try it out: they count their lock operations while locks have their
 // usual bias, then while those that are given one get it by fences, for a quarter of that time or
-// all of it, and keep the fences unless they got less done. They try again after a multiple of that
+// all of it, and keep the fences if they got more done. They try again after a multiple of that
 // time, because hosts change; the longer, the more often the same way has won.
 #pragma once
 
@@ -64,9 +64,10 @@ inline constexpr std::uint64_t longest = 500'000'000;
 inline constexpr std::uint64_t part_that_matters = 20;
 // Of the time of fences: if much less was done in it, it is over.
 inline constexpr std::uint64_t first_part = 4;
-inline constexpr double much_less = 0.6;
-// What must have been done with fences to win. Less than with rounds suffices: nobody waits long.
-inline constexpr double about_as_much = 0.95;
+inline constexpr double much_less = 0.8;
+// What must have been done with fences to win: these figures vary. Where threads outnumber CPUs,
+// waits are long because writers lose their own, and fences do not help.
+inline constexpr double clearly_more = 1.05;
 inline constexpr std::uint32_t first_rest = 16;
 inline constexpr std::uint32_t longest_rest = 256;
 inline constexpr std::uint64_t most_rest = 10'000'000'000;
@@ -125,7 +126,7 @@ void end_fences(bias_trial& t, std::uint64_t now, Operations operations) noexcep
     return;
   }
   const bool fences =
-      READMOST_VARIANT(trial_without_verdict, fenced > about_as_much * rounds, false);
+      READMOST_VARIANT(trial_without_verdict, fenced > clearly_more * rounds, false);
   const std::uint64_t rest = rest_after(t, fences);
   t.tries = false;
   t.began = 0;

@@ -23,7 +23,7 @@ inline void note_waited(thread_record* me) noexcept {
   if (me != nullptr) me->waiting_in.store(0, platform::relaxed);
 }
 
-// Whether the state has room for one more waiter: it counts up to 8,191 of each kind.
+// Whether the state has room for one more waiter: it counts up to 4,095 writers and 8,191 readers.
 inline bool can_be_counted(std::uint64_t state, waits_as as) noexcept {
   const std::uint64_t field = as == waits_as::reader     ? rwlock::waiting_readers
                               : as == waits_as::upgrader ? 0

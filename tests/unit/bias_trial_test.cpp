@@ -86,24 +86,23 @@ TEST_F(trial_of_the_bias, does_not_begin_for_waits_that_do_not_belong_together) 
 TEST_F(trial_of_the_bias, is_over_soon_if_much_less_is_done_with_fences) {
   const std::uint64_t rounds = work_with_rounds(1'000);
   EXPECT_LE(left(), rounds / 4);
-  work_with_fences(550);
+  work_with_fences(700);
   EXPECT_FALSE(has_fences());
 }
 
-TEST_F(trial_of_the_bias, is_won_by_the_usual_bias_if_less_is_done_with_fences) {
+TEST_F(trial_of_the_bias, is_won_by_the_usual_bias_unless_clearly_more_is_done_with_fences) {
   work_with_rounds(1'000);
-  work_with_fences(900);
+  work_with_fences(1'040);
   EXPECT_TRUE(has_fences()) << "not clear yet";
-  work_with_fences(900);
+  work_with_fences(1'040);
   EXPECT_FALSE(has_fences());
 }
 
-// Since nobody waits long then.
-TEST_F(trial_of_the_bias, keeps_fences_where_about_as_much_is_done_with_them) {
+TEST_F(trial_of_the_bias, keeps_fences_where_clearly_more_is_done_with_them) {
   work_with_rounds(1'000);
-  try_fences(970);
+  try_fences(1'500);
   EXPECT_TRUE(has_fences());
-  work_with_fences(970);
+  work_with_fences(1'500);
   EXPECT_FALSE(has_fences()) << "it is tried again";
   work_with_rounds(1'000);
   EXPECT_TRUE(has_fences());

@@ -127,9 +127,9 @@ lock_scene& scene_of_trial(scenario& s) {
   return scene_on(s, for_fenced_holds(biased_lock(s)));
 }
 
-// From now on locks get their bias by fences, or no longer.
-void choose_fences(bool chosen) {
-  bias_trials[0].fences_end.store(chosen ? ~std::uint64_t{0} : 0, platform::relaxed);
+// From now on locks get their bias by fences.
+void choose_fences() {
+  bias_trials[0].fences_end.store(~std::uint64_t{0}, platform::relaxed);
 }
 
 // Its next fenced read gives the lock its usual bias.
@@ -142,14 +142,14 @@ void be_about_to_look_at_trial(rwlock& lock) {
 
 SCENARIO(fenced_reader_online_against_writer,
          "a fenced reader that is online and a writer are never inside at once", effort::small) {
-  choose_fences(true);
+  choose_fences();
   scene_of_trial(s).add_trying_reader().add_trying_writer();
 }
 
 SCENARIO(writer_waits_for_fenced_hold_online,
          "a writer that sleeps until the fenced hold of a thread that is online ends wakes up",
          effort::small) {
-  choose_fences(true);
+  choose_fences();
   scene_of_trial(s).add_reader_inside("reader", hold_passively).add_writer();
 }
 

@@ -70,7 +70,7 @@
   X(company_unheeded, "a thread stays away from a lock of which two get more done than one")      \
   X(yields_to_preferred_readers, "a writer hands its time slices to preferred readers")           \
   X(trial_without_verdict,                                                                        \
-    "locks keep their usual bias although their threads got as much done with fences")            \
+    "locks keep their usual bias although their threads got more done with fences")               \
   X(fences_for_ever, "a lock that is only read keeps its fences when the trial is over")          \
   X(bias_over_old_slots, "a lock is biased although slots have holds of an earlier lock there")   \
   X(handler_takes_off_first_note,                                                                 \
