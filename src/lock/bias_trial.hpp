@@ -18,7 +18,7 @@
 
 namespace readmost::detail {
 
-// What the threads of a domain know about whether biased locks pay.
+// What the threads of a domain know about which bias pays.
 struct alignas(platform::cache_line) bias_trial {
   // Until when a bias is given by fences; 0 if the usual one is given.
   platform::atomic<std::uint64_t> fences_end{};

@@ -209,7 +209,7 @@ void count_passive_read(rwlock& lock, thread_record& me, bool fenced) noexcept {
 }
 
 bool lock_shared_in_free_slot(rwlock& lock, thread_record& me, bool fenced) noexcept {
-  if (!hold_in_free_slot(lock, me, fenced)) return false;
+  if (&me == &unregistered || !hold_in_free_slot(lock, me, fenced)) return false;
   count_passive_read(lock, me, fenced);
   if (lock_statistics_on()) note_read(address(lock), true);
   return true;
@@ -221,7 +221,7 @@ bool lock_shared_fenced(rwlock& lock, thread_record& me) noexcept {
   auto& slot = me.held[home];
   if ((slot.load(platform::relaxed) | me.nested.load(platform::relaxed)) != 0 || !is_listed(me) ||
       lock_statistics_on()) {
-    return &me != &unregistered && lock_shared_in_free_slot(lock, me, true);
+    return lock_shared_in_free_slot(lock, me, true);
   }
   READMOST_VARIANT(fenced_hold_without_fence, publish_with_fence(lock, slot), publish(lock, slot));
   // (C) As in rwlock.hpp.
@@ -242,7 +242,6 @@ bool lock_shared_nested(rwlock& lock, thread_record& me) noexcept {
   if ((lock.state.load(platform::relaxed) & rwlock::biased_by_fences) != 0) {
     return lock_shared_fenced(lock, me);
   }
-  if (&me == &unregistered) return false;
   // A lock may have got its bias before membarrier failed.
   const bool fenced = !is_online(me);
   return (!fenced || is_membarrier_missing()) && lock_shared_in_free_slot(lock, me, fenced);

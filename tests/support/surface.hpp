@@ -116,6 +116,10 @@ inline bool has_bias(const rwlock& lock) {
   return (lock.state.load() & rwlock::any_bias) != 0;
 }
 
+inline bool is_biased_by_fences(const rwlock& lock) {
+  return (lock.state.load() & rwlock::biased_by_fences) != 0;
+}
+
 // Reads until the lock is biased; false if it never is. There are no trials of the bias any more:
 // on a busy machine, or where revocations are stepped through, one would take it.
 inline bool earn_bias(rwlock& lock, rules how = {}) {

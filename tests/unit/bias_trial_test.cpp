@@ -155,10 +155,6 @@ TEST_F(trial_of_the_bias, has_a_stretch_before_it_that_is_not_too_short_to_tell)
 
 // --- Of a domain ---------------------------------------------------------------------------------
 
-bool is_biased_by_fences(const rwlock& lock) {
-  return (lock.state.load() & rwlock::biased_by_fences) != 0;
-}
-
 class bias_by_trial : public testing::Test {
  protected:
   bias_trial& trial_ = bias_trials[0];
@@ -179,10 +175,10 @@ TEST_F(bias_by_trial, is_given_by_fences_by_readers_and_by_writers) {
     rwlock lock;
     choose_fences();
     EXPECT_TRUE(test::earn_bias(lock, how));
-    EXPECT_TRUE(is_biased_by_fences(lock));
+    EXPECT_TRUE(test::is_biased_by_fences(lock));
     lock.balance.store(bias::highest);
     test::write(lock, how);
-    EXPECT_TRUE(is_biased_by_fences(lock));
+    EXPECT_TRUE(test::is_biased_by_fences(lock));
     trial_.fences_end.store(0);
     lock.balance.store(bias::highest);
     test::write(lock, how);
@@ -198,7 +194,7 @@ TEST_F(bias_by_trial, is_by_fences_from_the_next_revocation_on) {
   EXPECT_TRUE(test::is_biased(lock));
   lock.balance.store(bias::highest);
   test::write(lock);
-  EXPECT_TRUE(is_biased_by_fences(lock));
+  EXPECT_TRUE(test::is_biased_by_fences(lock));
 }
 
 TEST_F(bias_by_trial, is_the_usual_one_again_for_locks_that_are_only_read) {
@@ -209,12 +205,12 @@ TEST_F(bias_by_trial, is_the_usual_one_again_for_locks_that_are_only_read) {
       choose_fences();
       ASSERT_TRUE(test::earn_bias(lock));
       test::read(lock, 2'000);
-      EXPECT_TRUE(is_biased_by_fences(lock));
+      EXPECT_TRUE(test::is_biased_by_fences(lock));
       trial_.in_use.store(0);
       trial_.fences_end.store(1);
       test::read(lock, 1'024);
       EXPECT_TRUE(test::has_bias(lock));
-      EXPECT_FALSE(is_biased_by_fences(lock));
+      EXPECT_FALSE(test::is_biased_by_fences(lock));
       EXPECT_EQ(test::is_biased(lock), !statistics);
       EXPECT_EQ(trial_.fences_end.load(), 0U);
     });

@@ -113,7 +113,7 @@ TEST(fenced_holds, are_passive_and_leave_their_thread_dormant) {
 
 TEST(fenced_holds, are_passive_where_a_trial_has_chosen_them) {
   with_fences([](rwlock& lock) {
-    EXPECT_NE(lock.state.load() & rwlock::biased_by_fences, 0U);
+    EXPECT_TRUE(test::is_biased_by_fences(lock));
     const std::uint64_t before = test::passive_reads_of_this_thread();
     test::read(lock, 10);
     EXPECT_EQ(test::passive_reads_of_this_thread(), before + 10);

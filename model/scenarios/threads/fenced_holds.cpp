@@ -160,8 +160,7 @@ SCENARIO(usual_bias_given_back,
   on.thread("fenced reader", be_about_to_look_at_trial, [](lock_scene& on) { on.try_read(); });
   on.add_passive_reader().add_trying_writer();
   s.finally([&] {
-    expect((on.lock.state.load(platform::relaxed) & rwlock::biased_by_fences) == 0,
-           "the lock has kept its fences");
+    expect(!test::is_biased_by_fences(on.lock), "the lock has kept its fences");
     expect_all_given_back(on.lock);
   });
 }
