@@ -262,7 +262,8 @@ bool machine::shares_core_with_busy() const noexcept {
 
 void machine::pass(duration access) {
   ++accesses_;
-  duration time = access + running_->beside_access;
+  // The access is an instruction, too, and other instructions run beside it.
+  duration time = std::max(access, on_.instruction + running_->beside_access);
   if (on_.instruction_beside > on_.instruction && on_.instruction != 0 && shares_core_with_busy()) {
     time = time * on_.instruction_beside / on_.instruction;
   }
@@ -289,9 +290,11 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
   // LDAR comes after each STLR.
   if (is_arm() && order == std::memory_order_seq_cst && cpu().buffer.has_release()) empty_buffer();
   processor& on = cpu();
+  const std::uintptr_t word = word_of(address);
   const auto done = [&](std::uint64_t seen) {
     pass(on_.hit);
-    on.complete = std::max(on.complete, now_ + on_.complete);
+    // Those of other words have run ahead of the last atomic.
+    if (word == on.last_atomic) on.complete = std::max(on.complete, now_ + on_.complete);
     if (is_arm() && order != std::memory_order_relaxed) {
       on.early.order(now_);
       on.front += on_.acquire;
@@ -299,7 +302,6 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
     return seen;
   };
   if (on.buffer.overlaps(address, size)) return done(on.buffer.value_seen(address, size));
-  const std::uintptr_t word = word_of(address);
   if (is_arm()) {
     if (const auto back_to = on.early.back_to(word, now_)) {
       if (const auto was = past_.at(word, on.number, *back_to)) {
@@ -341,6 +343,8 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value, std:
   } else if (is_arm()) {
     events_.add(now_, event::kind::drain, on.number);
   }
+  on.complete = std::max(on.complete, now_ + on_.commit);
+  if (on.last_atomic == word_of(address)) on.last_atomic = 0;
   pass(on_.store);
 }
 
@@ -377,7 +381,8 @@ void machine::begin_atomic(const void* address, std::uint32_t size, std::memory_
   if (comes_after_stores || cpu().buffer.overlaps(address, size)) empty_buffer();
 }
 
-void machine::end_atomic(std::memory_order order) {
+void machine::end_atomic(const void* address, std::memory_order order) {
+  cpu().last_atomic = word_of(address);
   pass(on_.hit);
   if (!is_arm()) return;
   if (order != std::memory_order_relaxed && order != std::memory_order_release) {

@@ -76,7 +76,8 @@ struct processor {
   // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
   // so this may be before or after the machine's present time, at which the last access was.
   instant front = 0;
-  instant complete = 0;  // when its loads are; atomics and fences wait for that
+  instant complete = 0;  // when its accesses are; atomics and fences wait for that
+  std::uintptr_t last_atomic = 0;  // its word, unless that has been stored to since
 
   store_buffer buffer;
   early_loads early;     // under the order of Arm
@@ -147,7 +148,7 @@ class machine {
     if (change(after)) change_memory(cpu(), address, size, after);
     reach_end(when);
     reach(now_ + on_.atomic, spending::instructions);
-    end_atomic(order);
+    end_atomic(address, order);
     return before;
   }
   // Go on before the line is there.
@@ -183,7 +184,7 @@ class machine {
   // ... of memory: waits until the CPU gets to it.
   void begin_access();
   void begin_atomic(const void* address, std::uint32_t size, std::memory_order order);
-  void end_atomic(std::memory_order order);
+  void end_atomic(const void* address, std::memory_order order);
   // The access itself, and what belongs to it, keep the core busy for this.
   void pass(duration access);
   // ... of the kernel: all before it is complete.

@@ -118,6 +118,7 @@ void for_each_time(machine_description& of,
   f("latency.hit", of.hit);
   f("latency.store", of.store);
   f("latency.complete", of.complete);
+  f("latency.commit", of.commit);
   f("instruction", of.instruction);
   f("instruction_beside", of.instruction_beside);
   f("latency.same_core", of.transfer[1]);
@@ -153,7 +154,7 @@ void for_each_time(machine_description& of,
 }
 
 bool may_be_missing(const std::string& name) {
-  return name == "instruction" || name == "instruction_beside" || name == "futex.wake_soon" ||
+  return name == "latency.commit" || name == "instruction" || name == "instruction_beside" || name == "futex.wake_soon" ||
          name == "futex.wake_up_latency_soon" || name == "futex.wake_busy";
 }
 

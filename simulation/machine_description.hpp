@@ -33,7 +33,10 @@ struct machine_description {
 
   duration hit = 0;       // a load of a line that the CPU's cache has
   duration store = 0;     // into the store buffer
-  duration complete = 0;  // of a load that hits; atomics and fences wait for it
+  // Until a load has what the last atomic left in that line, and until a store is there: atomics
+  // and fences wait for both. The latter is 0 if the file does not tell.
+  duration complete = 0;
+  duration commit = 0;
   // One that is no access, among many: 0 if the file does not tell, and then `hit` is that of a
   // load with a test and a branch.
   duration instruction = 0;

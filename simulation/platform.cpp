@@ -89,6 +89,10 @@ bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::ui
   return expected == wanted;
 }
 
+bool guesses() noexcept {
+  return true;
+}
+
 void begin_life(void* address, std::uint32_t size, std::uint64_t value) {
   simulation::set_value_at(address, size, value);
 }

@@ -41,6 +41,10 @@ bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::ui
 }
 
 // The lives of static variables begin before there is an execution and end after it.
+bool guesses() noexcept {
+  return false;
+}
+
 void begin_life(void* address, std::uint32_t size, std::uint64_t value) {
   if (run() != nullptr) run()->begin_life(address, size, value);
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <readmost/detail/platform/platform.hpp>
 
 namespace readmost::simulation {
@@ -141,7 +142,68 @@ duration time_of_loads(duration beside_access, unsigned loads) {
 
 TEST(simulated_time, of_an_access_has_that_of_the_instructions_beside_it) {
   EXPECT_EQ(time_of_loads(0, 1000), 1000 * two_cpus().hit);
-  EXPECT_EQ(time_of_loads(700, 1000), 1000 * (two_cpus().hit + 700));
+  EXPECT_EQ(time_of_loads(1'700, 1000), 1000 * 1'700U);
+}
+
+TEST(simulated_time, of_a_few_instructions_is_that_of_the_access_beside_them) {
+  EXPECT_EQ(time_of_loads(700, 1000), 1000 * two_cpus().hit);
+}
+
+// The time from one atomic of a word to the end of the next, with the actions in between.
+template <class Between>
+duration time_to_next_atomic(Between between) {
+  machine_description waiting = two_cpus();
+  waiting.window = 1'000'000;
+  waiting.complete = 14'000;
+  waiting.commit = 9'000;
+  machine on(waiting, 1);
+  auto& cells = make<std::array<cell, 2>>(on);
+  struct alignas(64) pair {
+    platform::atomic<std::uint64_t> first{0}, second{0};
+  };
+  pair& neighbours = make<pair>(on);
+  duration took = 0;
+  on.add_thread("alone", [&] {
+    bring_in(cells[0]);
+    bring_in(cells[1]);
+    neighbours.first.fetch_add(1);
+    neighbours.second.fetch_add(1);
+    on.sleep_until(20'000'000);
+    neighbours.first.fetch_add(1);
+    const instant start = on.now();
+    between(neighbours.first, neighbours.second, cells[0].value);
+    neighbours.first.fetch_add(1);
+    took = on.now() - start;
+  });
+  on.run();
+  return took;
+}
+
+TEST(simulated_time, of_an_atomic_contains_that_of_a_load_of_what_the_last_one_left) {
+  using word = platform::atomic<std::uint64_t>;
+  using other = platform::atomic<std::uint32_t>;
+  const duration alone = time_to_next_atomic([](word&, word&, other&) {});
+  EXPECT_EQ(time_to_next_atomic([](word& same, word&, other&) { same.load(platform::relaxed); }),
+            alone + 14'000);
+  EXPECT_EQ(time_to_next_atomic([](word&, word& neighbour, other& far) {
+              neighbour.load(platform::relaxed);
+              far.load(platform::relaxed);
+            }),
+            alone)
+      << "these have run ahead";
+}
+
+TEST(simulated_time, of_an_atomic_contains_that_of_the_stores_before_it) {
+  using word = platform::atomic<std::uint64_t>;
+  using other = platform::atomic<std::uint32_t>;
+  const duration alone = time_to_next_atomic([](word&, word&, other&) {});
+  const auto store_to_other = [](word&, word&, other& far) { far.store(1, platform::relaxed); };
+  const auto store_and_load = [](word& same, word&, other&) {
+    same.store(1, platform::relaxed);
+    same.load(platform::relaxed);
+  };
+  EXPECT_EQ(time_to_next_atomic(store_to_other), alone + 9'000);
+  EXPECT_EQ(time_to_next_atomic(store_and_load), alone + 9'000) << "the load has what was stored";
 }
 
 TEST(simulated_time, has_the_usual_instructions_where_none_were_counted) {
@@ -178,7 +240,7 @@ duration time_of_loads_beside(unsigned busy_cpu, unsigned threads_per_core) {
 }
 
 TEST(simulated_time, of_instructions_is_longer_while_the_other_cpu_of_the_core_is_busy) {
-  const duration alone = 1'000 * (two_cpus().hit + 2 * 500);
+  const duration alone = 1'000 * (1 + 2) * 500;
   EXPECT_EQ(time_of_loads_beside(1, 2), 2 * alone);
   EXPECT_EQ(time_of_loads_beside(2, 2), alone) << "another core";
   EXPECT_EQ(time_of_loads_beside(1, 1), 2 * alone) << "whatever the system says of neighbours";

@@ -193,7 +193,7 @@ class candidate {
     const bool used_alone = revoking && me_ != nullptr && bias::is_used_alone(lock_, *me_);
     const bool by_consensus = (state & rwlock::bias_by_consensus) != 0;
     const round done = by_consensus ? reach_consensus(d, me_)
-                       : revoking   ? begin_after_fences(d, me_)
+                       : revoking   ? round_without_reports(d, me_)
                                     : round{};
     if (revoking) revoked_ = true;
     std::int64_t passive = 0;

@@ -392,7 +392,7 @@ round reach_consensus(domain& d, thread_record* me) noexcept {
   return {version, kind, version != 0 ? platform::now() - start : 0, version != 0};
 }
 
-round begin_after_fences(domain& d, thread_record* me) noexcept {
+round round_without_reports(domain& d, thread_record* me) noexcept {
   if (is_mutant(mutant::skip_consensus)) return {0, round_kind::none, 0};
   // (K1) As above. Pairs with (F1) and (F2), too.
   platform::full_fence_after_rmw(letter::K1);

@@ -51,10 +51,10 @@ TEST_F(single_instructions, are_three_with_a_test_and_a_branch) {
 }
 
 // Nine registers are set beside.
-TEST_F(single_instructions, are_as_many_as_are_plain) {
-  const double counted = instructions_of_each<plain>();
-  EXPECT_GE(counted, plain_instructions);
-  EXPECT_LE(counted, plain_instructions + 12);
+TEST_F(single_instructions, are_as_many_as_are_mixed) {
+  const double counted = instructions_of_each<mixed>();
+  EXPECT_GE(counted, mixed_instructions);
+  EXPECT_LE(counted, mixed_instructions + 12);
 }
 
 }  // namespace

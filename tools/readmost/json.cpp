@@ -197,6 +197,7 @@ static void to_json(json& document, const machine_facts& machine) {
       {"procmap_query", machine.procmap_query},
       {"ptrace_scope", machine.ptrace_scope},
       {"load", machine.load},
+      {"taken_by_hypervisor", machine.taken},
   };
 }
 

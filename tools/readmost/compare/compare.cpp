@@ -55,12 +55,11 @@ std::string tail(const std::string& output) {
 
 // How much of the CPUs' time other processes used while the program ran; 0 if that is unknown.
 double share_of_others(const std::vector<int>& cpus,
-                       std::optional<std::chrono::duration<double>> work_before,
-                       const child_result& run) {
-  const auto work = work_of(cpus);
-  if (!work || !work_before) return 0;
+                       const std::optional<cpu_times>& before, const child_result& run) {
+  const auto now = times_of(cpus);
+  if (!now || !before) return 0;
   const auto all = run.elapsed * static_cast<double>(cpus.size());
-  return std::clamp((*work - *work_before - run.cpu_time) / all, 0.0, 1.0);
+  return std::clamp((now->busy - before->busy - run.cpu_time) / all, 0.0, 1.0);
 }
 
 struct finish {
@@ -82,7 +81,7 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
 
     for (measurements* lock : order) {
       bar.name_step(fmt::format("{}, round {} of {}", lock->lock, round + 1, options.runs));
-      const auto work_before = work_of(results.cpus);
+      const auto before = times_of(results.cpus);
       const child_result run =
           run_child(program, results.program, environment_for(*lock), limits, signals);
       std::string problem = run.problem();
@@ -102,7 +101,7 @@ finish measure(const compare_options& options, const std::filesystem::path& prog
       }
       lock->values.push_back(reading.value);
       lock->seconds.push_back(run.elapsed.count());
-      lock->others.push_back(share_of_others(results.cpus, work_before, run));
+      lock->others.push_back(share_of_others(results.cpus, before, run));
       bar.step();
     }
   }

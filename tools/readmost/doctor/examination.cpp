@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "lock/bias.hpp"
+#include "lock/bias_trial.hpp"
 
 namespace readmost::command {
 namespace {
@@ -243,6 +244,18 @@ void tell_load(const machine_facts& machine, std::vector<finding>& findings) {
        *machine.load, machine.cpus.online);
 }
 
+void tell_hypervisor(const machine_facts& machine, std::vector<finding>& findings) {
+  // Where less is taken, threads do not try either how much they get done with fences.
+  constexpr double much = 1.0 / detail::trial::part_that_matters;
+  if (machine.taken.value_or(0) < much) return;
+  tell(findings,
+       "The hypervisor has taken {:.0f}% of the CPUs' busy time since the machine started: a write "
+       "lock on a lock with passive readers may have to wait until a CPU is back. Threads that "
+       "lose much to such waits let passive readers execute a fence, so that writers need not "
+       "wait. Expect less of a gain; `vmstat 1` shows in the column st what is taken now.",
+       100 * *machine.taken);
+}
+
 void tell_the_rest(const examination& all, std::vector<finding>& findings) {
   if (all.costs.wake) {
     tell(findings,
@@ -281,6 +294,7 @@ std::vector<finding> meaning_of(const examination& all) {
   if (const auto found = library_obstacle(all)) findings.push_back(*found);
   tell_load(all.machine, findings);
   tell_cpus(all.machine.cpus, findings);
+  tell_hypervisor(all.machine, findings);
   if (all.machine.membarrier.offers_private()) {
     tell_reads(all, findings);
     tell_writes(all, findings);

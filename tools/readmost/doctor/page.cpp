@@ -84,6 +84,11 @@ std::string ptrace_of(const machine_facts& machine) {
   }
 }
 
+std::string hypervisor_of(double taken) {
+  return fmt::format("has taken {:.2g}% of the CPUs' busy time since the machine started",
+                     100 * taken);
+}
+
 std::string library_of(const examination& all) {
   if (all.library.empty()) return "none";
   return fmt::format(
@@ -98,6 +103,7 @@ std::string as_section(const examination& all) {
        fmt::format("{} {}, {}", machine.kernel.system, machine.kernel.release,
                    machine.kernel.architecture));
   fact(page, "CPUs", in_words(machine.cpus));
+  if (machine.taken) fact(page, "hypervisor", hypervisor_of(*machine.taken));
   fact(page, "membarrier", in_words(machine.membarrier));
   fact(page, "sandbox", sandbox_of(machine));
   fact(page, "rseq", rseq_of(machine));

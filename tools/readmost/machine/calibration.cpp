@@ -67,9 +67,9 @@ double cycle(const effort& much) {
   return cost.median / (rounds * additions);
 }
 
-// Nanoseconds of an instruction that touches no memory, among others that need none of its result.
-double cost_of_plain_instruction(const effort& much) {
-  return cost_of(much, plain).median / plain_instructions;
+// Nanoseconds of an instruction that is no atomic, among others that need none of its result.
+double cost_of_mixed_instruction(const effort& much) {
+  return cost_of(much, mixed).median / mixed_instructions;
 }
 
 double cost_of_load(const effort& much) {
@@ -87,6 +87,11 @@ double cost_of_change(const effort& much) {
 
 double cost_of_load_and_change(const effort& much) {
   return cost_of_instruction(much, [] { tested_load_of_changed(), change(); }).median;
+}
+
+// As between the atomics of a lock and of its unlock.
+double cost_of_change_store_change(const effort& much) {
+  return cost_of_instruction(much, [] { change(), store(), change(); }).median;
 }
 
 double cost_of_store_to_many(const effort& much) {
@@ -234,17 +239,17 @@ std::optional<contention> measure_contention(int cpu, int other, const effort& m
   return contention{median_of(changes), median_of(transfers)};
 }
 
-// What a plain instruction takes on one CPU while another executes nothing else. Nothing if threads
+// What such an instruction takes on one CPU while another executes nothing else. Nothing if threads
 // cannot be kept there.
-std::optional<double> cost_of_plain_instruction_beside(int cpu, int other, const effort& much) {
+std::optional<double> cost_of_mixed_instruction_beside(int cpu, int other, const effort& much) {
   const stay_on here(cpu);
   company there({other}, [](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      for (int i = 0; i < 100; ++i) plain();
+      for (int i = 0; i < 100; ++i) mixed();
     }
   });
   if (!here || !there.pinned()) return std::nullopt;
-  return cost_of(much, plain, there.clocks()).median / plain_instructions;
+  return cost_of(much, mixed, there.clocks()).median / mixed_instructions;
 }
 
 std::optional<double> cost_at(const cpu_topology& topology, cpu_distance distance,
@@ -568,10 +573,12 @@ class calibrator {
              "what a store to an own line adds to a load");
     own_change_ = cost_of_change(much_);
     measured("latency.complete", cost_of_load_and_change(much_) - own_change_,
-             "what a load with a test and a branch adds to a read-modify-write");
-    const double instruction = cost_of_plain_instruction(much_);
+             "what a load of the same word with a test and a branch adds to a read-modify-write");
+    measured("latency.commit", cost_of_change_store_change(much_) - 2 * own_change_,
+             "what a store between two read-modify-writes adds");
+    const double instruction = cost_of_mixed_instruction(much_);
     measured("instruction", instruction,
-             "additions to eight registers in turn, each with a test and a branch");
+             "one among a load, three additions, a test and a branch in turn");
     instructions_beside(instruction);
     done_();
 
@@ -641,7 +648,7 @@ class calibrator {
     const auto of_one_core = pairs_at(made_.topology, cpu_distance::same_core);
     const auto [cpu, other] =
         of_one_core.empty() ? std::pair(cpus[0], cpus[1]) : of_one_core.front();
-    const std::optional<double> beside = cost_of_plain_instruction_beside(cpu, other, much_);
+    const std::optional<double> beside = cost_of_mixed_instruction_beside(cpu, other, much_);
     if (!beside) return;
     measured("instruction_beside", std::max(*beside, alone),
              of_one_core.empty()

@@ -298,12 +298,15 @@ machine_facts facts_of_this_machine() {
   machine.procmap_query = has_procmap_query();
   machine.ptrace_scope = ptrace_scope();
   machine.load = load_average();
+  const std::optional<cpu_times> times = times_of(machine.cpus.usable);
+  if (times && times->busy.count() > 0) machine.taken = times->taken / times->busy;
   return machine;
 }
 
-std::optional<std::chrono::duration<double>> work_of(const std::vector<int>& cpus) {
-  std::ifstream statistics("/proc/stat");
-  double ticks = 0;
+std::optional<cpu_times> times_of(const std::vector<int>& cpus, const std::string& file) {
+  std::ifstream statistics(file);
+  double busy = 0;
+  double taken = 0;
   bool found = false;
   for (std::string line; std::getline(statistics, line);) {
     int cpu = 0;
@@ -313,11 +316,13 @@ std::optional<std::chrono::duration<double>> work_of(const std::vector<int>& cpu
         std::ranges::find(cpus, cpu) == cpus.end()) {
       continue;
     }
-    ticks += user + nice + system + hard + soft + stolen;
+    busy += user + nice + system + hard + soft + stolen;
+    taken += stolen;
     found = true;
   }
   if (!found) return std::nullopt;
-  return std::chrono::duration<double>(ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  const std::chrono::duration<double> tick{1.0 / static_cast<double>(sysconf(_SC_CLK_TCK))};
+  return cpu_times{busy * tick, taken * tick};
 }
 
 std::string nearness(int cpu, int other) {

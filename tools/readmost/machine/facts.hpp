@@ -51,6 +51,8 @@ struct machine_facts {
   bool procmap_query = false;       // Linux 6.11: queries one mapping without reading them all
   std::optional<int> ptrace_scope;  // nothing without the Yama module
   std::optional<double> load;       // of the last minute, before anything was measured
+  // The part of the usable CPUs' busy time that the hypervisor took, since the machine started.
+  std::optional<double> taken;
 };
 
 kernel_facts kernel_of_this_machine();
@@ -64,9 +66,15 @@ cpu_facts cpus_of_this_process();
 // The CPUs that the calling thread may run on.
 std::vector<int> cpus_of_this_thread();
 
-// How long these CPUs have been at work since the machine started, in the kernel's ticks of some
-// milliseconds; includes what the hypervisor took from them. Nothing without /proc/stat.
-std::optional<std::chrono::duration<double>> work_of(const std::vector<int>& cpus);
+// Since the machine started, in the kernel's ticks of some milliseconds.
+struct cpu_times {
+  std::chrono::duration<double> busy{};   // includes what was taken
+  std::chrono::duration<double> taken{};  // by the hypervisor, from a CPU that had work
+};
+
+// The sums of these CPUs' times. Nothing without the kernel's file.
+std::optional<cpu_times> times_of(const std::vector<int>& cpus,
+                                  const std::string& file = "/proc/stat");
 
 // The closest thing that two CPUs share, in words; empty when unknown.
 std::string nearness(int cpu, int other);

@@ -24,32 +24,32 @@ inline void tested_load_of(const word& which) {
   }
 }
 
-// What lies between the accesses of a lock: additions, each with a test and a branch that is not
-// taken, which many processors execute as one. The additions are to eight registers in turn, so
-// that none needs the result of one of the seven before it. A processor may add constants for
-// nothing, so what is added is none.
+// What a lock's functions execute besides atomics, in about their shares: a load, three additions,
+// a test, and a branch that is not taken. Many processors execute the last two as one. The
+// additions are to six registers in turn, so that none needs the result of one of the five before it.
+// A processor may add constants for nothing, so what is added is none.
 #if defined(__x86_64__)
-inline constexpr int instructions_of_unit = 3;
+inline constexpr int instructions_of_unit = 6;
 #else
-inline constexpr int instructions_of_unit = 2;  // tests and branches by one
+inline constexpr int instructions_of_unit = 5;  // tests and branches by one
 #endif
-inline constexpr int plain_units = 80;
-inline constexpr int plain_instructions = plain_units * instructions_of_unit;
-inline constexpr auto plain = [] {
+inline constexpr int mixed_units = 40;
+inline constexpr int mixed_instructions = mixed_units * instructions_of_unit;
+inline constexpr auto mixed = [] {
   std::uint64_t one = 1;
   asm volatile("" : "+r"(one));
-  const auto add = [&one](std::uint64_t& sum) {
-    sum += one;
-    asm volatile("" : "+r"(sum), "+r"(one));
+  const auto unit = [&one](std::uint64_t& first, std::uint64_t& second, std::uint64_t& third) {
+    load_of(loaded_word);
+    first += one, second += one, third += one;
+    asm volatile("" : "+r"(first), "+r"(second), "+r"(third), "+r"(one));
     if (one == 0) [[unlikely]] {
       asm volatile("" ::: "memory");
     }
   };
-  std::uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+  std::uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+  asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
 #pragma GCC unroll 32
-  for (int i = 0; i < plain_units / 8; ++i) {
-    add(a), add(b), add(c), add(d), add(e), add(f), add(g), add(h);
-  }
+  for (int i = 0; i < mixed_units / 2; ++i) unit(a, b, c), unit(d, e, f);
 };
 
 inline constexpr auto load = [] { load_of(loaded_word); };

@@ -236,7 +236,7 @@ struct round {
 round reach_consensus(domain& d, thread_record* me) noexcept;
 
 // The same for a lock all of whose passive holds are fenced: no thread has to report.
-round begin_after_fences(domain& d, thread_record* me) noexcept;
+round round_without_reports(domain& d, thread_record* me) noexcept;
 
 // The same in steps, for callers that cannot wait. Begins a round: returns the version that all
 // threads have to report, or 0 if no other thread is online and no round is needed.

@@ -47,6 +47,7 @@ void begin_life(void* address, std::uint32_t size, std::uint64_t value);
 void end_life(void* address, std::uint32_t size);
 std::uint64_t load_plain(const void* address, std::uint32_t size, place at);
 void store_plain(void* address, std::uint32_t size, std::uint64_t value, place at);
+bool guesses() noexcept;  // see likely_value()
 
 template <class T>
 constexpr std::uint64_t bits(T value) noexcept {
@@ -196,15 +197,16 @@ inline bool take_one(atomic<std::int32_t>& counter) noexcept {
   return left <= 0;
 }
 
-// What a thread guesses natively it loads here. A wrong guess is as if the value changed
-// afterwards.
+// Threads of the checker load what they guess natively: a wrong guess is as if the value changed
+// afterwards. Where time is counted they guess, too.
 template <class T>
-T likely_value(const atomic<T>& word, T, place at = place::current()) noexcept {
-  return word.load(relaxed, at);
+T likely_value(const atomic<T>& word, T usual, place at = place::current()) noexcept {
+  return simulated::guesses() ? usual : word.load(relaxed, at);
 }
 template <class T, class IsUsual>
-T likely_value(const atomic<T>& word, T usual, IsUsual, place at = place::current()) noexcept {
-  return likely_value(word, usual, at);
+T likely_value(const atomic<T>& word, T usual, IsUsual is_usual,
+               place at = place::current()) noexcept {
+  return simulated::guesses() && is_usual() ? usual : word.load(relaxed, at);
 }
 
 // --- Weakening -----------------------------------------------------------------------------------
