@@ -154,8 +154,9 @@ void for_each_time(machine_description& of,
 }
 
 bool may_be_missing(const std::string& name) {
-  return name == "latency.commit" || name == "instruction" || name == "instruction_beside" || name == "futex.wake_soon" ||
-         name == "futex.wake_up_latency_soon" || name == "futex.wake_busy";
+  return name == "latency.commit" || name == "instruction" || name == "instruction_beside" ||
+         name == "futex.wake_soon" || name == "futex.wake_up_latency_soon" ||
+         name == "futex.wake_busy";
 }
 
 machine_description machine_from(const std::string& text, const std::string& origin) {

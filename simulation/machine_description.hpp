@@ -31,9 +31,9 @@ struct machine_description {
   unsigned cores_per_cluster = 1;
   unsigned threads_per_core = 1;
 
-  duration hit = 0;       // a load of a line that the CPU's cache has
-  duration store = 0;     // into the store buffer
-  // Until a load has what the last atomic left in that line, and until a store is there: atomics
+  duration hit = 0;    // a load of a line that the CPU's cache has
+  duration store = 0;  // into the store buffer
+  // Until a load has what the last atomic left in that word, and until a store is there: atomics
   // and fences wait for both. The latter is 0 if the file does not tell.
   duration complete = 0;
   duration commit = 0;

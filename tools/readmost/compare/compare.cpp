@@ -54,8 +54,8 @@ std::string tail(const std::string& output) {
 }
 
 // How much of the CPUs' time other processes used while the program ran; 0 if that is unknown.
-double share_of_others(const std::vector<int>& cpus,
-                       const std::optional<cpu_times>& before, const child_result& run) {
+double share_of_others(const std::vector<int>& cpus, const std::optional<cpu_times>& before,
+                       const child_result& run) {
   const auto now = times_of(cpus);
   if (!now || !before) return 0;
   const auto all = run.elapsed * static_cast<double>(cpus.size());

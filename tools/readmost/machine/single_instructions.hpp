@@ -26,8 +26,8 @@ inline void tested_load_of(const word& which) {
 
 // What a lock's functions execute besides atomics, in about their shares: a load, three additions,
 // a test, and a branch that is not taken. Many processors execute the last two as one. The
-// additions are to six registers in turn, so that none needs the result of one of the five before it.
-// A processor may add constants for nothing, so what is added is none.
+// additions are to six registers in turn, so that none needs the result of one of the five before
+// it. A processor may add constants for nothing, so what is added is none.
 #if defined(__x86_64__)
 inline constexpr int instructions_of_unit = 6;
 #else
