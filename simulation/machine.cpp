@@ -222,7 +222,7 @@ void machine::begin_action() {
 }
 
 void machine::settle() {
-  reach(std::max(cpu().front, cpu().complete), spending::instructions);
+  reach(std::max({cpu().front, cpu().complete, cpu().committed}), spending::instructions);
   cpu().front = now_;
 }
 
@@ -343,7 +343,7 @@ void machine::store(void* address, std::uint32_t size, std::uint64_t value, std:
   } else if (is_arm()) {
     events_.add(now_, event::kind::drain, on.number);
   }
-  on.complete = std::max(on.complete, now_ + on_.commit);
+  on.committed = now_ + on_.commit;
   if (on.last_atomic == word_of(address)) on.last_atomic = 0;
   pass(on_.store);
 }
@@ -378,7 +378,10 @@ void machine::begin_atomic(const void* address, std::uint32_t size, std::memory_
   const bool comes_after_stores = !is_arm() || order == std::memory_order_release ||
                                   order == std::memory_order_acq_rel ||
                                   order == std::memory_order_seq_cst;
-  if (comes_after_stores || cpu().buffer.overlaps(address, size)) empty_buffer();
+  if (comes_after_stores || cpu().buffer.overlaps(address, size)) {
+    reach(cpu().committed, spending::instructions);
+    empty_buffer();
+  }
 }
 
 void machine::end_atomic(const void* address, std::memory_order order) {
@@ -420,7 +423,7 @@ void machine::prefetch_for_write(const void* address, std::source_location at) {
 
 void machine::fence() {
   begin_access();
-  reach(cpu().complete, spending::instructions);
+  reach(std::max(cpu().complete, cpu().committed), spending::instructions);
   empty_buffer();
   reach(now_ + on_.fence, spending::instructions);
   pass(0);

@@ -76,7 +76,9 @@ struct processor {
   // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
   // so this may be before or after the machine's present time, at which the last access was.
   instant front = 0;
-  instant complete = 0;            // when its accesses are; atomics and fences wait for that
+  // When its loads are complete, and its last store: atomics and fences wait for that.
+  instant complete = 0;
+  instant committed = 0;
   std::uintptr_t last_atomic = 0;  // its word, unless that has been stored to since
 
   store_buffer buffer;

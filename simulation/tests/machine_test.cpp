@@ -151,8 +151,10 @@ TEST(simulated_time, of_a_few_instructions_is_that_of_the_access_beside_them) {
 
 // The time from one atomic of a word to the end of the next, with the actions in between.
 template <class Between>
-duration time_to_next_atomic(Between between) {
+duration time_to_next_atomic(Between between, std::memory_order order = platform::seq_cst,
+                             access_order of_machine = access_order::tso) {
   machine_description waiting = two_cpus();
+  waiting.order = of_machine;
   waiting.window = 1'000'000;
   waiting.complete = 14'000;
   waiting.commit = 9'000;
@@ -172,7 +174,7 @@ duration time_to_next_atomic(Between between) {
     neighbours.first.fetch_add(1);
     const instant start = on.now();
     between(neighbours.first, neighbours.second, cells[0].value);
-    neighbours.first.fetch_add(1);
+    neighbours.first.fetch_add(1, order);
     took = on.now() - start;
   });
   on.run();
@@ -204,6 +206,13 @@ TEST(simulated_time, of_an_atomic_contains_that_of_the_stores_before_it) {
   };
   EXPECT_EQ(time_to_next_atomic(store_to_other), alone + 9'000);
   EXPECT_EQ(time_to_next_atomic(store_and_load), alone + 9'000) << "the load has what was stored";
+
+  const auto of_arm = [](std::memory_order order, auto between) {
+    return time_to_next_atomic(between, order, access_order::arm);
+  };
+  const auto nothing = [](word&, word&, other&) {};
+  EXPECT_EQ(of_arm(platform::relaxed, store_to_other), of_arm(platform::relaxed, nothing));
+  EXPECT_EQ(of_arm(platform::release, store_to_other), of_arm(platform::release, nothing) + 9'000);
 }
 
 TEST(simulated_time, has_the_usual_instructions_where_none_were_counted) {
