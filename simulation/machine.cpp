@@ -262,7 +262,7 @@ bool machine::shares_core_with_busy() const noexcept {
 
 void machine::pass(duration access) {
   ++accesses_;
-  // The access is an instruction, too, and other instructions run beside it.
+  // The access is an instruction, too, and the others run beside it.
   duration time = std::max(access, on_.instruction + running_->beside_access);
   if (on_.instruction_beside > on_.instruction && on_.instruction != 0 && shares_core_with_busy()) {
     time = time * on_.instruction_beside / on_.instruction;
@@ -293,7 +293,7 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
   const std::uintptr_t word = word_of(address);
   const auto done = [&](std::uint64_t seen) {
     pass(on_.hit);
-    // Those of other words have run ahead of the last atomic.
+    // A load of another word has run ahead of the last atomic.
     if (word == on.last_atomic) on.complete = std::max(on.complete, now_ + on_.complete);
     if (is_arm() && order != std::memory_order_relaxed) {
       on.early.order(now_);

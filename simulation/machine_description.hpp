@@ -37,7 +37,7 @@ struct machine_description {
   // and fences wait for both. The latter is 0 if the file does not tell.
   duration complete = 0;
   duration commit = 0;
-  // One that is no access, among many: 0 if the file does not tell, and then `hit` is that of a
+  // One that is no atomic, among many: 0 if the file does not tell, and then `hit` is that of a
   // load with a test and a branch.
   duration instruction = 0;
   // The same while the other CPU of the core runs a thread: 0 if the file does not tell, and then

@@ -40,11 +40,11 @@ bool compare(void* address, std::uint32_t size, std::uint64_t& expected, std::ui
   return run()->compare(address, size, expected, desired, success, failure, at);
 }
 
-// The lives of static variables begin before there is an execution and end after it.
 bool guesses() noexcept {
   return false;
 }
 
+// The lives of static variables begin before there is an execution and end after it.
 void begin_life(void* address, std::uint32_t size, std::uint64_t value) {
   if (run() != nullptr) run()->begin_life(address, size, value);
 }

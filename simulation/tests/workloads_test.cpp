@@ -27,11 +27,11 @@ machine_description tiny() {
   return machine_from(text.str(), TINY);
 }
 
-// In cycles, operations in the time of all runs, and the share of the threads' time in which they
-// run instructions.
+// In cycles, operations in the time of all runs, the share of the threads' time in which they run
+// instructions, and their accesses to memory.
 struct figures {
   double reads = 0, read_median = 0, longest_read = 0, writes = 0, write_median = 0,
-         longest_write = 0, awake = 0;
+         longest_write = 0, awake = 0, accesses = 0;
 };
 
 double share_of(const measurement& in, spending what) {
@@ -50,12 +50,12 @@ figures run(const char* workload, const char* lock, workload_options how,
         text << got.reads.count() << ' ' << on.cycles(got.reads.quantile(0.5)) << ' '
              << on.cycles(got.reads.quantile(1)) << ' ' << got.writes.count() << ' '
              << on.cycles(got.writes.quantile(0.5)) << ' ' << on.cycles(got.writes.quantile(1))
-             << ' ' << share_of(got, spending::instructions);
+             << ' ' << share_of(got, spending::instructions) << ' ' << got.accesses;
         return text.str();
       },
       [&](std::size_t, const std::string& text) {
         std::stringstream(text) >> made.reads >> made.read_median >> made.longest_read >>
-            made.writes >> made.write_median >> made.longest_write >> made.awake;
+            made.writes >> made.write_median >> made.longest_write >> made.awake >> made.accesses;
       });
   return made;
 }
@@ -80,6 +80,15 @@ TEST(instructions_of_locks, are_known_for_all_that_are_measured) {
     }
   });
   EXPECT_EQ(find_instruction_counts("no such lock"), nullptr);
+}
+
+// A writer does not load the state that it guesses.
+TEST(instructions_of_locks, have_as_many_accesses_as_were_counted) {
+  const instruction_counts& counts = *find_instruction_counts("readmost");
+  const figures reading = run("pairs", "readmost", with(1));
+  EXPECT_NEAR(reading.accesses / reading.reads, counts.read.accesses, 0.1);
+  const figures writing = run("write-pairs", "readmost", with(1));
+  EXPECT_NEAR(writing.accesses / writing.writes, counts.write.accesses, 0.1);
 }
 
 // Readmost's readers execute no atomic instruction beside which others could take no time.

@@ -245,7 +245,7 @@ void tell_load(const machine_facts& machine, std::vector<finding>& findings) {
 }
 
 void tell_hypervisor(const machine_facts& machine, std::vector<finding>& findings) {
-  // Where less is taken, threads do not try either how much they get done with fences.
+  // Threads try fenced readers if waits for CPUs that are away take this part of the time.
   constexpr double much = 1.0 / detail::trial::part_that_matters;
   if (machine.taken.value_or(0) < much) return;
   tell(findings,
