@@ -149,6 +149,27 @@ TEST(simulated_time, of_a_few_instructions_is_that_of_the_access_beside_them) {
   EXPECT_EQ(time_of_loads(700, 1000), 1000 * two_cpus().hit);
 }
 
+TEST(simulated_time, of_a_fence_contains_that_of_the_store_before_it) {
+  const auto time_of_fence = [](bool stores) {
+    machine_description waiting = two_cpus();
+    waiting.commit = 9'000;
+    machine on(waiting, 1);
+    cell& data = make<cell>(on);
+    duration took = 0;
+    on.add_thread("alone", [&] {
+      bring_in(data);
+      on.sleep_until(20'000'000);
+      const instant start = on.now();
+      if (stores) data.value.store(1, platform::relaxed);
+      on.fence();
+      took = on.now() - start;
+    });
+    on.run();
+    return took;
+  };
+  EXPECT_EQ(time_of_fence(true), time_of_fence(false) + 9'000);
+}
+
 // The time from one atomic of a word to the end of the next, with the actions in between.
 template <class Between>
 duration time_to_next_atomic(Between between, std::memory_order order = platform::seq_cst,
