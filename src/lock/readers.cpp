@@ -141,6 +141,30 @@ class patience {
   platform::deadline next_{};
 };
 
+// Whether a reader that is not counted is to leave the phase of the readers to those that are.
+// Where threads may outnumber the CPUs one of those may lack a CPU; if others passed by meanwhile,
+// they might use that CPU for all of a time slice, and the next thread of their kind for one more.
+// Under phase-fair preference each writer may end one phase and begin the next, and that costs
+// sleeps on both sides: so others pass until they have seen the phase last for longer than a thread
+// takes to wake up on a free CPU.
+bool leaves_phase(const rwlock& lock, thread_record* me, std::uint64_t state,
+                  preference prefers) noexcept {
+  constexpr std::uint64_t usual = 50'000;
+  if (!is_phase_awaited(state, prefers) || me == nullptr || !outnumber(*me, known_cpus()) ||
+      is_mutant(mutant::phase_open_to_all)) {
+    return false;
+  }
+  if (prefers == preference::writer) return true;
+  const std::uint64_t writers = lock.writer_exits.load(platform::relaxed);
+  const std::uint64_t phase = address(lock) ^ writers << 48;
+  const std::uint64_t now = platform::now();
+  if (me->phase_seen != phase) {
+    me->phase_seen = phase;
+    me->phase_seen_since = now;
+  }
+  return now - me->phase_seen_since > usual;
+}
+
 // A thread on its way to a read hold, when the fast paths have failed.
 class reader {
  public:
@@ -180,9 +204,10 @@ class reader {
                                                    : leave_queue(outcome::timed_out);
       }
       const bool brief = (state & rwlock::claiming) != 0;
-      if (!brief && stays_away(state)) {
+      if (gives_way(state)) {
+        give_way();
+      } else if (!brief && stays_away(state)) {
         exits_seen_ = lock_.writer_exits.load(platform::relaxed);
-        continue;
       } else if (is_to_be_counted(state)) {
         join_queue(state);
       } else if (counted_ && starving_ && (state & rwlock::reader_phase) == 0) {
@@ -197,10 +222,23 @@ class reader {
   }
 
  private:
-  bool is_open(std::uint64_t state) const noexcept {
-    if ((state & rwlock::writing) != 0) return false;
+  bool is_open(std::uint64_t state) noexcept {
+    if ((state & rwlock::writing) != 0 || gives_way(state)) return false;
     return holds_already_ || (((state & rwlock::claiming) == 0 || how_.try_only) &&
                               admits_readers(state, how_.prefers));
+  }
+
+  // Decided once. Not for long: a signal handler may have interrupted the thread that is counted.
+  bool gives_way(std::uint64_t state) noexcept {
+    if (counted_ || has_slept_ || holds_already_ || how_.try_only || has_given_way_) return false;
+    if (gives_way_) return is_phase_awaited(state, how_.prefers);
+    gives_way_ = leaves_phase(lock_, me_, state, how_.prefers);
+    return gives_way_;
+  }
+
+  void give_way() noexcept {
+    if (!spin_.spin(false)) has_given_way_ = true;
+    if (spin_.has_been_long()) platform::yield();
   }
 
   // Takes an active hold; false if the state is no longer `state`, which becomes what it is.
@@ -328,7 +366,9 @@ class reader {
   bool has_spun_again_ = false;
   bool has_lost_race_ = false;
   bool credited_ = false;
-  bool counted_ = false;  // in waiting_readers
+  bool counted_ = false;    // in waiting_readers
+  bool gives_way_ = false;  // to readers that are counted
+  bool has_given_way_ = false;
   bool has_slept_ = false;
   bool starving_ = false;  // writers have passed it over for long
   bool expired_ = false;   // the caller's deadline has passed
@@ -342,7 +382,10 @@ class reader {
 // pass, or because statistics per lock keep it closed.
 bool enter_at_once(rwlock& lock, thread_record& me, rules how) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
-  if ((state & closed_to_active_readers) != 0 || !admits_readers(state, how.prefers)) return false;
+  if ((state & closed_to_active_readers) != 0 || !admits_readers(state, how.prefers) ||
+      leaves_phase(lock, &me, state, how.prefers)) {
+    return false;
+  }
   const bool counts = lock_statistics_on();
   if ((state & rwlock::ready) == 0 && !counts) return false;
   // Unavailable for an observed lock, too, because the first note is taken.

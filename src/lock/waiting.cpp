@@ -9,6 +9,24 @@
 
 namespace readmost::detail {
 
+namespace {
+
+// Whether as many threads as a chunk has records may run at a time.
+bool run_many(const thread_record& me) noexcept {
+  return threads_in(chunk_of(me)) == chunk::capacity && known_cpus() >= chunk::capacity;
+}
+
+}  // namespace
+
+bool outnumber(const thread_record& me, unsigned cpus) noexcept {
+  if (!run_many(me)) return threads_in(chunk_of(me)) > cpus;
+  unsigned threads = 0;
+  return !for_each_chunk(domain_of(me), [&](const chunk& records) {
+    threads += threads_in(records);
+    return threads <= cpus;
+  });
+}
+
 void spinner::note_end_of_wait() const noexcept {
   const std::uint64_t now = platform::now();
   company::end_wait(*me_, lock_, wait_began_, now);
@@ -21,7 +39,7 @@ spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept 
     may_stay_away_ = false;
   }
   if (me_ == nullptr) return absence_kind::none;
-  const bool crowded = is_crowded();
+  const bool crowded = is_crowded(*me_);
   if (crowded && !may_stay_away_) return absence_kind::none;
   waited_ = true;
   if (!has_waited_before()) return absence_kind::none;
@@ -51,7 +69,7 @@ spinner::absence_kind spinner::stay_away_beside_others(bool bias_may_return) noe
   }
   company::note_absence(*me_);
   if (spin_away()) return absence_kind::over;
-  if (run_many()) return absence_kind::asleep;
+  if (run_many(*me_)) return absence_kind::asleep;
   // A thread that has been away for all that time need not go again for as long: then those that
   // it keeps out stay away, so that threads of either kind use the lock in turns.
   waited_until(platform::now() + absence::shortest);
@@ -60,7 +78,7 @@ spinner::absence_kind spinner::stay_away_beside_others(bool bias_may_return) noe
 
 bool spinner::is_within(std::int64_t time) const noexcept {
   // Where many threads run, an operation waits for the lock's line that much longer.
-  const std::int64_t longer = run_many() ? 8 : 1;
+  const std::int64_t longer = run_many(*me_) ? 8 : 1;
   const std::int64_t since = since_last_wait(wait_began_);
   return since >= 0 && since < longer * time;
 }
@@ -88,20 +106,6 @@ std::uint32_t spinner::budget_of_revocation() const noexcept {
   constexpr std::uint32_t unit = 20;
   return platform::spins(budget_of_brief +
                          4 * domains[lock_.domain].round_cost.load(platform::relaxed) / unit);
-}
-
-bool spinner::run_many() const noexcept {
-  return threads_in(chunk_of(*me_)) == chunk::capacity && known_cpus() >= chunk::capacity;
-}
-
-bool spinner::is_crowded() const noexcept {
-  const unsigned cpus = platform::usable_cpus();
-  if (!run_many()) return threads_in(chunk_of(*me_)) > cpus;
-  unsigned threads = 0;
-  return !for_each_chunk(domain_of(*me_), [&](const chunk& records) {
-    threads += threads_in(records);
-    return threads <= cpus;
-  });
 }
 
 bool spinner::is_quiet(std::uint16_t& exits) const noexcept {

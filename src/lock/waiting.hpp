@@ -11,6 +11,15 @@
 
 namespace readmost::detail {
 
+// Whether there are more threads than `cpus`. Checks one chunk of records only, that of `me`,
+// unless many threads run.
+bool outnumber(const thread_record& me, unsigned cpus) noexcept;
+
+// Whether there may be more threads than CPUs of the caller, for which it asks the kernel.
+inline bool is_crowded(const thread_record& me) noexcept {
+  return outnumber(me, platform::usable_cpus());
+}
+
 // Spins with exponential back-off. A thread that has to wait for a lock again soon after it got it
 // may stay away from it: such a lock may be so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. Whether they do is measured (company.hpp); until that
@@ -60,9 +69,11 @@ class spinner {
     return spent_ + spent_briefly_ >= platform::spins(long_wait);
   }
 
-  // Whether there may be more threads than CPUs. Checks one chunk of records only, unless many
-  // threads run. Precondition: the thread has a record.
-  bool is_crowded() const noexcept;
+  // Makes further spins short ones.
+  void look_often() noexcept { first_ = longest_ = longest_brief; }
+
+  // The thread is to sleep now.
+  void give_up() noexcept { spent_ = budget; }
 
   // After a sleep.
   void restart() noexcept { spent_ = spent_briefly_ = pause_ = 0; }
@@ -120,9 +131,6 @@ class spinner {
   bool is_within(std::int64_t time) const noexcept;
   bool comes_back_soon() const noexcept { return is_within(right_after); }
   bool comes_back_at_once() noexcept;
-
-  // Whether as many threads as a chunk has records may run at a time.
-  bool run_many() const noexcept;
 
   // Whether no writer has left the lock since the look before, which saw `exits`: perhaps all who
   // want it stay away, or nobody but readers is there, or one writer that stays for long.

@@ -31,6 +31,12 @@ inline bool admits_readers(std::uint64_t state, preference prefers) noexcept {
          (state & (rwlock::any_bias | rwlock::draining)) != 0;
 }
 
+// Whether writers wait for the end of the readers' phase: until all that are counted are inside.
+inline bool is_phase_awaited(std::uint64_t state, preference prefers) noexcept {
+  return prefers != preference::reader && (state & rwlock::reader_phase) != 0 &&
+         (state & rwlock::waiting_writers) != 0;
+}
+
 // Decides which waiters to wake when the state becomes `next`, and clears the bits in `next` of
 // those that will be woken.
 struct wake_up {

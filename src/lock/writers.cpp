@@ -10,6 +10,7 @@
 #include "lock/wait_queue.hpp"
 #include "lock/waiting.hpp"
 #include "lock/waking.hpp"
+#include "platform/known_cpus.hpp"
 #include "platform/probes.hpp"
 #include "threads/registry.hpp"
 
@@ -100,7 +101,11 @@ class candidate {
         continue;
       }
       // After a sleep that did not help it is no use to spin.
-      if (has_slept_ || !spin_.spin(brief)) sleep(state);
+      if (has_slept_ || !spin_.spin(brief)) {
+        sleep(state);
+      } else if (readers_may_lack_cpu(state)) {
+        yield_to_readers();
+      }
     }
   }
 
@@ -305,7 +310,7 @@ class candidate {
     for (spinner spin(me_, lock_, false); spin.spin(true);) {
       if (is_drained(holders)) return true;
       // A reader that stays inside may have lost its CPU to this thread.
-      if (spin.has_been_long() && !leave_cpu(spin, naps_left)) return false;
+      if (spin.has_been_long() && !leave_cpu(naps_left)) return false;
     }
     return false;
   }
@@ -314,11 +319,11 @@ class candidate {
   // the reader yields in turn once it has left. One that is preferred would read on for all of a
   // time slice, and be inside again at its end. So it gets the CPU only until a timer wakes this
   // thread, which costs both less than a sleep until the reader leaves.
-  bool leave_cpu(const spinner& spin, unsigned& naps_left) const noexcept {
+  bool leave_cpu(unsigned& naps_left) const noexcept {
     constexpr std::uint64_t nap = 5'000;
     if (counts_writers(how_.prefers) || is_mutant(mutant::yields_to_preferred_readers)) {
       platform::yield();
-    } else if (me_ != nullptr && how_.until == nullptr && spin.is_crowded()) {
+    } else if (me_ != nullptr && how_.until == nullptr && is_crowded(*me_)) {
       if (naps_left == 0) return false;
       --naps_left;
       platform::sleep_for(nap);
@@ -351,6 +356,28 @@ class candidate {
         bias::outlasts_a_wait(me_) && !is_mutant(mutant::bias_left_behind)) {
       revoked_ = true;
     }
+  }
+
+  // Whether readers inside may have lost their CPU to this thread, or wait for one that has.
+  bool readers_may_lack_cpu(std::uint64_t state) const noexcept {
+    return (state & rwlock::writing) == 0 && rwlock::readers(state) != 0 && me_ != nullptr &&
+           how_.until == nullptr && spin_.has_been_long() && outnumber(*me_, known_cpus());
+  }
+
+  // A thread that reads all the time, and is preferred, keeps the CPU for all of a time slice and
+  // is inside again at its end. Then this one sleeps, which asks for a hand-off, and yields no more
+  // for so long that it loses little by another such try.
+  void yield_to_readers() noexcept {
+    constexpr std::uint64_t long_for_a_section = 1'000'000;
+    constexpr std::uint64_t rarely = 16;
+    const std::uint64_t before = platform::now();
+    if (before < me_->yields_from && !is_mutant(mutant::yields_again_at_once)) return;
+    platform::yield();
+    spin_.look_often();
+    const std::uint64_t after = platform::now();
+    if (after - before < long_for_a_section) return;
+    me_->yields_from = after + rarely * (after - before);
+    spin_.give_up();
   }
 
   bool stays_away(std::uint64_t state) noexcept {

@@ -4,13 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <readmost/shared_mutex.hpp>
-#include <vector>
-
 #include "lock/company.hpp"
 #include "lock/waiting.hpp"
-#include "support/helper_thread.hpp"
+#include "support/crowd.hpp"
 #include "support/processes.hpp"
 
 namespace {
@@ -69,27 +65,9 @@ stay wait_right_after_a_wait(rwlock& lock, std::uint64_t state = rwlock::writing
   return seen;
 }
 
-// More threads that use locks than there are CPUs.
-class crowd {
- public:
-  crowd() {
-    readmost::shared_mutex mutex;
-    for (unsigned i = 0; i <= platform::usable_cpus(); ++i) {
-      threads_.push_back(std::make_unique<test::helper_thread>());
-      threads_.back()->call([&] {
-        mutex.lock_shared();
-        mutex.unlock_shared();
-      });
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<test::helper_thread>> threads_;
-};
-
 TEST(absence, is_slept_through_where_threads_outnumber_the_cpus) {
   rwlock lock;
-  const crowd others;
+  const test::crowd others;
   const stay seen = wait_right_after_a_wait(lock);
   EXPECT_TRUE(seen.away);
   EXPECT_TRUE(seen.asleep);
@@ -99,7 +77,7 @@ TEST(absence, is_slept_through_where_threads_outnumber_the_cpus) {
 
 TEST(absence, of_one_among_many_is_of_no_use_where_company_does_not_hinder_it) {
   rwlock lock;
-  const crowd others;
+  const test::crowd others;
   readmost::detail::thread_record& me = *readmost::detail::enlist();
   me.waited_for = readmost::detail::address(lock);
   me.waited_until = platform::now();
@@ -109,7 +87,7 @@ TEST(absence, of_one_among_many_is_of_no_use_where_company_does_not_hinder_it) {
 
 TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinders_it) {
   rwlock lock;
-  const crowd others;
+  const test::crowd others;
   readmost::detail::thread_record& me = *readmost::detail::enlist();
   stay seen;
   // Again where this thread has lost its CPU between two lines here.
@@ -130,7 +108,7 @@ TEST(absence, while_a_bias_may_come_back_is_for_crowds_alone) {
   rwlock lock;
   constexpr std::uint64_t state = rwlock::writing | rwlock::revoked;
   EXPECT_FALSE(wait_right_after_a_wait(lock, state).away);
-  const crowd others;
+  const test::crowd others;
   EXPECT_TRUE(wait_right_after_a_wait(lock, state).asleep);
 }
 

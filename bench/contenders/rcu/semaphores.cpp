@@ -136,6 +136,7 @@ std::vector<semaphore_set_maker> all_semaphore_sets() {
       {"brlock", make<locked<big_reader_lock<spinlock>, true>>},
       {"pthread", make<locked<pthread_lock, true>>},
       {"prwlock-reader", make<locked<preferring<readmost::preference::reader>, true>>},
+      {"prwlock-phase-fair", make<locked<preferring<readmost::preference::phase_fair>, true>>},
       {"pthread-writer", make<locked<writer_preferring_pthread_lock, true>>},
       {"global-lock", make<locked<exclusive_spinlock, false>>},
   };

@@ -37,6 +37,15 @@ SCENARIO(turn_of_reader_that_starves,
   });
 }
 
+SCENARIO(turn_left_to_reader_that_starves,
+         "a reader that leaves a turn to one that starves gets in, too, and so do the writers",
+         effort::large) {
+  s.timeouts(1);
+  s.cpus(1);
+  auto& on = ordinary_scene(s).add_writer("another").add_reader().add_reader("newcomer");
+  on.thread("one", hold_alone, [&] { test::unlock(on.lock); });
+}
+
 SCENARIO(readers_first_over_waiting_writer,
          "under reader preference a waiting writer keeps no reader out, and is woken in the end",
          effort::small) {

@@ -30,6 +30,7 @@
   X(silent_conversion, "a passive hold becomes active without waking writers that sleep over it") \
   X(downgrade_uncounted, "a downgrade unlocks and leaves no read hold")                           \
   X(phase_ignored, "a writer enters although it is the readers' phase")                           \
+  X(phase_open_to_all, "a reader that is not counted uses a phase whose end writers wait for")    \
   X(counted_for_ever, "a reader that gives up stays counted as waiting")                          \
   X(handoff_ignored, "a writer that has not slept enters before one that has asked to be next")   \
   X(upgrade_of_two_holds, "an upgrade ignores a second hold of the caller")                       \
@@ -69,6 +70,7 @@
   X(bias_left_behind, "a writer that follows one that took the bias away does not give it back")  \
   X(company_unheeded, "a thread stays away from a lock of which two get more done than one")      \
   X(yields_to_preferred_readers, "a writer hands its time slices to preferred readers")           \
+  X(yields_again_at_once, "a writer yields at once again to readers that keep the CPU for long")  \
   X(trial_without_verdict,                                                                        \
     "locks keep their usual bias although their threads got more done with fences")               \
   X(fences_for_ever, "a lock that is only read keeps its fences when the trial is over")          \

@@ -153,6 +153,13 @@ struct alignas(platform::cache_line) thread_record {
   platform::variable<std::uint64_t> operations_at_wait{};
   platform::variable<std::uint64_t> time_alone{};
   platform::variable<std::int32_t> for_company{};
+
+  // The phase of readers that this thread last came upon without being counted, and when it first
+  // did: see src/lock/readers.cpp.
+  platform::variable<std::uint64_t> phase_seen{};
+  platform::variable<std::uint64_t> phase_seen_since{};
+  // When the owner, as a writer, may yield to readers again: see src/lock/writers.cpp.
+  platform::variable<std::uint64_t> yields_from{};
 };
 
 // The number of active reads of the record's threads.
