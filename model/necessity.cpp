@@ -47,8 +47,8 @@ constexpr named_mutant mutants[] = {
 };
 
 // Forks, signals, deleters that retire through hazard pointers and threads that scan for others are
-// not simulated, and a lock that gets its bias too early or too late costs nothing but time: unit
-// tests catch these.
+// not simulated, and a lock that gets its bias too early or too late, or a thread that waits for
+// too long, costs nothing but time: unit tests catch these.
 bool is_simulated(mutant which) {
   return which != mutant::fork_keeps_waiters && which != mutant::handler_takes_off_first_note &&
          which != mutant::one_pass && which != mutant::scan_keeps_unmarked &&

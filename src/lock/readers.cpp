@@ -187,7 +187,8 @@ class reader {
         if (lock_shared_nested(lock_, *me_)) return leave_queue(outcome::acquired);
         state = lock_.state.load(platform::relaxed);
       }
-      if (is_open(state)) {
+      const bool gives_way = leaves_to_counted(state);
+      if (!gives_way && is_open(state)) {
         if (rwlock::is_full(state)) return leave_queue(outcome::overflow);
         if (enter(state)) return outcome::acquired;
         bias::credit_lost_read(lock_, me_, state);
@@ -204,7 +205,7 @@ class reader {
                                                    : leave_queue(outcome::timed_out);
       }
       const bool brief = (state & rwlock::claiming) != 0;
-      if (gives_way(state)) {
+      if (gives_way) {
         give_way();
       } else if (!brief && stays_away(state)) {
         exits_seen_ = lock_.writer_exits.load(platform::relaxed);
@@ -222,14 +223,15 @@ class reader {
   }
 
  private:
-  bool is_open(std::uint64_t state) noexcept {
-    if ((state & rwlock::writing) != 0 || gives_way(state)) return false;
+  bool is_open(std::uint64_t state) const noexcept {
+    if ((state & rwlock::writing) != 0) return false;
     return holds_already_ || (((state & rwlock::claiming) == 0 || how_.try_only) &&
                               admits_readers(state, how_.prefers));
   }
 
-  // Decided once. Not for long: a signal handler may have interrupted the thread that is counted.
-  bool gives_way(std::uint64_t state) noexcept {
+  // Whether it gives way to the readers of an awaited phase. Not for long: this may be a signal
+  // handler that has interrupted one of them.
+  bool leaves_to_counted(std::uint64_t state) noexcept {
     if (counted_ || has_slept_ || holds_already_ || how_.try_only || has_given_way_) return false;
     if (gives_way_) return is_phase_awaited(state, how_.prefers);
     gives_way_ = leaves_phase(lock_, me_, state, how_.prefers);
