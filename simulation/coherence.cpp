@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 namespace readmost::simulation {
 
@@ -43,12 +45,14 @@ duration coherence::kept_of(duration latency) const {
 }
 
 void coherence::count(line& of, duration waited, std::source_location at) {
-  ++of.transfers;
-  of.waited += waited;
-  if (waited > of.worst_waited) {
-    of.worst_waited = waited;
-    of.worst = at;
-  }
+  const auto is_same = [&at](const asking_place& each) {
+    return each.where.line() == at.line() &&
+           std::string_view(each.where.file_name()) == at.file_name();
+  };
+  auto place = std::ranges::find_if(of.places, is_same);
+  if (place == of.places.end()) place = of.places.insert(place, {at, 0, 0});
+  ++place->transfers;
+  place->waited += waited;
 }
 
 served coherence::read(unsigned cpu, const void* address, instant now, std::source_location at) {
@@ -139,9 +143,13 @@ std::bitset<most_cpus> coherence::copies_before_last_write(const void* address) 
 std::vector<hot_line> coherence::hottest(std::size_t most) const {
   std::vector<hot_line> all;
   for (const auto& [number, of] : lines_) {
-    if (of.transfers != 0) {
-      all.push_back({number * line_size, of.transfers, of.waited, of.worst});
+    if (of.places.empty()) continue;
+    hot_line& made = all.emplace_back(hot_line{number * line_size, 0, 0, of.places});
+    for (const asking_place& each : of.places) {
+      made.transfers += each.transfers;
+      made.waited += each.waited;
     }
+    std::ranges::sort(made.places, std::ranges::greater{}, &asking_place::waited);
   }
   std::ranges::sort(all, [](const hot_line& one, const hot_line& other) {
     return one.waited != other.waited ? one.waited > other.waited : one.address < other.address;
@@ -152,9 +160,7 @@ std::vector<hot_line> coherence::hottest(std::size_t most) const {
 
 void coherence::reset_counts() {
   for (auto& [number, of] : lines_) {
-    of.transfers = 0;
-    of.waited = 0;
-    of.worst_waited = 0;
+    of.places.clear();
   }
 }
 

@@ -32,6 +32,13 @@ struct ownership {
   instant until = for_good;  // another CPU's request reaches it
 };
 
+// The transfers of a line for which one place in the sources asked.
+struct asking_place {
+  std::source_location where;
+  std::uint64_t transfers;
+  duration waited;
+};
+
 struct line {
   // In their order. All but the last end; those that are over are taken off.
   std::deque<ownership> owners;
@@ -43,10 +50,7 @@ struct line {
   instant busy_until = 0;
 
   // For reports.
-  std::uint64_t transfers = 0;
-  duration waited = 0;  // by CPUs, for transfers of it
-  std::source_location worst;
-  duration worst_waited = 0;
+  std::vector<asking_place> places;  // that CPUs waited at
 };
 
 // When an access takes effect, and when the CPU goes on.
@@ -58,8 +62,8 @@ struct served {
 struct hot_line {
   std::uintptr_t address;
   std::uint64_t transfers;
-  duration waited;
-  std::source_location where;
+  duration waited;                   // by CPUs, for these transfers
+  std::vector<asking_place> places;  // the worst first
 };
 
 class coherence {

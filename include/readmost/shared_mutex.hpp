@@ -25,8 +25,9 @@ namespace readmost {
 // Progress. Passive read locks and unlocks are wait-free, active unlocks lock-free. All other
 // operations may block: they spin briefly, then sleep (futex). Under preference::writer a reader
 // that has waited for a millisecond waits for at most one more writer. Under preference::reader
-// writers may starve. Under preference::phase_fair a reader waits for at most one writer, and a
-// writer for those before it, with one phase of readers between each two.
+// writers may starve. Under preference::phase_fair a reader waits for at most one writer, or two if
+// it came while the first revoked the bias, and a writer for those before it, with one phase of
+// readers between each two.
 //
 // Preconditions. The thread that locks also unlocks. A thread may read-lock a lock again that it
 // holds for reading, also while a writer waits; write-locking a lock that it holds already is a

@@ -45,9 +45,16 @@ json as_json(const measurement& of, double ghz) {
   }
   made["lines"] = json::array();
   for (const hot_line& each : of.lines) {
-    made["lines"].push_back({{"place", short_place(each.where)},
+    const auto in_cycles = [ghz](duration time) { return static_cast<double>(time) * ghz / 1000; };
+    json places = json::array();
+    for (const asking_place& place : each.places) {
+      places.push_back({{"place", short_place(place.where)},
+                        {"transfers", place.transfers},
+                        {"waited", in_cycles(place.waited)}});
+    }
+    made["lines"].push_back({{"places", std::move(places)},
                              {"transfers", each.transfers},
-                             {"waited", static_cast<double>(each.waited) * ghz / 1000}});
+                             {"waited", in_cycles(each.waited)}});
   }
   return made;
 }

@@ -71,6 +71,21 @@ void print_head(const machine_description& on, const workload& what) {
              "p99", "max");
 }
 
+// A cache line, and the places in the sources that waited for it longest.
+void print_line(const json& line) {
+  constexpr std::size_t most = 5;
+  const double all = line["waited"].get<double>();
+  fmt::print("    {:>9} transfers, {:.0f} cycles waited:", line["transfers"].get<std::uint64_t>(),
+             all);
+  std::size_t printed = 0;
+  for (const json& place : line["places"]) {
+    if (printed++ == most) break;
+    fmt::print(" {} {:.0f}% ({})", place["place"].get<std::string>(),
+               100 * place["waited"].get<double>() / all, place["transfers"].get<std::uint64_t>());
+  }
+  fmt::print("\n");
+}
+
 void print_row(const json& of, bool with_lines) {
   fmt::print("{:20} {:>7} {:>10.2f} {:>7} {:>8} {:>10.4f} {:>8} {:>9} {:>9}  {}\n",
              of["lock"].get<std::string>(), of["threads"].get<unsigned>(),
@@ -79,11 +94,7 @@ void print_row(const json& of, bool with_lines) {
              number_or_dash(of["writes"], "p50"), number_or_dash(of["writes"], "p99"),
              number_or_dash(of["writes"], "max"), main_spendings(of));
   if (with_lines) {
-    for (const json& line : of["lines"]) {
-      fmt::print("    {:32} {:>9} transfers, {:.0f} cycles waited\n",
-                 line["place"].get<std::string>(), line["transfers"].get<std::uint64_t>(),
-                 line["waited"].get<double>());
-    }
+    for (const json& line : of["lines"]) print_line(line);
   }
   std::fflush(stdout);
 }

@@ -122,5 +122,22 @@ TEST_F(coherence_of, the_line_that_was_waited_for_longest_is_the_hottest) {
   EXPECT_EQ(hot[0].waited, 300U);
 }
 
+TEST_F(coherence_of, a_line_tells_which_places_waited_for_it) {
+  const auto elsewhere = std::source_location::current();
+  write(0, 0);
+  lines.reset_counts();
+  write(2, 1000);
+  lines.write(0, &variable, 2000, on.hit, elsewhere);
+  write(2, 3000);
+  const auto hot = lines.hottest(1);
+  ASSERT_EQ(hot.size(), 1U);
+  ASSERT_EQ(hot[0].places.size(), 2U);
+  EXPECT_EQ(hot[0].places[0].where.line(), somewhere.line());
+  EXPECT_EQ(hot[0].places[0].transfers, 2U);
+  EXPECT_EQ(hot[0].places[0].waited, 600U);
+  EXPECT_EQ(hot[0].places[1].where.line(), elsewhere.line());
+  EXPECT_EQ(hot[0].waited, 900U);
+}
+
 }  // namespace
 }  // namespace readmost::simulation

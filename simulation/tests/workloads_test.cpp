@@ -217,6 +217,45 @@ TEST(simulated_lock, of_readmost_has_its_bias_back_among_128_threads) {
   }
 }
 
+figures mix_on_xeon(const char* lock, unsigned threads, unsigned writes_in, std::uint64_t seed) {
+  return run("mix", lock,
+             {.threads = threads,
+              .writes_in = writes_in,
+              .warm_up = 1'500'000,
+              .time = 1'000'000,
+              .seed = seed},
+             find_machine("xeon-8375cx2"));
+}
+
+// Writes that follow one another without a reader between them must not cost the lock its bias, nor
+// must all that wait for them sleep at the same time.
+TEST(simulated_lock, of_readmost_keeps_up_with_writers_among_128_threads) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    EXPECT_GT(mix_on_xeon("readmost", 128, 20, seed).reads,
+              mix_on_xeon("glibc-like", 128, 20, seed).reads);
+    EXPECT_LT(mix_on_xeon("readmost", 128, 100, seed).longest_write, 400'000);
+  }
+}
+
+// A revocation waits for readers that have yet to report, so those must not take the lock's line
+// from one another to be counted.
+TEST(simulated_lock, of_readmost_revokes_its_bias_as_soon_if_it_is_phase_fair) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    EXPECT_GT(mix_on_xeon("readmost-phase-fair", 64, 1'000, seed).reads,
+              mix_on_xeon("readmost", 64, 1'000, seed).reads / 3)
+        << seed;
+  }
+}
+
+TEST(simulated_lock, of_readmost_has_passive_readers_between_phase_fair_writers) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    EXPECT_GT(mix_on_xeon("readmost-phase-fair", 64, 100, seed).reads,
+              1.4 * mix_on_xeon("glibc-like", 64, 100, seed).reads)
+        << seed;
+  }
+}
+
 machine_description with_stolen_cpus() {
   machine_description shared = find_machine("xeon-8375cx2");
   shared.stolen_share = 0.4;

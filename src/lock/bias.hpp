@@ -224,11 +224,11 @@ inline void account_for_revocation(rwlock& lock, thread_record* me, const round&
   }
 }
 
-// Debits the lock with the writes since the last call, all but the caller's if `own_is_debited`. A
-// write that revoked nothing would have paid the recent cost of revocations, or no more than two
+// Debits the lock with the writes since the last call, all but the caller's if `all_but_own`.
+// A write that revoked nothing would have paid the recent cost of revocations, or no more than two
 // updates if there is no other thread. The recent cost ages, so that a single slow period does not
 // keep a lock without bias for ever.
-inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
+inline void debit_writes(rwlock& lock, bool all_but_own = false) noexcept {
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
   const auto writes =
       static_cast<std::uint16_t>(exits - lock.accounted_exits.load(platform::relaxed));
@@ -243,7 +243,7 @@ inline void debit_writes(rwlock& lock, bool own_is_debited = false) noexcept {
   if (exits % writes_between_ageing < writes && recent > least_cost) {
     d.round_cost.store(recent - recent / 16, platform::relaxed);
   }
-  const std::int32_t debited = own_is_debited ? writes - 1 : writes;
+  const std::int32_t debited = all_but_own ? writes - 1 : writes;
   if (debited == 0 || lock.balance.load(platform::relaxed) == lowest) return;
   add(lock, -debited * (has_one_thread(d) ? cost_of_revocation_alone : cost_of_revocation(recent)));
 }
@@ -262,11 +262,11 @@ inline bool is_far_from_earned(const rwlock& lock) noexcept {
   return lock.balance.load(platform::relaxed) < lowest / 2;
 }
 
-// Whether a writer that has taken the bias away, and has had to wait for a passive reader then, may
-// give it back as it leaves. Where threads outnumber CPUs that reader may have lost its CPU, and so
-// may the next one; writers wait more cheaply for readers that are counted. Looks at one chunk of
-// records only.
-inline bool outlasts_a_wait(const thread_record* me) noexcept {
+// Whether threads do not outnumber CPUs, so that a writer that has taken the bias away, and has had
+// to wait for a passive reader then, may give it back as it leaves. Where they do that reader may
+// have lost its CPU, and so may the next one; writers wait more cheaply for readers that are
+// counted. Looks at one chunk of records only.
+inline bool have_cpus(const thread_record* me) noexcept {
   return me != nullptr && threads_in(chunk_of(*me)) <= known_cpus();
 }
 

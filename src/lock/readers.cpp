@@ -176,7 +176,8 @@ class reader {
         exits_seen_(lock.writer_exits.load(platform::relaxed)),
         patience_(lock),
         // Under phase-fair preference a reader waits for one writer at most.
-        spin_(me, lock, how.prefers != preference::phase_fair, how.until),
+        spin_(me, lock, how.prefers != preference::phase_fair, counts_writers(how.prefers),
+              how.until),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {
@@ -276,10 +277,15 @@ class reader {
 
   // A reader that was woken and found the lock taken again is counted: it gets a turn when the
   // writer leaves, under writer preference only if no other writer waits. Under phase-fair
-  // preference every waiting reader is.
+  // preference every waiting reader is, but not during a revocation, which would take much longer:
+  // each would have to get the lock's line before it could report. So it may wait for the next
+  // writer as well, but not for one more.
   bool is_to_be_counted(std::uint64_t state) const noexcept {
-    return !counted_ && (has_slept_ || how_.prefers == preference::phase_fair) &&
-           can_be_counted(state, waits_as::reader);
+    if (counted_ || !can_be_counted(state, waits_as::reader)) return false;
+    if (has_slept_) return true;
+    return how_.prefers == preference::phase_fair &&
+           ((state & rwlock::claiming) == 0 ||
+            lock_.writer_exits.load(platform::relaxed) != exits_seen_);
   }
 
   // Before its first sleep a reader asks for a turn, by being counted, if writers stay inside for

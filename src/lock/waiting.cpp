@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/waiting.hpp"
 
+#include <algorithm>
 #include <readmost/detail/threads/spinning.hpp>
 
 #include "lock/absence.hpp"
@@ -16,15 +17,21 @@ bool run_many(const thread_record& me) noexcept {
   return threads_in(chunk_of(me)) == chunk::capacity && known_cpus() >= chunk::capacity;
 }
 
+// How many threads there are, or more than `most`.
+unsigned count_threads(const domain& of, unsigned most) noexcept {
+  unsigned threads = 0;
+  for_each_chunk(of, [&](const chunk& records) {
+    threads += threads_in(records);
+    return threads <= most;
+  });
+  return threads;
+}
+
 }  // namespace
 
 bool outnumber(const thread_record& me, unsigned cpus) noexcept {
   if (!run_many(me)) return threads_in(chunk_of(me)) > cpus;
-  unsigned threads = 0;
-  return !for_each_chunk(domain_of(me), [&](const chunk& records) {
-    threads += threads_in(records);
-    return threads <= cpus;
-  });
+  return count_threads(domain_of(me), cpus) > cpus;
 }
 
 void spinner::note_end_of_wait() const noexcept {
@@ -89,13 +96,14 @@ bool spinner::comes_back_at_once() noexcept {
   return false;
 }
 
-bool spinner::spin(bool brief) noexcept {
+bool spinner::spin(bool brief, std::uint32_t writers) noexcept {
   std::uint32_t& spent = brief ? spent_briefly_ : spent_;
   const std::uint32_t all = platform::spins(brief ? budget_of_brief : budget);
-  if (spent >= all && !(brief && spent < budget_of_revocation())) return false;
+  if (may_go_on_ && !brief && spent == 0) exits_seen_ = lock_.writer_exits.load(platform::relaxed);
+  if (spent >= all && !(brief ? spent < budget_of_revocation() : goes_on(all))) return false;
   pause_ = pause_ == 0 ? 1 : 2 * pause_;
   if (!brief && pause_ < first_) pause_ = first_;
-  const std::uint32_t most = brief ? longest_brief : longest_;
+  const std::uint32_t most = brief ? longest_brief : std::max(longest_, writers * longest_of_each);
   if (pause_ > most) pause_ = most;
   pass(pause_);
   spent += pause_;
@@ -106,6 +114,18 @@ std::uint32_t spinner::budget_of_revocation() const noexcept {
   constexpr std::uint32_t unit = 20;
   return platform::spins(budget_of_brief +
                          4 * domains[lock_.domain].round_cost.load(platform::relaxed) / unit);
+}
+
+bool spinner::goes_on(std::uint32_t usual) noexcept {
+  constexpr unsigned threads_for_one_more = 32;
+  if (spent_ < extended_) return true;
+  if (!may_go_on_ || until_ != nullptr || me_ == nullptr || is_quiet(exits_seen_)) return false;
+  const unsigned cpus = platform::usable_cpus();
+  const unsigned threads = count_threads(domain_of(*me_), cpus);
+  const unsigned times = threads > cpus ? 1 : 1 + threads / threads_for_one_more;
+  if (spent_ >= times * usual) return false;
+  extended_ = spent_ + usual;
+  return true;
 }
 
 bool spinner::is_quiet(std::uint16_t& exits) const noexcept {

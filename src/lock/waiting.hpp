@@ -35,10 +35,11 @@ inline bool is_crowded(const thread_record& me) noexcept {
 // would do more.
 class spinner {
  public:
-  // `until`: the caller's deadline, or null.
-  spinner(thread_record* me, const rwlock& lock, bool may_stay_away,
+  // `may_go_on`: writers that wait keep others out, so that all wait for their turn. `until`: the
+  // caller's deadline, or null.
+  spinner(thread_record* me, const rwlock& lock, bool may_stay_away, bool may_go_on = false,
           const platform::deadline* until = nullptr) noexcept
-      : me_(me), lock_(lock), may_stay_away_(may_stay_away), until_(until) {}
+      : me_(me), lock_(lock), may_stay_away_(may_stay_away), may_go_on_(may_go_on), until_(until) {}
   ~spinner() {
     if (waited_ && me_ != nullptr) note_end_of_wait();
   }
@@ -61,8 +62,9 @@ class spinner {
 
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
   // waits for what takes less than a microsecond on most machines: a revocation, or other readers
-  // that changed the lock's state first.
-  bool spin(bool brief) noexcept;
+  // that changed the lock's state first. `writers`: how many others look as this one does, whose
+  // looks take the lock's line from the one that is inside.
+  bool spin(bool brief, std::uint32_t writers = 0) noexcept;
 
   // Whether it has spun for longer than a running thread takes to leave a short critical section.
   bool has_been_long() const noexcept {
@@ -76,7 +78,7 @@ class spinner {
   void give_up() noexcept { spent_ = budget; }
 
   // After a sleep.
-  void restart() noexcept { spent_ = spent_briefly_ = pause_ = 0; }
+  void restart() noexcept { spent_ = spent_briefly_ = extended_ = pause_ = 0; }
 
  private:
   enum class absence_kind {
@@ -98,6 +100,8 @@ class spinner {
   static constexpr std::uint32_t first = 32;
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
+  // For each of many writers, as long as the lock's line takes to come and go.
+  static constexpr std::uint32_t longest_of_each = 5;
   // Where it is as well to look often (company::pair_judgment).
   static constexpr std::uint32_t first_of_often = 2;
   static constexpr std::uint32_t longest_of_paid = 4;
@@ -117,6 +121,13 @@ class spinner {
   // are hundreds, more than `budget_of_brief`. Those who slept then would have to be woken one by
   // one.
   std::uint32_t budget_of_revocation() const noexcept;
+
+  // Whether it goes on although it has spun for as long as `usual`. Where many threads have CPUs
+  // each waits for many short writes, and sleeps that all begin at once keep the lock's line from
+  // its writers for longer than those would take. So a spin may last one time longer for every 32
+  // threads, as long as writers leave meanwhile. Chosen by simulation, as is that preferred readers
+  // and their writers do not: docs/scaling.md.
+  bool goes_on(std::uint32_t usual) noexcept;
 
   // Whether this lock is the last one that the thread waited for, until since_last_wait()
   // nanoseconds ago. Negative: the thread is excused from staying away, because it has lately done
@@ -152,6 +163,7 @@ class spinner {
   thread_record* me_;
   const rwlock& lock_;
   bool may_stay_away_;
+  const bool may_go_on_;
   const platform::deadline* const until_;
   bool has_asked_ = false;  // whether to stay away
   bool waited_ = false;
@@ -159,6 +171,8 @@ class spinner {
   std::uint32_t spent_ = 0;
   std::uint32_t spent_briefly_ = 0;
   std::uint32_t pause_ = 0;
+  std::uint32_t extended_ = 0;    // until when it goes on
+  std::uint16_t exits_seen_ = 0;  // when the spin, or its last extension, began
   std::uint32_t first_ = first;
   std::uint32_t longest_ = longest;
 };

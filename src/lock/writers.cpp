@@ -18,11 +18,21 @@ namespace readmost::detail {
 
 namespace {
 
+// Null for a thread without a record.
+thread_record* record_of_caller(const rwlock& lock) noexcept {
+  thread_record& record = my_record(lock.domain);
+  return &record == &unregistered ? nullptr : &record;
+}
+
 // The caller holds the lock alone.
 void count_write(thread_record* me, const rwlock& lock) noexcept {
   if (me == nullptr) return;
   count_own(me->writes);
   if (lock_statistics_on()) note_write(address(lock));
+}
+
+std::uint32_t writers_counted(std::uint64_t state) noexcept {
+  return static_cast<std::uint32_t>((state & rwlock::waiting_writers) / rwlock::one_writer);
 }
 
 // A thread on its way to hold a lock alone: a writer, or a reader that upgrades.
@@ -100,8 +110,7 @@ class candidate {
         waiting_ = start_waiting(lock_, me_, as_, state, with_waiter(state, as_));
         continue;
       }
-      // After a sleep that did not help it is no use to spin.
-      if (has_slept_ || !spin_.spin(brief)) {
+      if (!is_worth_spinning(state) || !spin_.spin(brief, writers_counted(state))) {
         sleep(state);
       } else if (readers_may_lack_cpu(state)) {
         yield_to_readers();
@@ -297,7 +306,7 @@ class candidate {
 
   // Waits until the passive readers that a claim has found are gone; false at the deadline.
   bool wait_until_drained() noexcept {
-    if (!bias::outlasts_a_wait(me_)) revoked_ = false;
+    if (!bias::have_cpus(me_)) revoked_ = false;
     const std::uint64_t start = lock_statistics_on() ? platform::now() : 0;
     present_walk holders(domains[lock_.domain], nullptr, fetched::slots_too);
     const bool drained = spin_until_drained(holders) || sleep_until_drained(holders);
@@ -352,10 +361,16 @@ class candidate {
   // A writer that leaves gives no bias while this one waits. This one may do so in its place, once
   // nobody waits any more.
   void take_over_bias(std::uint64_t state) noexcept {
-    if ((state & rwlock::revoked) != 0 && counts_writers(how_.prefers) &&
-        bias::outlasts_a_wait(me_) && !is_mutant(mutant::bias_left_behind)) {
+    if ((state & rwlock::revoked) != 0 && counts_writers(how_.prefers) && bias::have_cpus(me_) &&
+        !is_mutant(mutant::bias_left_behind)) {
       revoked_ = true;
     }
+  }
+
+  // After a sleep that did not help it is no use to spin, but for the end of a readers' phase: it
+  // lasts as long as those that are counted take to come in.
+  bool is_worth_spinning(std::uint64_t state) const noexcept {
+    return !has_slept_ || ((state & rwlock::reader_phase) != 0 && bias::have_cpus(me_));
   }
 
   // Whether readers inside may have lost their CPU to this thread, or wait for one that has.
@@ -424,6 +439,7 @@ class candidate {
     expired_ = platform::futex_wait(sleep_word(lock_), static_cast<std::uint32_t>(parked),
                                     upgrades() ? parking::upgrader : parking::writers,
                                     how_.until) == platform::wake_reason::timed_out;
+    spin_.restart();
   }
 
   // Readers may have waited behind the caller, and its wake-up may have been meant for another
@@ -457,12 +473,27 @@ class candidate {
   sleep_note sleep_;
 };
 
+// Whether a writer that leaves passes the lock on to one that waits (FCP 4.1, PASS), which then
+// needs no consensus: such a lock gets no bias, so the writer inside cost it no revocation. Under
+// phase-fair preference a phase of readers comes first, and those may be passive if threads have
+// CPUs.
+bool is_passed_on(std::uint64_t state, preference prefers, bool have_cpus) noexcept {
+  if ((state & (rwlock::waiting_writers | rwlock::handoff)) == 0) return false;
+  return prefers != preference::phase_fair || (state & rwlock::waiting_readers) == 0 ||
+         !have_cpus || is_mutant(mutant::phase_without_bias);
+}
+
 // Ends the exclusion of readers. `readers`: one_reader if the caller remains inside as one, or 0.
 void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
   const bool revoked = (state & rwlock::revoked) != 0;
+  const bool have_cpus =
+      how.prefers == preference::phase_fair && bias::have_cpus(record_of_caller(lock));
   platform::add_one(lock.writer_exits);
-  bias::debit_writes(lock, revoked);
+  const bool costs_nothing = counts_writers(how.prefers) &&
+                             is_passed_on(state, how.prefers, have_cpus) &&
+                             !is_mutant(mutant::passed_writes_debited);
+  bias::debit_writes(lock, revoked || costs_nothing);
   const bool gives = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
                      bias::is_allowed(lock, how) &&
                      (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;
@@ -470,16 +501,14 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   if (lock_statistics_on()) note_write_end(address(lock));
   // (M) Release pairs with (C) and with every acquiring compare-and-swap: the next thread to enter
   // sees the writer's changes. This is the last access to the lock's memory, unless the caller
-  // remains as a reader. While writers wait the lock gets no bias, so they take over without a
-  // consensus (FCP 4.1, PASS).
+  // remains as a reader.
   open_door(lock, how.prefers, at(letter::M, platform::release), [&](std::uint64_t now) {
     now = (now & ~(rwlock::writing | rwlock::revoked)) + readers;
     if ((now & rwlock::waiting_readers) != 0 &&
         (how.prefers != preference::writer || (now & rwlock::waiting_writers) == 0)) {
       now |= rwlock::reader_phase;
     }
-    constexpr std::uint64_t wanted = rwlock::waiting_writers | rwlock::handoff;
-    return (now & wanted) == 0 ? now | bias : now;
+    return is_passed_on(now, how.prefers, have_cpus) ? now : now | bias;
   });
 }
 
@@ -531,8 +560,7 @@ void unlock_exclusive_slow(rwlock& lock, rules how) noexcept {
 }
 
 outcome upgrade(rwlock& lock, rules how) noexcept {
-  thread_record& record = my_record(lock.domain);
-  thread_record* const me = &record == &unregistered ? nullptr : &record;
+  thread_record* const me = record_of_caller(lock);
   auto own = candidate::own_hold::active;  // a hold that is not on record is counted
   if (me != nullptr) {
     if (upgrade_at_once(lock, *me)) return outcome::acquired;
@@ -551,10 +579,9 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
 
 void downgrade(rwlock& lock, rules how) noexcept {
   if (is_observed()) observe_downgrade(lock);
-  thread_record& me = my_record(lock.domain);
-  if (&me != &unregistered) {
-    if (notes_holds(lock.state.load(platform::relaxed))) note_hold(me, lock);
-    platform::take_one(me.until_account);
+  if (thread_record* const me = record_of_caller(lock)) {
+    if (notes_holds(lock.state.load(platform::relaxed))) note_hold(*me, lock);
+    platform::take_one(me->until_account);
     if (lock_statistics_on()) note_read(address(lock), false);
   }
   stop_writing(lock, how, is_mutant(mutant::downgrade_uncounted) ? 0 : rwlock::one_reader);

@@ -7,8 +7,14 @@
 #include <vector>
 
 #include "support/helper_thread.hpp"
+#include "threads/registry.hpp"
 
 namespace test {
+
+inline bool threads_have_cpus() {
+  using namespace readmost::detail;
+  return threads_in(chunk_of(my_record())) <= platform::usable_cpus();
+}
 
 // More threads that use locks than there are CPUs.
 class crowd {

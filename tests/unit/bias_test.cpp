@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "support/crowd.hpp"
 #include "support/helper_thread.hpp"
 #include "support/processes.hpp"
 #include "support/sorts.hpp"
@@ -35,10 +36,6 @@ void settle(rwlock& lock, rules how = {}) {
 void write_and_decide(rwlock& lock, rules how = {}) {
   ASSERT_EQ(test::lock(lock, how), test::acquired);
   unlock_exclusive_slow(lock, how);
-}
-
-bool threads_have_cpus() {
-  return threads_in(chunk_of(my_record())) <= platform::usable_cpus();
 }
 
 TEST(bias, is_not_given_to_a_new_lock) {
@@ -105,11 +102,34 @@ TEST(bias, survives_writers_that_follow_one_another) {
       ASSERT_EQ(other.end(), test::acquired);
       EXPECT_FALSE(test::is_biased(lock));
       lock.balance.store(can_pay ? 0 : -1);
-      const bool have_cpus = threads_have_cpus();
+      const bool have_cpus = test::threads_have_cpus();
       other.call([&] { test::unlock(lock, how); });
       EXPECT_EQ(test::is_biased(lock),
                 can_pay && have_cpus && prefers != readmost::preference::reader);
     }
+  }
+}
+
+// With a bias, only the first of them would revoke it.
+TEST(bias, pays_for_one_of_the_writes_that_follow_one_another) {
+  for (const readmost::preference prefers : test::preferences) {
+    SCOPED_TRACE(test::name_of(prefers));
+    const rules how{.prefers = prefers};
+    rwlock lock;
+    test::write(lock, how);
+    helper_thread other;
+    ASSERT_EQ(test::lock(lock, how), test::acquired);
+    other.begin([&] { return test::lock(lock, how); });
+    ASSERT_TRUE(other.falls_asleep());
+    lock.accounted_exits.store(lock.writer_exits.load());
+    lock.balance.store(1'000);
+    test::unlock(lock, how);
+    ASSERT_EQ(other.end(), test::acquired);
+    if (prefers != readmost::preference::reader) {
+      EXPECT_EQ(lock.balance.load(), 1'000);
+    }
+    other.call([&] { test::unlock(lock, how); });
+    EXPECT_LT(lock.balance.load(), 1'000);
   }
 }
 
@@ -129,7 +149,7 @@ TEST(bias, survives_a_write_that_had_to_wait_for_a_reader_if_threads_have_cpus) 
       EXPECT_TRUE(test::unlock_shared(lock));
       ASSERT_EQ(writer.end(), test::acquired);
       lock.balance.store(can_pay ? bias::highest : -1);
-      const bool have_cpus = threads_have_cpus();
+      const bool have_cpus = test::threads_have_cpus();
       writer.call([&] { test::unlock(lock, how); });
       EXPECT_EQ(test::is_biased(lock), can_pay && have_cpus);
     }

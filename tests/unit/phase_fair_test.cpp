@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "support/crowd.hpp"
 #include "support/sorts.hpp"
 
 namespace {
@@ -287,6 +288,37 @@ TEST(phase_fair, readers_that_got_their_turn_may_be_passive_again) {
   EXPECT_EQ(lock.state.load(), rwlock::ready | rwlock::biased) << "the hold is a passive one";
   r.leave();
   test::expect_free(lock, phase_fair);
+}
+
+// The writer that waits is made by hand.
+TEST(phase_fair, readers_that_got_their_turn_may_be_passive_before_a_writer) {
+  for (const preference prefers : {preference::phase_fair, preference::writer}) {
+    SCOPED_TRACE(test::name_of(prefers));
+    const rules how{.prefers = prefers};
+    rwlock lock;
+    ASSERT_TRUE(test::earn_bias(lock, how));
+    helper_thread reader;
+    ASSERT_EQ(test::lock(lock, how), test::acquired);
+    reader.begin([&] { return test::lock_shared(lock, how); });
+    ASSERT_TRUE(reader.falls_asleep());
+    ASSERT_EQ(readers_counted(lock), 1U);
+    lock.state.fetch_add(rwlock::one_writer);
+    lock.balance.store(20'000);
+    const bool have_cpus = test::threads_have_cpus();
+    test::unlock(lock, how);
+    const bool gets_turn = prefers == preference::phase_fair;
+    if (gets_turn) {
+      EXPECT_EQ(reader.end(), test::acquired);
+    }
+    EXPECT_EQ(test::is_biased(lock), gets_turn && have_cpus);
+    lock.state.fetch_sub(rwlock::one_writer);
+    if (!gets_turn) {
+      test::write(lock, how);  // wakes the reader
+      EXPECT_EQ(reader.end(), test::acquired);
+    }
+    EXPECT_EQ(reader.call([&] { return test::unlock_shared(lock); }), 1);
+    test::expect_free(lock, how);
+  }
 }
 
 // The counts have 12 bits; those beyond wait without being counted. Filled by hand.
