@@ -25,6 +25,19 @@ SCENARIO(turn_of_readers, "no second writer overtakes a reader that waits for a 
   });
 }
 
+SCENARIO(
+    turn_by_the_bias,
+    "readers that get their turn by the bias and the writer that they keep out are never inside "
+    "at once, and all get in",
+    effort::large) {
+  s.cpus(4);
+  unbiased_scene(s)
+      .add_reader("reader", in_turns)
+      .add_passive_reader("newcomer")
+      .add_writer("second", in_turns)
+      .add_writer_inside("first", in_turns);
+}
+
 SCENARIO(turn_of_reader_that_starves,
          "a reader that writers have overtaken takes a turn of its own, and wakes the writers that "
          "it kept out",
