@@ -175,7 +175,7 @@ class reader {
         holds_already_(how.recursive && holds_shared(me, lock)),
         exits_seen_(lock.writer_exits.load(platform::relaxed)),
         patience_(lock),
-        // Under phase-fair preference a reader waits for one writer at most.
+        // Under phase-fair preference a reader waits for two writers at most.
         spin_(me, lock, how.prefers != preference::phase_fair, counts_writers(how.prefers),
               how.until),
         watch_(lock, false) {}

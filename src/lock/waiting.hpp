@@ -125,8 +125,8 @@ class spinner {
   // Whether it goes on although it has spun for as long as `usual`. Where many threads have CPUs
   // each waits for many short writes, and sleeps that all begin at once keep the lock's line from
   // its writers for longer than those would take. So a spin may last one time longer for every 32
-  // threads, as long as writers leave meanwhile. Chosen by simulation, as is that preferred readers
-  // and their writers do not: docs/scaling.md.
+  // threads, as long as writers leave meanwhile, but not if the caller has a deadline. Chosen by
+  // simulation, as is that preferred readers and their writers do not: docs/scaling.md.
   bool goes_on(std::uint32_t usual) noexcept;
 
   // Whether this lock is the last one that the thread waited for, until since_last_wait()
