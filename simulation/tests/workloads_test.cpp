@@ -189,7 +189,7 @@ TEST(simulated_lock, of_readmost_is_written_quickly_among_many_readers) {
                find_machine("e7-8895v3x4"))
         .reads;
   };
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_GT(reads_of("readmost", seed), 2.5 * reads_of("ba", seed)) << "seed " << seed;
   }
 }
@@ -212,7 +212,7 @@ TEST(simulated_lock, of_readmost_has_its_bias_back_among_128_threads) {
   const double glibc_like = reads_of("glibc-like", 1);
   for (const char* lock : {"readmost", "readmost-reader"}) {
     int times = 0;
-    for (const std::uint64_t seed : {1, 2, 5}) times += reads_of(lock, seed) > 3 * glibc_like;
+    for (const std::uint64_t seed : {1U, 2U, 5U}) times += reads_of(lock, seed) > 3 * glibc_like;
     EXPECT_GE(times, 2) << lock;
   }
 }
@@ -230,7 +230,7 @@ figures mix_on_xeon(const char* lock, unsigned threads, unsigned writes_in, std:
 // Writes that follow one another without a reader between them must not cost the lock its bias, nor
 // must all that wait for them sleep at the same time.
 TEST(simulated_lock, of_readmost_keeps_up_with_writers_among_128_threads) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     SCOPED_TRACE(seed);
     EXPECT_GT(mix_on_xeon("readmost", 128, 20, seed).reads,
               mix_on_xeon("glibc-like", 128, 20, seed).reads);
@@ -241,7 +241,7 @@ TEST(simulated_lock, of_readmost_keeps_up_with_writers_among_128_threads) {
 // A revocation waits for readers that have yet to report, so those must not take the lock's line
 // from one another to be counted.
 TEST(simulated_lock, of_readmost_revokes_its_bias_as_soon_if_it_is_phase_fair) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_GT(mix_on_xeon("readmost-phase-fair", 64, 1'000, seed).reads,
               mix_on_xeon("readmost", 64, 1'000, seed).reads / 3)
         << seed;
@@ -249,7 +249,7 @@ TEST(simulated_lock, of_readmost_revokes_its_bias_as_soon_if_it_is_phase_fair) {
 }
 
 TEST(simulated_lock, of_readmost_has_passive_readers_between_phase_fair_writers) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_GT(mix_on_xeon("readmost-phase-fair", 64, 100, seed).reads,
               1.4 * mix_on_xeon("glibc-like", 64, 100, seed).reads)
         << seed;
@@ -266,7 +266,7 @@ machine_description with_stolen_cpus() {
 // Revocations that wait for CPUs cost more there than the bias saves (src/lock/bias_trial.hpp).
 TEST(simulated_lock, of_readmost_keeps_up_where_a_hypervisor_takes_cpus_away) {
   double ours = 0, others = 0;
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const workload_options how{
         .threads = 2, .writes_in = 200, .warm_up = 50'000'000, .time = 40'000'000, .seed = seed};
     ours += run("mix", "readmost", how, with_stolen_cpus()).reads;
