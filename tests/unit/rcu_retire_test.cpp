@@ -767,7 +767,8 @@ TEST_P(rcu_reclamation, runs_a_deleter_that_destroys_its_domain) {
     std::atomic<int> gone{0};
     retire_with(one.own, [&gone] { ++gone; });
     one.retire({}, one.own);
-    if (in_place()) rcu_barrier(one.own);
+    // On a slow host retire() has reclaimed it by now, and the domain is gone.
+    if (in_place() && counted::living != 0) rcu_barrier(one.own);
     EXPECT_TRUE(wait_until([] { return counted::living == 0; })) << "it waits for itself";
     EXPECT_EQ(gone, 1);
   }
