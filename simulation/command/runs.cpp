@@ -11,14 +11,17 @@ namespace {
 
 using nlohmann::json;
 
+double cycles(double time, double ghz) {
+  return time * ghz / 1000;
+}
+
 json as_json(const latencies& of, double ghz) {
-  const auto cycles = [ghz](double time) { return time * ghz / 1000; };
   json made{{"count", of.count()}};
   if (of.count() != 0) {
-    made["mean"] = cycles(of.mean());
+    made["mean"] = cycles(of.mean(), ghz);
     for (const auto& [name, share] :
          {std::pair{"p10", 0.1}, {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1.0}}) {
-      made[name] = cycles(static_cast<double>(of.quantile(share)));
+      made[name] = cycles(static_cast<double>(of.quantile(share)), ghz);
     }
   }
   return made;
@@ -45,16 +48,15 @@ json as_json(const measurement& of, double ghz) {
   }
   made["lines"] = json::array();
   for (const hot_line& each : of.lines) {
-    const auto in_cycles = [ghz](duration time) { return static_cast<double>(time) * ghz / 1000; };
     json places = json::array();
     for (const asking_place& place : each.places) {
       places.push_back({{"place", short_place(place.where)},
                         {"transfers", place.transfers},
-                        {"waited", in_cycles(place.waited)}});
+                        {"waited", cycles(static_cast<double>(place.waited), ghz)}});
     }
     made["lines"].push_back({{"places", std::move(places)},
                              {"transfers", each.transfers},
-                             {"waited", in_cycles(each.waited)}});
+                             {"waited", cycles(static_cast<double>(each.waited), ghz)}});
   }
   return made;
 }

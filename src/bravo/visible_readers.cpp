@@ -161,8 +161,7 @@ void growing_table::grow_to(std::uint32_t slots) noexcept {
 
 std::uint64_t make_own_slots_visible() noexcept {
   if (is_mutant(mutant::bravo_without_consensus)) return 0;
-  thread_record& mine = my_record();
-  const round of = reach_consensus(default_domain, &mine != &unregistered ? &mine : nullptr);
+  const round of = reach_consensus(default_domain, my_record_or_null());
   for_each_present(default_domain, [](const thread_record& record) {
     // (BR17) Pairs with (E2): sees every slot that the thread published before its report.
     static_cast<void>(record.seen.load(at(letter::BR17, platform::acquire)));

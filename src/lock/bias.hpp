@@ -262,10 +262,10 @@ inline bool is_far_from_earned(const rwlock& lock) noexcept {
   return lock.balance.load(platform::relaxed) < lowest / 2;
 }
 
-// Whether threads do not outnumber CPUs, so that a writer that has taken the bias away, and has had
-// to wait for a passive reader then, may give it back as it leaves. Where they do that reader may
-// have lost its CPU, and so may the next one; writers wait more cheaply for readers that are
-// counted. Looks at one chunk of records only.
+// Whether threads do not outnumber CPUs. Where they do, a passive reader may have lost its CPU, and
+// so may the next one: then a writer that had to wait for one does not give the bias back as it
+// leaves, and writers wait more cheaply for readers that are counted. Looks at one chunk of records
+// only.
 inline bool have_cpus(const thread_record* me) noexcept {
   return me != nullptr && threads_in(chunk_of(*me)) <= known_cpus();
 }

@@ -72,8 +72,7 @@ void move_hold(rwlock& lock, thread_record& owner, platform::atomic<std::uintptr
 }  // namespace
 
 bool move_holds_to_count(rwlock& lock) noexcept {
-  thread_record& record = my_record(lock.domain);
-  thread_record* const me = &record == &unregistered ? nullptr : &record;
+  thread_record* const me = my_record_or_null(lock.domain);
   lock.traits.fetch_or(rwlock::never_biased, platform::relaxed);
   constexpr std::uint64_t with_passive_holds = rwlock::any_bias | rwlock::draining;
   const bool is_handler_of_claimant = is_deciding(me, lock);

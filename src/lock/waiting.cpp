@@ -122,8 +122,7 @@ bool spinner::goes_on(std::uint32_t usual) noexcept {
   if (!may_go_on_ || until_ != nullptr || me_ == nullptr || is_quiet(exits_seen_)) return false;
   const unsigned cpus = platform::usable_cpus();
   const unsigned threads = count_threads(domain_of(*me_), cpus);
-  const unsigned times = threads > cpus ? 1 : 1 + threads / threads_for_one_more;
-  if (spent_ >= times * usual) return false;
+  if (threads > cpus || spent_ >= (1 + threads / threads_for_one_more) * usual) return false;
   extended_ = spent_ + usual;
   return true;
 }

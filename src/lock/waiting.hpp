@@ -35,8 +35,8 @@ inline bool is_crowded(const thread_record& me) noexcept {
 // would do more.
 class spinner {
  public:
-  // `may_go_on`: writers that wait keep others out, so that all wait for their turn. `until`: the
-  // caller's deadline, or null.
+  // `may_go_on`: whether a spin may last longer where many threads have CPUs (goes_on). `until`:
+  // the caller's deadline, or null.
   spinner(thread_record* me, const rwlock& lock, bool may_stay_away, bool may_go_on = false,
           const platform::deadline* until = nullptr) noexcept
       : me_(me), lock_(lock), may_stay_away_(may_stay_away), may_go_on_(may_go_on), until_(until) {}
@@ -62,8 +62,8 @@ class spinner {
 
   // Spins for a while and reports meanwhile; false when it is time to sleep. `brief`: the thread
   // waits for what takes less than a microsecond on most machines: a revocation, or other readers
-  // that changed the lock's state first. `writers`: how many others look as this one does, whose
-  // looks take the lock's line from the one that is inside.
+  // that changed the lock's state first. `writers`: how many wait for the lock. The more they
+  // are, the longer a pause may be, since each look takes the lock's line from the writer inside.
   bool spin(bool brief, std::uint32_t writers = 0) noexcept;
 
   // Whether it has spun for longer than a running thread takes to leave a short critical section.
@@ -100,7 +100,7 @@ class spinner {
   static constexpr std::uint32_t first = 32;
   static constexpr std::uint32_t longest = 512;
   static constexpr std::uint32_t longest_brief = 16;
-  // For each of many writers, as long as the lock's line takes to come and go.
+  // For each writer that waits: as long as the lock's line takes to come and go.
   static constexpr std::uint32_t longest_of_each = 5;
   // Where it is as well to look often (company::pair_judgment).
   static constexpr std::uint32_t first_of_often = 2;

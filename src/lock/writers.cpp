@@ -18,12 +18,6 @@ namespace readmost::detail {
 
 namespace {
 
-// Null for a thread without a record.
-thread_record* record_of_caller(const rwlock& lock) noexcept {
-  thread_record& record = my_record(lock.domain);
-  return &record == &unregistered ? nullptr : &record;
-}
-
 // The caller holds the lock alone.
 void count_write(thread_record* me, const rwlock& lock) noexcept {
   if (me == nullptr) return;
@@ -488,7 +482,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const std::uint64_t state = lock.state.load(platform::relaxed);
   const bool revoked = (state & rwlock::revoked) != 0;
   const bool have_cpus =
-      how.prefers == preference::phase_fair && bias::have_cpus(record_of_caller(lock));
+      how.prefers == preference::phase_fair && bias::have_cpus(my_record_or_null(lock.domain));
   platform::add_one(lock.writer_exits);
   const bool costs_nothing = counts_writers(how.prefers) &&
                              is_passed_on(state, how.prefers, have_cpus) &&
@@ -560,7 +554,7 @@ void unlock_exclusive_slow(rwlock& lock, rules how) noexcept {
 }
 
 outcome upgrade(rwlock& lock, rules how) noexcept {
-  thread_record* const me = record_of_caller(lock);
+  thread_record* const me = my_record_or_null(lock.domain);
   auto own = candidate::own_hold::active;  // a hold that is not on record is counted
   if (me != nullptr) {
     if (upgrade_at_once(lock, *me)) return outcome::acquired;
@@ -579,7 +573,7 @@ outcome upgrade(rwlock& lock, rules how) noexcept {
 
 void downgrade(rwlock& lock, rules how) noexcept {
   if (is_observed()) observe_downgrade(lock);
-  if (thread_record* const me = record_of_caller(lock)) {
+  if (thread_record* const me = my_record_or_null(lock.domain)) {
     if (notes_holds(lock.state.load(platform::relaxed))) note_hold(*me, lock);
     platform::take_one(me->until_account);
     if (lock_statistics_on()) note_read(address(lock), false);

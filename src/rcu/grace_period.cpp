@@ -260,14 +260,9 @@ void await_leader(domain& d, std::uint64_t word) noexcept {
                        static_cast<std::uint32_t>(word), ~0U, nullptr);
 }
 
-thread_record* own_record(const domain& d) noexcept {
-  thread_record& mine = my_record(number_of(d));
-  return &mine != &unregistered ? &mine : nullptr;
-}
-
 // Returns when the grace period is over.
 void lead_or_wait(domain& d, std::uint64_t grace_period, urgency how) noexcept {
-  thread_record* const me = own_record(d);
+  thread_record* const me = my_record_or_null(number_of(d));
   while (!is_over(d, grace_period)) {
     const std::uint64_t word = d.grace_periods.load(platform::relaxed);
     if ((word & grace_period_led) != 0) {
@@ -311,7 +306,7 @@ namespace {
 
 // `patience`: how long threads may take to report, in nanoseconds.
 bool try_advance_for(domain& d, std::uint64_t grace_period, std::uint64_t patience) noexcept {
-  thread_record* const me = own_record(d);
+  thread_record* const me = my_record_or_null(number_of(d));
   // Two iterations: one for the grace period in progress, one for its successor, which may be
   // needed.
   for (int i = 0; i < 2; ++i) {
@@ -366,7 +361,7 @@ void synchronize(domain& d, urgency how) noexcept {
   // No other thread leads: a grace period that begins now is the one that the caller needs.
   const std::uint64_t word = d.grace_periods.load(platform::relaxed);
   if ((word & grace_period_flags) == 0 && try_lead(d, word)) {
-    run(d, own_record(d), false, how);
+    run(d, my_record_or_null(number_of(d)), false, how);
     tell_of_sections(d);
     return;
   }

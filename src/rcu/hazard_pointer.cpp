@@ -138,11 +138,6 @@ class spare_slots {
   hazard_store* store_;
 };
 
-thread_record* own_record() noexcept {
-  thread_record& mine = my_record();
-  return &mine != &unregistered ? &mine : nullptr;
-}
-
 // --- Retired objects -----------------------------------------------------------------------------
 
 // The retired objects of threads without a record.
@@ -303,7 +298,7 @@ void stop_scans() noexcept {
     hazard_store& store = record.hazards;
     if (store.moving.try_close()) store.stopped_by.store(&taken_for_fork, platform::relaxed);
   });
-  taken_for_fork = take_lists(own_record(), true);
+  taken_for_fork = take_lists(my_record_or_null(), true);
 }
 
 bool is_stopped_by_me(const hazard_store& store) noexcept {
@@ -337,7 +332,7 @@ void go_on_scanning() noexcept {
 // forked, so the lists were not taken.
 void recount_in_child() noexcept {
   amount mine;
-  if (thread_record* const me = own_record()) {
+  if (thread_record* const me = my_record_or_null()) {
     for (const retired* each = me->hazards.latest.load(platform::relaxed); each != nullptr;
          each = each->next) {
       mine.add(*each);
@@ -542,7 +537,7 @@ hazard_slot* take_hazard_slot() noexcept {
 }
 
 void give_back_hazard_slot(hazard_slot& slot) noexcept {
-  if (!spare_slots(own_record()).keep(slot)) free_slot(slot);
+  if (!spare_slots(my_record_or_null()).keep(slot)) free_slot(slot);
 }
 
 void confirm_protection() noexcept {

@@ -190,6 +190,12 @@ inline thread_record& my_record(unsigned domain = 0) noexcept {
   return *own_records[domain];
 }
 
+// The same, or null if that is `unregistered`.
+inline thread_record* my_record_or_null(unsigned domain = 0) noexcept {
+  thread_record& mine = my_record(domain);
+  return &mine != &unregistered ? &mine : nullptr;
+}
+
 // Calls visit(slot, index) for every passive slot of the record that may be in use, until it
 // returns false.
 template <class Record, class Visit>
