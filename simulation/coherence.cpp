@@ -35,13 +35,20 @@ const ownership* coherence::usable_by(const line& of, unsigned cpu, instant now)
 
 duration coherence::take_from_owner(line& of, unsigned cpu, instant start) {
   ownership& last = of.owners.back();
-  const duration latency = on_.transfer_between(cpu, last.cpu);
+  const duration latency = one_time(on_.transfer_between(cpu, last.cpu));
   last.until = start + kept_of(latency);
   return latency;
 }
 
-duration coherence::kept_of(duration latency) const {
-  return static_cast<duration>(static_cast<double>(latency) * on_.kept);
+duration coherence::one_time(duration latency) {
+  if (on_.spread == 0) return latency;
+  const double differs = on_.spread * (2 * random_.share() - 1);
+  return static_cast<duration>(static_cast<double>(latency) * (1 + differs));
+}
+
+duration coherence::kept_of(duration latency) {
+  const double share = on_.spread == 0 ? on_.kept : std::min(2 * on_.kept * random_.share(), 1.0);
+  return static_cast<duration>(static_cast<double>(latency) * share);
 }
 
 void coherence::count(line& of, duration waited, std::source_location at) {
@@ -79,6 +86,7 @@ served coherence::read(unsigned cpu, const void* address, instant now, std::sour
     for (std::size_t i = of.copies._Find_first(); i < most_cpus; i = of.copies._Find_next(i)) {
       latency = std::min(latency, on_.transfer_between(cpu, static_cast<unsigned>(i)));
     }
+    latency = one_time(latency);
     of.copies.set(cpu);
   } else {
     of.owners.push_back({cpu, start + latency});
@@ -111,6 +119,7 @@ served coherence::write(unsigned cpu, const void* address, instant now, duration
       latency = std::max(latency, on_.transfer_between(cpu, static_cast<unsigned>(i)));
     }
     if (others > 1) latency += (others - 1) * on_.share_more;
+    if (others != 0) latency = one_time(latency);
   }
   of.former = of.copies;
   if (!of.owners.empty()) of.former.set(of.owners.back().cpu);

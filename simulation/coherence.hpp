@@ -6,7 +6,9 @@
 // in which they come. While a request is on its way to the owner, a share of the time that the
 // transfer takes, the owner goes on to use the line: that is why a compare-and-swap that has failed
 // mostly succeeds the second time, however many others wait. Reads of a line that nobody owns
-// overlap. Caches have no limit of size.
+// overlap. Caches have no limit of size. Transfers take a random share longer or shorter
+// (`spread` in a machine file), and requests reach the owner sooner or later: CPUs that contend for
+// a line would fall into step otherwise, as real ones do not.
 #pragma once
 
 #include <bitset>
@@ -20,6 +22,7 @@
 
 #include "simulation/event_queue.hpp"
 #include "simulation/machine_description.hpp"
+#include "simulation/random_numbers.hpp"
 
 namespace readmost::simulation {
 
@@ -68,7 +71,9 @@ struct hot_line {
 
 class coherence {
  public:
-  explicit coherence(const machine_description& on) : on_(on) {}
+  // `seed`: of the times that transfers take.
+  explicit coherence(const machine_description& on, std::uint64_t seed = 1)
+      : on_(on), random_(seed) {}
 
   served read(unsigned cpu, const void* address, instant now, std::source_location at);
   // Makes the CPU the owner. `when_owned`: the cost if it is already.
@@ -92,11 +97,14 @@ class coherence {
   static const ownership* usable_by(const line& of, unsigned cpu, instant now);
   // The time from `start` in which the last owner gives the line to the CPU.
   duration take_from_owner(line& of, unsigned cpu, instant start);
+  // What a transfer takes that usually takes `latency`.
+  duration one_time(duration latency);
   // The part of a transfer after which its request has reached the CPUs that have the line.
-  duration kept_of(duration latency) const;
+  duration kept_of(duration latency);
   void count(line& of, duration waited, std::source_location at);
 
   const machine_description& on_;
+  random_numbers random_;
   std::unordered_map<std::uintptr_t, line> lines_;
 };
 

@@ -17,6 +17,10 @@ constexpr std::size_t memory_size = std::size_t{1} << 30;
 
 constexpr duration most_work_beside_accesses = 1'000'000;  // picoseconds
 
+// A core that has room for `window` cycles of instructions, several of which begin in each cycle,
+// has room for so many times as much work: instructions that need one another's results.
+constexpr duration more_work_than_instructions = 5;
+
 std::uintptr_t line_of(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) / 64;
 }
@@ -44,9 +48,9 @@ machine* machine::current_machine = nullptr;
 machine::machine(const machine_description& on, std::uint64_t seed)
     : on_(on),
       memory_(memory_at, memory_size),
-      lines_(on_),
+      lines_(on_, ~seed),
       cpus_(on_.cpus()),
-      random_(seed * 0x9E37'79B9'7F4A'7C15U + 1) {
+      random_(seed) {
   for (unsigned i = 0; i < cpus_.size(); ++i) cpus_[i].number = i;
   if (steals()) {
     for (processor& each : cpus_) plan_steal(each, 0);
@@ -54,14 +58,6 @@ machine::machine(const machine_description& on, std::uint64_t seed)
 }
 
 machine::~machine() = default;
-
-std::uint64_t machine::random() noexcept {
-  // xorshift64* (Vigna 2016).
-  random_ ^= random_ >> 12;
-  random_ ^= random_ << 25;
-  random_ ^= random_ >> 27;
-  return random_ * 0x2545'F491'4F6C'DD1DU;
-}
 
 // --- Threads -----------------------------------------------------------------------------------
 
@@ -208,7 +204,8 @@ void machine::reach_end(served when) {
 void machine::begin_action() {
   processor& on = cpu();
   // No instruction is further ahead of the last access than the core has room for.
-  on.front = std::max(on.front + on_.window, now_) - on_.window;
+  on.front = on.load_ended == now_ ? std::max(on.front, on.ran_beside_load)
+                                   : std::max(on.front + on_.window, now_) - on_.window;
   if (on.stolen != 0) {
     settle();
     const duration time = on.stolen;
@@ -316,12 +313,25 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
                           ? lines_.write(on.number, address, now_, on_.hit, at)
                           : lines_.read(on.number, address, now_, at);
   reach(when.effect, spending::transfers);
-  if (misses) learn_of_miss(address, at);
+  if (misses) {
+    run_beside_load(begun);
+    learn_of_miss(address, at);
+  }
   if (is_arm()) {
     if (now_ > begun) on.early.note_wait(begun, now_, on_.window);
     on.early.note_seen(word, now_);
   }
   return done(value_at(address, size));
+}
+
+// What follows a load that has waited for its line, and is no atomic, has run meanwhile: cores
+// predict what the load brings.
+void machine::run_beside_load(instant begun) {
+  processor& on = cpu();
+  const duration most = more_work_than_instructions * on_.window;
+  on.ran_beside_load = std::max(begun + most, now_) - most;
+  on.load_ended = now_;
+  on.front = on.ran_beside_load;
 }
 
 void machine::store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,

@@ -30,6 +30,7 @@
 #include "simulation/early_loads.hpp"
 #include "simulation/event_queue.hpp"
 #include "simulation/machine_description.hpp"
+#include "simulation/random_numbers.hpp"
 #include "simulation/spending.hpp"
 #include "simulation/store_buffer.hpp"
 
@@ -76,6 +77,9 @@ struct processor {
   // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
   // so this may be before or after the machine's present time, at which the last access was.
   instant front = 0;
+  // From when on instructions have run while the load waited that has ended at the second instant.
+  instant ran_beside_load = 0;
+  instant load_ended = ~instant{0};
   // When its loads are complete, and its last store: atomics and fences wait for that.
   instant complete = 0;
   instant committed = 0;
@@ -129,7 +133,7 @@ class machine {
   // What threads spend is counted from now on.
   void reset_spent() noexcept;
   model::arena& memory() noexcept { return memory_; }
-  std::uint64_t random() noexcept;
+  std::uint64_t random() noexcept { return random_(); }
 
   // --- Actions of the running thread.
   void work(duration time);  // on nothing that others see
@@ -210,6 +214,7 @@ class machine {
   // Whether the core asks for the line of a load to write, since the last time a write followed.
   bool expects_write_after(const std::source_location& load) const;
   void learn_of_write(const void* address);
+  void run_beside_load(instant begun);
   void learn_of_miss(const void* address, const std::source_location& load);
   bool is_arm() const noexcept { return on_.order == access_order::arm; }
   // Then one event for each CPU, its next loss, is always planned.
@@ -263,7 +268,7 @@ class machine {
   std::uint64_t next_membarrier_ = 0;
   std::uint64_t interrupts_sent_ = 0;
   std::uint64_t accesses_ = 0;
-  std::uint64_t random_;
+  random_numbers random_;
   std::exception_ptr thrown_;
 };
 

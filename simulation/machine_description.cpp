@@ -191,6 +191,8 @@ machine_description machine_from(const std::string& text, const std::string& ori
   made.transfer[0] = made.hit;
   made.kept = from.number("kept");
   if (made.kept > 1) refuse(origin, "'kept' is {}; it is a share, from 0 to 1", made.kept);
+  if (from.has("spread")) made.spread = from.number("spread");
+  if (made.spread >= 1) refuse(origin, "'spread' is {}; it is a share, less than 1", made.spread);
   const auto entries = [&](const char* name) {
     const double value = from.number(name);
     if (value < 1 || value > 1000) {

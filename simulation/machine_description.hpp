@@ -48,6 +48,8 @@ struct machine_description {
   duration share_more = 0;            // for each further copy that a write invalidates
   // The share of a transfer for which the owner goes on to use the line.
   double kept = 0.5;
+  // The share by which a transfer takes longer or shorter, at random; 0 if the file does not tell.
+  double spread = 0;
   // How far instructions that are no accesses may run ahead of atomics before them.
   duration window = 0;
 

@@ -38,6 +38,16 @@ std::vector<variation> variations_of(const machine_description& machine, unsigne
       made.machine.transfer[0] = made.machine.hit;
     }
   }
+  if (machine.kept != 0) {
+    for (const bool longer : {false, true}) {
+      const double factor = 1 + (longer ? 0.01 : -0.01) * percent;
+      all.emplace_back(fmt::format("kept {}{}%", longer ? '+' : '-', percent), machine)
+          .machine.kept = std::min(machine.kept * factor, 1.0);
+    }
+  }
+  constexpr double usual_spread = 0.1;
+  const double spread = machine.spread == 0 ? usual_spread : 0;
+  all.emplace_back(fmt::format("spread {}", spread), machine).machine.spread = spread;
   return all;
 }
 

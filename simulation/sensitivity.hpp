@@ -17,7 +17,8 @@ struct variation {
 };
 
 // The machine as it is, then with one of its latencies so much smaller, or larger, at a time: those
-// that are not 0 and that its topology has.
+// that are not 0 and that its topology has; and its `kept` likewise. The last has transfers that
+// take different times, or the same if the machine's do not.
 std::vector<variation> variations_of(const machine_description& machine, unsigned percent);
 
 // What a contender reached under each variation, the first of which is the machine as it is.

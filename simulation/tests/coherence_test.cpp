@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace readmost::simulation {
@@ -96,6 +97,41 @@ TEST_F(coherence_of, the_share_that_the_owner_keeps_is_the_machines) {
   EXPECT_EQ(write(2, 1000), 1300U);
   EXPECT_EQ(write(0, 1029), 1031U);
   EXPECT_EQ(write(0, 1031), 1600U) << "after a tenth of the transfer";
+}
+
+TEST_F(coherence_of, transfers_differ_by_the_spread_of_the_machine) {
+  on.spread = 0.1;
+  instant now = 1'000;
+  duration least = 1'000;
+  duration most = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    const duration took = write(i % 2 == 0 ? 2 : 0, now) - now;
+    now += 1'000;
+    if (i == 0) continue;  // from memory
+    least = std::min(least, took);
+    most = std::max(most, took);
+  }
+  EXPECT_GE(least, 270U);
+  EXPECT_LT(least, 280U);
+  EXPECT_GT(most, 320U);
+  EXPECT_LE(most, 330U);
+}
+
+TEST_F(coherence_of, what_an_owner_keeps_differs_where_transfers_do) {
+  on.spread = 0.1;
+  on.kept = 0.2;
+  instant now = 1'000;
+  unsigned kept = 0;
+  constexpr unsigned times = 1'000;
+  for (unsigned i = 0; i < times; ++i, now += 2'000) {
+    write(0, now);
+    write(2, now + 1'000);
+    // A fifth of the transfer has passed, which is the mean.
+    const instant again = now + 1'000 + 60;
+    if (write(0, again) == again + on.hit) ++kept;
+  }
+  EXPECT_GT(kept, times * 2 / 5);
+  EXPECT_LT(kept, times * 3 / 5);
 }
 
 TEST_F(coherence_of, a_line_never_has_two_owners) {

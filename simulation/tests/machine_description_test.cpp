@@ -94,6 +94,9 @@ TEST(machine_description, that_is_wrong_is_refused_by_name) {
                  "'order' is 'power'; it must be tso or arm");
   expect_refused(tiny_but([](json& m) { m["order"] = "arm"; }), "'acquire' is missing");
   expect_refused(tiny_but([](json& m) { m["kept"]["value"] = 1.5; }), "'kept' is 1.5");
+  expect_refused(
+      tiny_but([](json& m) { m["spread"] = {{"value", 1}, {"source", "estimated: for tests"}}; }),
+      "'spread' is 1");
   expect_refused(tiny_but([](json& m) { m["fence"]["value"] = -1; }), "'fence' is -1");
   expect_refused(tiny_but([](json& m) { m["fence"]["value"] = "slow"; }), "'fence' has no number");
   expect_refused(tiny_but([](json& m) { m["fence"].erase("source"); }),

@@ -236,6 +236,34 @@ TEST(simulated_time, of_an_atomic_contains_that_of_the_stores_before_it) {
   EXPECT_EQ(of_arm(platform::release, store_to_other), of_arm(platform::release, nothing) + 9'000);
 }
 
+// The time of a load that waits for its line, or of an atomic, and of work after it.
+duration time_with_work(bool loads, duration work) {
+  machine_description on_machine = two_cpus();
+  on_machine.window = 10'000;
+  machine on(on_machine, 1);
+  cell& far = make<cell>(on);
+  duration took = 0;
+  on.add_thread("alone", [&] {
+    on.sleep_until(20'000'000);
+    const instant start = on.now();
+    loads ? far.value.load(platform::relaxed) : far.value.fetch_add(1);
+    if (work != 0) on.work(work);
+    took = on.now() - start;
+  });
+  on.run();
+  return took;
+}
+
+TEST(simulated_time, of_work_is_beside_that_of_a_load_that_waits_before_it) {
+  const duration load = time_with_work(true, 0);
+  EXPECT_GE(load, two_cpus().memory);
+  EXPECT_EQ(time_with_work(true, 40'000), load);
+  EXPECT_EQ(time_with_work(true, 70'000) - time_with_work(true, 50'000), 20'000U)
+      << "five times the window";
+  EXPECT_EQ(time_with_work(false, 40'000), time_with_work(false, 0) + 30'000)
+      << "an atomic is waited for, but for the window";
+}
+
 TEST(simulated_time, has_the_usual_instructions_where_none_were_counted) {
   machine_description one = two_cpus();
   one.instruction = 250;

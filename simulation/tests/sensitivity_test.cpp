@@ -30,10 +30,25 @@ TEST(variations, change_one_latency_each_and_nothing_else) {
     return names;
   };
   EXPECT_TRUE(changes(all.front().machine).empty());
-  for (std::size_t i = 1; i < all.size(); ++i) {
+  const std::size_t latencies = all.size() - 3;
+  for (std::size_t i = 1; i < latencies; ++i) {
     EXPECT_EQ(changes(all[i].machine), std::vector<std::string>{all[i].name});
     EXPECT_EQ(all[i].machine.transfer[0], all[i].machine.hit);
   }
+}
+
+TEST(variations, change_what_is_no_latency_at_last) {
+  const machine_description tiny = find_machine(TINY);
+  std::vector<variation> all = variations_of(tiny, 25);
+  EXPECT_EQ(all[all.size() - 3].name, "kept -25%");
+  EXPECT_DOUBLE_EQ(all[all.size() - 3].machine.kept, tiny.kept * 0.75);
+  EXPECT_EQ(all[all.size() - 2].name, "kept +25%");
+  EXPECT_DOUBLE_EQ(all[all.size() - 2].machine.kept, tiny.kept * 1.25);
+  EXPECT_EQ(all.back().name, "spread 0.1");
+  EXPECT_DOUBLE_EQ(all.back().machine.spread, 0.1);
+  all = variations_of(all.back().machine, 25);
+  EXPECT_EQ(all.back().name, "spread 0");
+  EXPECT_DOUBLE_EQ(all.back().machine.spread, 0);
 }
 
 TEST(variations, are_of_latencies_that_the_machine_has) {

@@ -45,6 +45,7 @@ class calibrate : public real_command {
                              "/latency/complete",
                              "/instruction",
                              "/kept",
+                             "/spread",
                              "/latency/same_core",
                              "/latency/same_cluster",
                              "/latency/same_socket",
@@ -82,6 +83,7 @@ class calibrate : public real_command {
     }
     EXPECT_GT(file["scheduler"]["slice"]["value"].get<double>(), 0);
     EXPECT_LE(file["kept"]["value"].get<double>(), 1);
+    EXPECT_LT(file["spread"]["value"].get<double>(), 1);
     EXPECT_GE(file["store_buffer"]["entries"]["value"].get<double>(), 1);
     double nearer = file["latency"]["hit"]["value"];
     for (const char* distance : {"same_core", "same_cluster", "same_socket", "other_socket"}) {

@@ -27,8 +27,8 @@ std::string page(const calibration& result, const std::string& file) {
   const auto measured = std::ranges::count_if(result.figures, &calibration::figure::measured);
   for (const calibration::figure& each : result.figures) {
     if (each.name == "ghz") continue;
-    const bool is_time =
-        each.name != "store_buffer.entries" && each.name != "fill_buffers" && each.name != "kept";
+    const bool is_time = each.name != "store_buffer.entries" && each.name != "fill_buffers" &&
+                         each.name != "kept" && each.name != "spread";
     text += fmt::format("{:<24}{:>12}{:>12}{}\n", each.name, each.value,
                         is_time ? fmt::format("{:.1f}", each.value / ghz) : "",
                         each.measured ? "" : "  estimated");

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -198,6 +199,39 @@ std::optional<double> cost_of_handing_over(int cpu, int other, const effort& muc
     }
   };
   return cost_of(much, there_and_back, there.clocks()).median / 2;
+}
+
+// By which share such ways differ from one another. Nothing if the threads cannot be kept on these
+// CPUs.
+std::optional<double> spread_of_handing_over(int cpu, int other, double own_change,
+                                             const effort& much) {
+  constexpr int throws = 1'000;
+  word ball;
+  const auto throw_ball = [&ball](std::uint32_t from, std::uint32_t to) {
+    return ball.value.compare_exchange_strong(from, to);
+  };
+  const stay_on here(cpu);
+  company there({other}, [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) throw_ball(1, 0);
+  });
+  if (!here || !there.pinned()) return std::nullopt;
+  std::vector<double> rounds;
+  for (std::uint64_t last = 0; rounds.size() < static_cast<std::size_t>(much.samples) * throws;) {
+    while (!throw_ball(0, 1)) {
+    }
+    const std::uint64_t now = platform::now();
+    if (last != 0) rounds.push_back(static_cast<double>(now - last));
+    last = now;
+  }
+  // Half of the distance between the quartiles of a sum of two ways, each of which differs by as
+  // much as w either way and as likely by the one as by the other, is 0.586 w.
+  std::ranges::sort(rounds);
+  const auto at = [&](double share) {
+    return rounds[static_cast<std::size_t>(share * static_cast<double>(rounds.size()))];
+  };
+  constexpr double of_one_way = 2 - std::numbers::sqrt2;
+  const double way = at(0.5) / 2 - own_change;
+  return way <= 0 ? 0 : (at(0.75) - at(0.25)) / 2 / of_one_way / way;
 }
 
 struct contention {
@@ -621,8 +655,8 @@ class calibrator {
     std::optional<contention> both;
     if (cpus.size() > 1) both = measure_contention(cpus[0], cpus[1], much_);
     if (both) {
-      // The last change is complete before the line leaves.
-      const double kept = both->changes * own_change_ / both->transfer;
+      // The line is asked for at any moment of the last change, which is completed.
+      const double kept = (both->changes - 0.5) * own_change_ / both->transfer;
       add("kept", std::clamp(std::round(100 * kept) / 100, 0.0, 1.0), true,
           fmt::format("two CPUs that change a line as often as they can: {:.2f} changes in {:.1f} "
                       "ns, before the other has it",
@@ -632,6 +666,14 @@ class calibrator {
           cpus.size() == 1 ? "half; this process has one CPU"
                            : "half; threads cannot be kept on their CPUs");
     }
+    std::optional<double> spread;
+    if (cpus.size() > 1) {
+      spread = spread_of_handing_over(cpus[0], cpus[1], own_change_, much_);
+    }
+    add("spread", spread ? std::clamp(std::round(100 * *spread) / 100, 0.0, 0.5) : 0.1,
+        spread.has_value(),
+        spread ? "between the quartiles of the ping-pong's rounds"
+               : "what a Xeon (Granite Rapids) has");
     done_();
 
     const memory_latency memory = cost_of_memory(much_);
