@@ -362,9 +362,16 @@ class candidate {
   }
 
   // After a sleep that did not help it is no use to spin, but for the end of a readers' phase: it
-  // lasts as long as those that are counted take to come in.
+  // lasts as long as those that are counted take to come in. And where many threads have CPUs, each
+  // sleep of a writer that is next keeps the others waiting for as long as it takes to wake it, and
+  // they sleep meanwhile, too. Under other preferences such spins cost reads. Chosen by simulation:
+  // docs/scaling.md.
   bool is_worth_spinning(std::uint64_t state) const noexcept {
-    return !has_slept_ || ((state & rwlock::reader_phase) != 0 && bias::have_cpus(me_));
+    constexpr unsigned many = 8;
+    if (!has_slept_) return true;
+    if (!bias::have_cpus(me_)) return false;
+    return (state & rwlock::reader_phase) != 0 ||
+           (known_cpus() >= many && how_.prefers == preference::writer);
   }
 
   // Whether readers inside may have lost their CPU to this thread, or wait for one that has.
