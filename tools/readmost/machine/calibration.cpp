@@ -182,43 +182,51 @@ std::vector<std::pair<int, int>> pairs_at(const cpu_topology& topology, cpu_dist
   return pairs;
 }
 
-// One way of a line that two threads change in turn by compare-and-swap. Nothing if they cannot be
-// kept on these CPUs.
-std::optional<double> cost_of_handing_over(int cpu, int other, const effort& much) {
-  word ball;
-  const auto throw_ball = [&ball](std::uint32_t from, std::uint32_t to) {
-    return ball.value.compare_exchange_strong(from, to);
-  };
-  const stay_on here(cpu);
-  company there({other}, [&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) throw_ball(1, 0);
-  });
-  if (!here || !there.pinned()) return std::nullopt;
-  const auto there_and_back = [&] {
+// Two threads, one of them the caller, that change a line in turn by compare-and-swap.
+class ping_pong {
+ public:
+  ping_pong(int cpu, int other)
+      : here_(cpu), there_({other}, [this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) throw_ball(1, 0);
+        }) {}
+
+  // Whether each is kept on its CPU.
+  bool pinned() const { return here_ && there_.pinned(); }
+
+  void there_and_back() {
     while (!throw_ball(0, 1)) {
     }
-  };
-  return cost_of(much, there_and_back, there.clocks()).median / 2;
+  }
+
+  std::vector<clockid_t> clocks() { return there_.clocks(); }
+
+ private:
+  bool throw_ball(std::uint32_t from, std::uint32_t to) {
+    return ball_.value.compare_exchange_strong(from, to);
+  }
+
+  word ball_;
+  const stay_on here_;
+  company there_;
+};
+
+// One way of the line. Nothing if the threads cannot be kept on these CPUs.
+std::optional<double> cost_of_handing_over(int cpu, int other, const effort& much) {
+  ping_pong threads(cpu, other);
+  if (!threads.pinned()) return std::nullopt;
+  return cost_of(much, [&] { threads.there_and_back(); }, threads.clocks()).median / 2;
 }
 
-// By which share such ways differ from one another. Nothing if the threads cannot be kept on these
-// CPUs.
+// By which share such ways differ from one another. Nothing in the same case.
 std::optional<double> spread_of_handing_over(int cpu, int other, double own_change,
                                              const effort& much) {
-  constexpr int throws = 1'000;
-  word ball;
-  const auto throw_ball = [&ball](std::uint32_t from, std::uint32_t to) {
-    return ball.value.compare_exchange_strong(from, to);
-  };
-  const stay_on here(cpu);
-  company there({other}, [&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) throw_ball(1, 0);
-  });
-  if (!here || !there.pinned()) return std::nullopt;
+  constexpr std::size_t rounds_of_sample = 1'000;
+  ping_pong threads(cpu, other);
+  if (!threads.pinned()) return std::nullopt;
+  const std::size_t count = static_cast<std::size_t>(much.samples) * rounds_of_sample;
   std::vector<double> rounds;
-  for (std::uint64_t last = 0; rounds.size() < static_cast<std::size_t>(much.samples) * throws;) {
-    while (!throw_ball(0, 1)) {
-    }
+  for (std::uint64_t last = 0; rounds.size() < count;) {
+    threads.there_and_back();
     const std::uint64_t now = platform::now();
     if (last != 0) rounds.push_back(static_cast<double>(now - last));
     last = now;
