@@ -238,8 +238,8 @@ TEST(simulated_lock, of_readmost_keeps_up_with_writers_among_128_threads) {
   }
 }
 
-// A writer that was woken for the lock must not sleep again because another one was there first: the
-// next one would be woken in its place, and all would wait for one wake-up after the other.
+// A writer that was woken for the lock must not sleep again because another one was there first:
+// the next one would be woken in its place, and all would wait for one wake-up after the other.
 TEST(simulated_lock, of_readmost_wakes_few_of_the_writers_among_128_threads) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_GT(mix_on_xeon("readmost", 128, 10, seed).reads,
