@@ -204,8 +204,7 @@ void machine::reach_end(served when) {
 void machine::begin_action() {
   processor& on = cpu();
   // No instruction is further ahead of the last access than the core has room for.
-  on.front = on.load_ended == now_ ? std::max(on.front, on.ran_beside_load)
-                                   : std::max(on.front + on_.window, now_) - on_.window;
+  if (on.load_ended != now_) on.front = std::max(on.front + on_.window, now_) - on_.window;
   if (on.stolen != 0) {
     settle();
     const duration time = on.stolen;
@@ -329,9 +328,8 @@ std::uint64_t machine::load(const void* address, std::uint32_t size, std::memory
 void machine::run_beside_load(instant begun) {
   processor& on = cpu();
   const duration most = more_work_than_instructions * on_.window;
-  on.ran_beside_load = std::max(begun + most, now_) - most;
+  on.front = std::max(begun + most, now_) - most;
   on.load_ended = now_;
-  on.front = on.ran_beside_load;
 }
 
 void machine::store(void* address, std::uint32_t size, std::uint64_t value, std::memory_order order,

@@ -77,8 +77,7 @@ struct processor {
   // When the next instruction may begin. Instructions that are no accesses run ahead of atomics:
   // so this may be before or after the machine's present time, at which the last access was.
   instant front = 0;
-  // From when on instructions have run while the load waited that has ended at the second instant.
-  instant ran_beside_load = 0;
+  // When the last load that waited for its line ended: until then instructions ran beside it.
   instant load_ended = ~instant{0};
   // When its loads are complete, and its last store: atomics and fences wait for that.
   instant complete = 0;

@@ -27,23 +27,24 @@ std::vector<variation> variations_of(const machine_description& machine, unsigne
   for_each_time(as_it_is, [&](const std::string& name, const duration& time) {
     if (time != 0 && is_of(machine, name)) varied.push_back(name);
   });
-  for (const std::string& name : varied) {
-    for (const bool longer : {false, true}) {
-      const double factor = 1 + (longer ? 0.01 : -0.01) * percent;
+  const auto vary = [&](const std::string& name, auto change) {
+    for (const bool larger : {false, true}) {
       variation& made =
-          all.emplace_back(fmt::format("{} {}{}%", name, longer ? '+' : '-', percent), machine);
-      for_each_time(made.machine, [&](const std::string& each, duration& time) {
+          all.emplace_back(fmt::format("{} {}{}%", name, larger ? '+' : '-', percent), machine);
+      change(made.machine, 1 + (larger ? 0.01 : -0.01) * percent);
+    }
+  };
+  for (const std::string& name : varied) {
+    vary(name, [&name](machine_description& of, double factor) {
+      for_each_time(of, [&](const std::string& each, duration& time) {
         if (each == name) time = static_cast<duration>(static_cast<double>(time) * factor);
       });
-      made.machine.transfer[0] = made.machine.hit;
-    }
+      of.transfer[0] = of.hit;
+    });
   }
   if (machine.kept != 0) {
-    for (const bool longer : {false, true}) {
-      const double factor = 1 + (longer ? 0.01 : -0.01) * percent;
-      all.emplace_back(fmt::format("kept {}{}%", longer ? '+' : '-', percent), machine)
-          .machine.kept = std::min(machine.kept * factor, 1.0);
-    }
+    vary("kept",
+         [](machine_description& of, double factor) { of.kept = std::min(of.kept * factor, 1.0); });
   }
   constexpr double usual_spread = 0.1;
   const double spread = machine.spread == 0 ? usual_spread : 0;

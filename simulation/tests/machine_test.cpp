@@ -123,21 +123,32 @@ TEST(simulated_memory, lets_a_load_pass_an_earlier_store) {
   EXPECT_TRUE(both_miss(no_fence, no_fence));
 }
 
-// The time of one thread that loads a line of its own so often.
-duration time_of_loads(duration beside_access, unsigned loads) {
-  machine on(two_cpus(), 1);
-  cell& data = make<cell>(on);
+// The time that the only thread of a machine takes for `body`, once what `before` did is settled.
+template <class Before, class Body>
+duration time_alone(machine& on, Before before, Body body) {
   duration took = 0;
-  on.add_thread("reader", [&] {
-    bring_in(data);
+  on.add_thread("alone", [&] {
+    before();
     on.sleep_until(20'000'000);
-    on.self().beside_access = beside_access;
     const instant start = on.now();
-    for (unsigned i = 0; i < loads; ++i) data.value.load(platform::relaxed);
+    body();
     took = on.now() - start;
   });
   on.run();
   return took;
+}
+
+// The time of one thread that loads a line of its own so often.
+duration time_of_loads(duration beside_access, unsigned loads) {
+  machine on(two_cpus(), 1);
+  cell& data = make<cell>(on);
+  const auto settle = [&] {
+    bring_in(data);
+    on.self().beside_access = beside_access;
+  };
+  return time_alone(on, settle, [&] {
+    for (unsigned i = 0; i < loads; ++i) data.value.load(platform::relaxed);
+  });
 }
 
 TEST(simulated_time, of_an_access_has_that_of_the_instructions_beside_it) {
@@ -155,17 +166,11 @@ TEST(simulated_time, of_a_fence_contains_that_of_the_store_before_it) {
     waiting.commit = 9'000;
     machine on(waiting, 1);
     cell& data = make<cell>(on);
-    duration took = 0;
-    on.add_thread("alone", [&] {
-      bring_in(data);
-      on.sleep_until(20'000'000);
-      const instant start = on.now();
+    const auto settle = [&] { bring_in(data); };
+    return time_alone(on, settle, [&] {
       if (stores) data.value.store(1, platform::relaxed);
       on.fence();
-      took = on.now() - start;
     });
-    on.run();
-    return took;
   };
   EXPECT_EQ(time_of_fence(true), time_of_fence(false) + 9'000);
 }
@@ -242,16 +247,11 @@ duration time_with_work(bool loads, duration work) {
   on_machine.window = 10'000;
   machine on(on_machine, 1);
   cell& far = make<cell>(on);
-  duration took = 0;
-  on.add_thread("alone", [&] {
-    on.sleep_until(20'000'000);
-    const instant start = on.now();
+  const auto nothing = [] {};
+  return time_alone(on, nothing, [&] {
     loads ? far.value.load(platform::relaxed) : far.value.fetch_add(1);
     if (work != 0) on.work(work);
-    took = on.now() - start;
   });
-  on.run();
-  return took;
 }
 
 TEST(simulated_time, of_work_is_beside_that_of_a_load_that_waits_before_it) {
