@@ -173,11 +173,10 @@ class reader {
         me_(me),
         how_(how),
         holds_already_(how.recursive && holds_shared(me, lock)),
+        passed_once_at_most_(how.prefers == preference::phase_fair && has_cpu(me)),
         exits_seen_(lock.writer_exits.load(platform::relaxed)),
         patience_(lock),
-        // Under phase-fair preference a reader waits for two writers at most.
-        spin_(me, lock, how.prefers != preference::phase_fair, counts_writers(how.prefers),
-              how.until),
+        spin_(me, lock, !passed_once_at_most_, counts_writers(how.prefers), how.until),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {
@@ -205,16 +204,16 @@ class reader {
         return is_mutant(mutant::counted_for_ever) ? outcome::timed_out
                                                    : leave_queue(outcome::timed_out);
       }
-      const bool brief = (state & rwlock::claiming) != 0;
+      const bool claiming = (state & rwlock::claiming) != 0;
       if (gives_way) {
         give_way();
-      } else if (!brief && stays_away(state)) {
+      } else if (!claiming && stays_away(state)) {
         exits_seen_ = lock_.writer_exits.load(platform::relaxed);
       } else if (is_to_be_counted(state)) {
         join_queue(state);
       } else if (counted_ && starving_ && (state & rwlock::reader_phase) == 0) {
         begin_phase();
-      } else if (!has_slept_ && spin_.spin(brief)) {
+      } else if (!has_slept_ && spin_.spin(claiming || looks_for_writers())) {
         // A waiting writer that could be inside may lack the CPU.
         if ((state & rwlock::writing) == 0 && spin_.has_been_long()) platform::yield();
       } else if (!asks_for_turn(state)) {
@@ -275,34 +274,45 @@ class reader {
     credited_ = true;
   }
 
+  // Where threads outnumber the CPUs, a reader that is counted may lack one, and then the lock
+  // waits for it.
+  static bool has_cpu(const thread_record* me) noexcept {
+    return me == nullptr || !outnumber(*me, known_cpus());
+  }
+
   // A reader that was woken and found the lock taken again is counted: it gets a turn when the
   // writer leaves, under writer preference only if no other writer waits. Under phase-fair
-  // preference every waiting reader is, but not during a revocation, which would take much longer:
-  // each would have to get the lock's line before it could report. So it may wait for the next
-  // writer as well, but not for one more.
+  // preference, if threads have CPUs, so is one behind a writer that has come after it, or will:
+  // it waits for those two. Others are not, since each would have the lock's line come to be
+  // counted and once more to enter, and during a revocation before it could report.
   bool is_to_be_counted(std::uint64_t state) const noexcept {
     if (counted_ || !can_be_counted(state, waits_as::reader)) return false;
     if (has_slept_) return true;
-    return how_.prefers == preference::phase_fair &&
-           ((state & rwlock::claiming) == 0 ||
-            lock_.writer_exits.load(platform::relaxed) != exits_seen_);
+    if (!passed_once_at_most_) return false;
+    return ((state & rwlock::writing) != 0 && (state & rwlock::waiting_writers) != 0) ||
+           lock_.writer_exits.load(platform::relaxed) != exits_seen_;
   }
+
+  // So that it sees a second writer before there is a third.
+  bool looks_for_writers() const noexcept { return passed_once_at_most_ && !counted_; }
 
   // Before its first sleep a reader asks for a turn, by being counted, if writers stay inside for
   // long. Without one, the writer that leaves would be inside again before the reader is awake; and
   // that the lock waits until then hardly matters beside so long a write. Writers stay for long if
-  // none has left during the spin, or few during two of them. False if the reader is to sleep now,
-  // true if it is to look at the lock again.
+  // none has left during the spin, or few during two of them. Under phase-fair preference it asks
+  // in any case. False if the reader is to sleep now, true if it is to look at the lock again.
   bool asks_for_turn(std::uint64_t state) noexcept {
     if (has_slept_ || counted_) return false;
-    const std::uint16_t now = lock_.writer_exits.load(platform::relaxed);
-    const auto exits = static_cast<std::uint16_t>(now - exits_seen_);
-    if (exits > few_exits) return false;
-    if (exits != 0 && !has_spun_again_) {
-      has_spun_again_ = true;
-      exits_seen_ = now;
-      spin_.restart();
-      return true;
+    if (how_.prefers != preference::phase_fair) {
+      const std::uint16_t now = lock_.writer_exits.load(platform::relaxed);
+      const auto exits = static_cast<std::uint16_t>(now - exits_seen_);
+      if (exits > few_exits) return false;
+      if (exits != 0 && !has_spun_again_) {
+        has_spun_again_ = true;
+        exits_seen_ = now;
+        spin_.restart();
+        return true;
+      }
     }
     if (!can_be_counted(state, waits_as::reader)) return false;
     join_queue(state);
@@ -370,7 +380,8 @@ class reader {
   thread_record* const me_;
   const rules how_;
   const bool holds_already_;
-  std::uint16_t exits_seen_;  // when the spin began
+  const bool passed_once_at_most_;  // by a writer that came later
+  std::uint16_t exits_seen_;        // when the spin began
   bool has_spun_again_ = false;
   bool has_lost_race_ = false;
   bool credited_ = false;

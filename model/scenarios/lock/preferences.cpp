@@ -4,8 +4,10 @@
 
 namespace readmost::model {
 
-SCENARIO(turn_of_readers, "no second writer overtakes a reader that waits for a phase-fair lock",
-         effort::large) {
+namespace {
+
+void turn_of_readers_among(scenario& s, unsigned cpus) {
+  s.cpus(cpus);
   auto& on = ordinary_scene(s);
   auto& waited = s.make<variable<bool>>("waited");
   auto& was_in = s.make<variable<bool>>("was in");
@@ -23,6 +25,19 @@ SCENARIO(turn_of_readers, "no second writer overtakes a reader that waits for a 
     waited = (on.lock.state.load(platform::relaxed) & rwlock::waiting_readers) != 0;
     test::unlock(on.lock, in_turns);
   });
+}
+
+}  // namespace
+
+SCENARIO(turn_of_readers,
+         "no second writer overtakes a reader that is counted as waiting for a phase-fair lock, "
+         "where threads outnumber the CPUs",
+         effort::large) {
+  turn_of_readers_among(s, 2);
+}
+
+SCENARIO(turn_of_readers_that_have_cpus, "the same where they do not", effort::large) {
+  turn_of_readers_among(s, 3);
 }
 
 SCENARIO(
