@@ -54,9 +54,10 @@ bool is_simulated(mutant which) {
          which != mutant::one_pass && which != mutant::scan_keeps_unmarked &&
          which != mutant::own_lock_as_shared && which != mutant::bias_left_behind &&
          which != mutant::trial_without_verdict && which != mutant::fences_for_ever &&
-         which != mutant::company_unheeded && which != mutant::yields_to_preferred_readers &&
-         which != mutant::phase_open_to_all && which != mutant::yields_again_at_once &&
-         which != mutant::passed_writes_debited && which != mutant::phase_without_bias;
+         which != mutant::company_unheeded && which != mutant::absent_in_the_index &&
+         which != mutant::yields_to_preferred_readers && which != mutant::phase_open_to_all &&
+         which != mutant::yields_again_at_once && which != mutant::passed_writes_debited &&
+         which != mutant::phase_without_bias;
 }
 
 // One order, fence or check, and how a scenario failed without it.

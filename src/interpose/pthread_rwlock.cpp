@@ -24,6 +24,18 @@ bool is_shared(const layout& l) noexcept {
   return l.shared != 0;
 }
 
+// Whether a lock of the program notes holds, which takes READMOST_PREFER. From then on fast paths
+// find out whether a lock does, and guess before that that none does.
+constinit platform::atomic<bool> some_note{false};
+
+bool may_note() noexcept {
+  return some_note.load(platform::relaxed);
+}
+
+bool notes_holds(const layout& l) noexcept {
+  return readmost::detail::notes_holds(l.core.state.load(platform::relaxed));
+}
+
 rules rules_of(const layout& l) noexcept {
   const bool writers_first = prefers_writers(l);
   rules how;
@@ -44,6 +56,7 @@ rules rules_of(const layout& l) noexcept {
       break;
   }
   how.noted = how.recursive && how.prefers != preference::reader;
+  if (how.noted && !may_note()) some_note.store(true, platform::relaxed);
   return how;
 }
 
@@ -112,10 +125,9 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
   return read_lock_slow(lock, f, nullptr, attempt);
 }
 
-// Of the locks that are not biased most note no holds; the others take the last step.
-[[gnu::noinline]] int read_lock_actively(pthread_rwlock_t* lock, form f) noexcept {
-  layout& l = of(lock);
-  switch (lock_shared_actively<false>(l.core, my_record())) {
+template <bool Noted, class Otherwise>
+[[gnu::always_inline]] inline int read_lock_actively(layout& l, Otherwise otherwise) noexcept {
+  switch (lock_shared_actively<Noted>(l.core, my_record())) {
     case active_attempt::acquired:
       return 0;
     case active_attempt::account_due:
@@ -123,12 +135,24 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
     case active_attempt::unavailable:
       break;
   }
-  return read_lock_at_last(lock, f, passive_attempt::unavailable);
+  return otherwise();
+}
+
+[[gnu::noinline]] int read_lock_with_note(pthread_rwlock_t* lock, form f) noexcept {
+  return read_lock_actively<true>(
+      of(lock), [&] { return read_lock_at_last(lock, f, passive_attempt::unavailable); });
+}
+
+[[gnu::noinline]] int read_lock_without_note(pthread_rwlock_t* lock, form f) noexcept {
+  return read_lock_actively<false>(of(lock), [&] {
+    return may_note() ? read_lock_with_note(lock, f)
+                      : read_lock_at_last(lock, f, passive_attempt::unavailable);
+  });
 }
 
 [[gnu::always_inline]] inline int read_lock(pthread_rwlock_t* lock, form f) noexcept {
   rwlock& core = of(lock).core;
-  if (!is_biased(core)) return read_lock_actively(lock, f);
+  if (!is_biased(core)) return read_lock_without_note(lock, f);
   const passive_attempt attempt = lock_shared_passively(core, my_record());
   if (attempt == passive_attempt::acquired) [[likely]] {
     return 0;
@@ -171,9 +195,10 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return 0;
 }
 
+template <bool Noted>
 [[gnu::always_inline]] inline int write_unlock(layout& l) noexcept {
   l.owner.store(0, platform::relaxed);
-  return try_unlock_exclusive_fast<false>(l.core) ? 0 : write_unlock_slow(l);
+  return try_unlock_exclusive_fast<Noted>(l.core) ? 0 : write_unlock_slow(l);
 }
 
 [[gnu::noinline]] int read_unlock_slow(pthread_rwlock_t* lock) noexcept {
@@ -183,15 +208,28 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   return 0;
 }
 
+[[gnu::noinline]] int write_unlock_by_state(layout& l) noexcept {
+  return notes_holds(l) ? write_unlock<true>(l) : write_unlock<false>(l);
+}
+
+[[gnu::noinline]] int read_unlock_by_state(pthread_rwlock_t* lock) noexcept {
+  layout& l = of(lock);
+  const bool released = notes_holds(l) ? try_unlock_shared_active<true>(l.core, my_record())
+                                       : try_unlock_shared_active<false>(l.core, my_record());
+  return released ? 0 : read_unlock_slow(lock);
+}
+
 [[gnu::noinline]] int unlock_otherwise(pthread_rwlock_t* lock) noexcept {
   layout& l = of(lock);
   // While a process-shared lock is held, these are the C library's counts of readers and of waiting
   // writers: not zero, and not so many writers that they could be a thread's address.
   const std::uintptr_t owner = l.owner.load(platform::relaxed);
   if (owner == 0) {
+    if (may_note()) [[unlikely]]
+      return read_unlock_by_state(lock);
     if (try_unlock_shared_active<false>(l.core, my_record())) return 0;
   } else if (owner == owner_token()) {
-    return write_unlock(l);
+    return may_note() ? write_unlock_by_state(l) : write_unlock<false>(l);
   }
   return read_unlock_slow(lock);
 }
@@ -201,7 +239,7 @@ int write_lock_slow(layout& l, form f, const platform::deadline* until) noexcept
   layout& l = of(lock);
   const std::uint64_t state = l.core.state.load(platform::relaxed);
   const bool writes = (state & rwlock::writing) != 0 && is_mine(l);
-  return writes ? write_unlock(l) : read_unlock_slow(lock);
+  return writes ? write_unlock_by_state(l) : read_unlock_slow(lock);
 }
 
 [[gnu::noinline]] int report_release(pthread_rwlock_t* lock, passive_release how) noexcept {
@@ -294,8 +332,9 @@ READMOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   layout& l = of(lock);
   if (is_shared(l)) [[unlikely]]
     return pass_on<&rwlock_functions::wrlock>::call(lock);
-  return write_lock(l, likely_free<false>(l.core),
-                    [&] { return write_lock_at_last(lock, form::blocking); });
+  const std::uint64_t state =
+      may_note() ? l.core.state.load(platform::relaxed) : likely_free<false>(l.core);
+  return write_lock(l, state, [&] { return write_lock_at_last(lock, form::blocking); });
 }
 
 READMOST_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {

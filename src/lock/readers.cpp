@@ -103,10 +103,12 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
 }
 
 // Credits the account of a lock that is not biased with what its bias would have saved, debits it
-// with the writes, and biases the lock if that is earned. The caller holds the lock.
-[[gnu::always_inline]] inline void credit(rwlock& lock, rules how, std::int32_t saved) noexcept {
+// with the writes, and biases the lock if that is earned. The caller holds the lock. `alone`: as
+// for debit_writes().
+[[gnu::always_inline]] inline void credit(rwlock& lock, rules how, std::int32_t saved,
+                                          bool alone) noexcept {
   if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
-  bias::debit_writes(lock);
+  bias::debit_writes(lock, alone);
   bias::add(lock, saved);
   if (bias::is_earned(lock)) give_bias(lock, how);
 }
@@ -262,7 +264,7 @@ class reader {
     if (platform::take_one(me_->until_account)) {
       update_account(lock_, how_);
     } else if (has_lost_race_) {
-      credit(lock_, how_, 0);  // what has been credited meanwhile may be enough
+      credit(lock_, how_, 0, false);  // what has been credited meanwhile may be enough
     }
     return true;
   }
@@ -430,7 +432,9 @@ void update_account(rwlock& lock, rules how) noexcept {
   const std::int32_t reads = start_account_period(*me, rarely);
   if (among_others) measure_line(lock, *me);
   const bool shared = among_others && !bias::is_used_alone(lock, *me);
-  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, shared)));
+  // Others may be there, but none that has read this lock of late or that a revocation would ask.
+  const bool alone = !shared && is_alone_in_index(domain_of(*me), *me);
+  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, shared)), alone);
   bias::note_account(lock, *me);
 }
 

@@ -135,6 +135,8 @@ bool spinner::is_quiet(std::uint16_t& exits) const noexcept {
 
 void spinner::sleep_away() const noexcept {
   constexpr unsigned looks = 2;
+  // Whoever goes on alone is not to ask this thread as it takes the bias away, nor to expect that.
+  if (!is_mutant(mutant::absent_in_the_index)) leave_index(*me_);
   std::uint64_t time = absence::begin(lock_);
   if (until_ != nullptr) {
     const std::uint64_t left = platform::time_left(*until_);

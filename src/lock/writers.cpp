@@ -494,7 +494,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const bool costs_nothing = counts_writers(how.prefers) &&
                              is_passed_on(state, how.prefers, have_cpus) &&
                              !is_mutant(mutant::passed_writes_debited);
-  bias::debit_writes(lock, revoked || costs_nothing);
+  bias::debit_writes(lock, false, revoked || costs_nothing);
   const bool gives = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
                      bias::is_allowed(lock, how) &&
                      (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;

@@ -173,20 +173,8 @@ void fence_stragglers(present_walk walk, std::uint64_t version) noexcept {
   }
 }
 
-// Takes a record that has long been dormant and holds nothing out of the index. Runs at every
-// consensus, because each writer reads all records in the index.
-void unlist_if_idle(thread_record& record) noexcept {
-  std::uint32_t mode = record.mode.load(platform::relaxed);
-  if (participation_of(mode) != participation::dormant) {
-    // No needless store: the owner reads this line in every section.
-    if (record.idle_rounds.load(platform::relaxed) != 0) {
-      record.idle_rounds.store(0, platform::relaxed);
-    }
-    return;
-  }
-  const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;
-  record.idle_rounds.store(idle, platform::relaxed);
-  if (idle < idle_rounds_until_unlisted || is_mutant(mutant::idle_for_ever)) return;
+// Takes a dormant record, whose mode is `mode`, out of the index if it holds nothing.
+void unlist(thread_record& record, std::uint32_t mode) noexcept {
   const std::uint32_t period = mode & ~participation_mask;
   const std::uint32_t unlisting = period | static_cast<std::uint32_t>(participation::unlisting);
   if (!record.mode.compare_exchange_strong(mode, unlisting, platform::relaxed, platform::relaxed)) {
@@ -215,10 +203,27 @@ void unlist_if_idle(thread_record& record) noexcept {
     give_back_bit(entry_of(record).present, number_of(record), at(letter::T3, platform::release));
   }
   record.idle_rounds.store(0, platform::relaxed);
-  // Only this round changes the mode now. The order has no letter: it keeps this store behind (T3),
+  // Only the caller changes the mode now. The order has no letter: it keeps this store behind (T3),
   // so that the thread can enter the index again, and the checker never lets a store pass another.
   // That (L1) and (L3) see what (Q) released, whose value this replaces, is due to (T1).
   record.mode.store(period | static_cast<std::uint32_t>(next), platform::release);
+}
+
+// Takes a record that has long been dormant and holds nothing out of the index. Runs at every
+// consensus, because each writer reads all records in the index.
+void unlist_if_idle(thread_record& record) noexcept {
+  std::uint32_t mode = record.mode.load(platform::relaxed);
+  if (participation_of(mode) != participation::dormant) {
+    // No needless store: the owner reads this line in every section.
+    if (record.idle_rounds.load(platform::relaxed) != 0) {
+      record.idle_rounds.store(0, platform::relaxed);
+    }
+    return;
+  }
+  const std::uint32_t idle = record.idle_rounds.load(platform::relaxed) + 1;
+  record.idle_rounds.store(idle, platform::relaxed);
+  if (idle < idle_rounds_until_unlisted || is_mutant(mutant::idle_for_ever)) return;
+  unlist(record, mode);
 }
 
 // Whether the straggler is switched out, so that the round may pass it: it is behind (K1), and what
@@ -238,6 +243,16 @@ bool is_settled_by_note(thread_record& record) noexcept {
   }
   return true;
 }
+
+}  // namespace
+
+void leave_index(thread_record& me) noexcept {
+  go_offline(me);
+  const std::uint32_t mode = me.mode.load(platform::relaxed);
+  if (participation_of(mode) == participation::dormant) unlist(me, mode);
+}
+
+namespace {
 
 // Goes on to the first record whose thread has not reported `version` and still has to; to the end
 // if `version` is 0. A record that is behind it needs no second look: a thread that comes online

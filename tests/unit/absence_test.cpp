@@ -75,6 +75,16 @@ TEST(absence, is_slept_through_where_threads_outnumber_the_cpus) {
   absence::end(lock);
 }
 
+TEST(absence, takes_the_thread_out_of_the_index) {
+  using namespace readmost::detail;
+  rwlock lock;
+  const test::crowd others;
+  thread_record& me = *enlist();
+  come_online(me);
+  ASSERT_TRUE(wait_right_after_a_wait(lock).asleep);
+  EXPECT_EQ(entry_of(me).present.load() & bit(number_of(me)), 0U);
+}
+
 TEST(absence, of_one_among_many_is_of_no_use_where_company_does_not_hinder_it) {
   rwlock lock;
   const test::crowd others;

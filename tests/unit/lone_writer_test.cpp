@@ -63,7 +63,7 @@ TEST_F(lone_writer, pays_less_than_one_that_has_to_look_for_readers) {
   bias::credit_passive_reads(lock, my_record(), false);
   const std::int32_t before = lock.balance.load();
   for (int i = 0; i < 10; ++i) test::write(lock);
-  bias::debit_writes(lock);
+  bias::debit_writes(lock, false);
   EXPECT_EQ(lock.balance.load(), before - 10 * bias::cost_of_revocation_alone) << "each write once";
 }
 
@@ -87,6 +87,26 @@ TEST_F(lone_writer, earns_bias_by_few_reads_between_writes) {
     test::read(new_lock, reads_between);
   }
   EXPECT_TRUE(test::is_biased(new_lock));
+}
+
+TEST_F(lone_writer, earns_bias_as_soon_beside_threads_that_are_not_in_the_index) {
+  const auto earns_it = [&] {
+    rwlock new_lock;
+    for (int i = 0; i < 2'000 && !test::is_biased(new_lock); ++i) {
+      default_domain.round_cost.store(20'000);
+      EXPECT_EQ(test::lock(new_lock), test::acquired);
+      EXPECT_TRUE(try_unlock_exclusive_fast<true>(new_lock) ||
+                  try_unlock_exclusive_fast<false>(new_lock));
+      test::read(new_lock, 2 * bias::cost_of_revocation_alone);
+    }
+    return test::is_biased(new_lock);
+  };
+  helper_thread other;
+  other.call([] { return come_online(*enlist()) ? 1 : 0; });
+  EXPECT_FALSE(earns_it()) << "each write would have been a revocation";
+  other.call([] { return leave_index(my_record()), 1; });
+  EXPECT_TRUE(earns_it());
+  default_domain.round_cost.store(bias::least_cost);
 }
 
 TEST_F(lone_writer, keeps_readers_and_writers_out) {

@@ -92,6 +92,29 @@ SCENARIO(idle_holder_left_in_index,
   s.thread("first writer", be_known, run_round);
 }
 
+SCENARIO(leaves_index_holding, "a thread that leaves the index with a hold stays in it",
+         effort::medium) {
+  biased_scene(s)
+      .thread("reader", hold_passively,
+              [](lock_scene& on) {
+                leave_index(my_record());
+                on.finish_reading();
+              })
+      .add_trying_writer();
+}
+
+SCENARIO(
+    leaves_index_beside_a_round,
+    "a writer finds a reader that comes back after it has left the index while a round took it "
+    "out",
+    effort::large) {
+  biased_scene(s).add_trying_writer().thread("reader", be_long_idle, [](lock_scene& on) {
+    leave_index(my_record());
+    if (come_online(my_record()) && test::try_lock_shared_passively(on.lock)) on.finish_reading();
+  });
+  s.thread("first writer", be_known, run_round);
+}
+
 SCENARIO(goes_idle_holding_after_its_report,
          "a round does not retire a reader that reported to it and then went offline with a hold",
          effort::large) {

@@ -70,6 +70,7 @@
   X(bias_left_behind, "a writer that follows one that took the bias away does not give it back")  \
   X(passed_writes_debited, "writes that follow one another cost the lock a revocation each")      \
   X(phase_without_bias, "phase-fair readers that got their turn are active while a writer waits") \
+  X(absent_in_the_index, "a thread that stays away from a lock keeps its record in the index")    \
   X(company_unheeded, "a thread stays away from a lock of which two get more done than one")      \
   X(yields_to_preferred_readers, "a writer hands its time slices to preferred readers")           \
   X(yields_again_at_once, "a writer yields at once again to readers that keep the CPU for long")  \

@@ -172,6 +172,11 @@ bool stay_visible(thread_record& me) noexcept;
 // its report. It keeps its holds, which stay visible.
 void go_offline(thread_record& me) noexcept;
 
+// The same before a long sleep: takes the record out of the index at once, unless it holds
+// something, so that rounds need not find out that it is idle. To come online again then takes an
+// update of a line that all threads share.
+void leave_index(thread_record& me) noexcept;
+
 // Reports a quiescent state: tells rounds that the calling thread has seen the present version, and
 // whether it holds anything.
 void report(thread_record& me) noexcept;
