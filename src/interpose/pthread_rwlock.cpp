@@ -113,18 +113,6 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
   return 0;
 }
 
-[[gnu::noinline]] int read_lock_at_last(pthread_rwlock_t* lock, form f,
-                                        passive_attempt attempt) noexcept {
-  if (is_shared(of(lock))) {
-    return f == form::trying ? pass_on<&rwlock_functions::tryrdlock>::call(lock)
-                             : pass_on<&rwlock_functions::rdlock>::call(lock);
-  }
-  if (attempt == passive_attempt::unavailable && is_biased_on_slow_path(of(lock).core)) {
-    return read_lock_on_slow_path(lock, f);
-  }
-  return read_lock_slow(lock, f, nullptr, attempt);
-}
-
 template <bool Noted, class Otherwise>
 [[gnu::always_inline]] inline int read_lock_actively(layout& l, Otherwise otherwise) noexcept {
   switch (lock_shared_actively<Noted>(l.core, my_record())) {
@@ -140,14 +128,26 @@ template <bool Noted, class Otherwise>
 
 [[gnu::noinline]] int read_lock_with_note(pthread_rwlock_t* lock, form f) noexcept {
   return read_lock_actively<true>(
-      of(lock), [&] { return read_lock_at_last(lock, f, passive_attempt::unavailable); });
+      of(lock), [&] { return read_lock_slow(lock, f, nullptr, passive_attempt::unavailable); });
 }
 
+[[gnu::noinline]] int read_lock_at_last(pthread_rwlock_t* lock, form f,
+                                        passive_attempt attempt) noexcept {
+  if (is_shared(of(lock))) {
+    return f == form::trying ? pass_on<&rwlock_functions::tryrdlock>::call(lock)
+                             : pass_on<&rwlock_functions::rdlock>::call(lock);
+  }
+  if (attempt == passive_attempt::unavailable) {
+    if (is_biased_on_slow_path(of(lock).core)) return read_lock_on_slow_path(lock, f);
+    if (may_note()) return read_lock_with_note(lock, f);
+  }
+  return read_lock_slow(lock, f, nullptr, attempt);
+}
+
+// Of the locks that are not biased most note no holds; the others take the last step.
 [[gnu::noinline]] int read_lock_without_note(pthread_rwlock_t* lock, form f) noexcept {
-  return read_lock_actively<false>(of(lock), [&] {
-    return may_note() ? read_lock_with_note(lock, f)
-                      : read_lock_at_last(lock, f, passive_attempt::unavailable);
-  });
+  return read_lock_actively<false>(
+      of(lock), [&] { return read_lock_at_last(lock, f, passive_attempt::unavailable); });
 }
 
 [[gnu::always_inline]] inline int read_lock(pthread_rwlock_t* lock, form f) noexcept {

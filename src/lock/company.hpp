@@ -57,6 +57,13 @@ inline benefit judge_crowd(thread_record& me, const rwlock& lock, std::uint64_t 
 // threads that are never alone themselves.
 platform::atomic<std::uint32_t>& known_time_alone(const rwlock& lock) noexcept;
 
+// Whether the thread has run, from the end of its last wait to now, for less than half of its share
+// if `threads` ran by turns, one at a time: so one that ran alone would do twice as much as all.
+// Each that waits is woken for so little then that most of the time goes into switches of threads.
+inline bool has_hardly_run(const thread_record& me, std::uint64_t now, unsigned threads) noexcept {
+  return me.wait_lasted > 2 * threads * (now - me.wait_ended);
+}
+
 struct pair_judgment {
   // Of two threads at a time, each on a CPU of its own. None: one alone would do more.
   benefit together = benefit::unknown;
@@ -88,6 +95,7 @@ inline void end_wait(thread_record& me, const rwlock& lock, std::uint64_t began,
     me.for_company = 0;
   }
   if (began == 0 || now - began > longest_spin) begin_stretch(me, lock, now);
+  me.wait_lasted = began == 0 ? 0 : now - began;
   me.wait_ended = now;
   me.operations_at_wait = operations_of(me, lock);
 }

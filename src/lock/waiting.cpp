@@ -2,6 +2,7 @@
 #include "lock/waiting.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <readmost/detail/threads/spinning.hpp>
 
 #include "lock/absence.hpp"
@@ -55,6 +56,10 @@ spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept 
 }
 
 spinner::absence_kind spinner::stay_away_among_many() noexcept {
+  if (behind_writers_ &&
+      company::has_hardly_run(*me_, wait_began_, count_threads(domain_of(*me_), UINT_MAX))) {
+    return absence_kind::asleep;
+  }
   const company::benefit together = company::judge_crowd(*me_, lock_, wait_began_);
   if (together == company::benefit::some) return absence_kind::none;
   if (together == company::benefit::unknown && !comes_back_at_once()) return absence_kind::none;
@@ -99,7 +104,8 @@ bool spinner::comes_back_at_once() noexcept {
 bool spinner::spin(bool brief, std::uint32_t writers) noexcept {
   std::uint32_t& spent = brief ? spent_briefly_ : spent_;
   const std::uint32_t all = platform::spins(brief ? budget_of_brief : budget);
-  if (may_go_on_ && !brief && spent == 0) exits_seen_ = lock_.writer_exits.load(platform::relaxed);
+  if (behind_writers_ && !brief && spent == 0)
+    exits_seen_ = lock_.writer_exits.load(platform::relaxed);
   if (spent >= all && !(brief ? spent < budget_of_revocation() : goes_on(all))) return false;
   pause_ = pause_ == 0 ? 1 : 2 * pause_;
   if (!brief && pause_ < first_) pause_ = first_;
@@ -119,7 +125,8 @@ std::uint32_t spinner::budget_of_revocation() const noexcept {
 bool spinner::goes_on(std::uint32_t usual) noexcept {
   constexpr unsigned threads_for_one_more = 32;
   if (spent_ < extended_) return true;
-  if (!may_go_on_ || until_ != nullptr || me_ == nullptr || is_quiet(exits_seen_)) return false;
+  if (!behind_writers_ || until_ != nullptr || me_ == nullptr || is_quiet(exits_seen_))
+    return false;
   const unsigned cpus = platform::usable_cpus();
   const unsigned threads = count_threads(domain_of(*me_), cpus);
   if (threads > cpus || spent_ >= (1 + threads / threads_for_one_more) * usual) return false;

@@ -35,11 +35,15 @@ inline bool is_crowded(const thread_record& me) noexcept {
 // would do more.
 class spinner {
  public:
-  // `may_go_on`: whether a spin may last longer where many threads have CPUs (goes_on). `until`:
-  // the caller's deadline, or null.
-  spinner(thread_record* me, const rwlock& lock, bool may_stay_away, bool may_go_on = false,
+  // `behind_writers`: whether writers that wait keep the thread out, and so all threads of its
+  // kind. `until`: the caller's deadline, or null.
+  spinner(thread_record* me, const rwlock& lock, bool may_stay_away, bool behind_writers = false,
           const platform::deadline* until = nullptr) noexcept
-      : me_(me), lock_(lock), may_stay_away_(may_stay_away), may_go_on_(may_go_on), until_(until) {}
+      : me_(me),
+        lock_(lock),
+        may_stay_away_(may_stay_away),
+        behind_writers_(behind_writers),
+        until_(until) {}
   ~spinner() {
     if (waited_ && me_ != nullptr) note_end_of_wait();
   }
@@ -57,6 +61,7 @@ class spinner {
     if (chosen != absence_kind::asleep) return chosen == absence_kind::over;
     before_sleep();
     sleep_away();
+    wait_began_ = 0;  // what follows is the wait
     return true;
   }
 
@@ -163,7 +168,7 @@ class spinner {
   thread_record* me_;
   const rwlock& lock_;
   bool may_stay_away_;
-  const bool may_go_on_;
+  const bool behind_writers_;
   const platform::deadline* const until_;
   bool has_asked_ = false;  // whether to stay away
   bool waited_ = false;

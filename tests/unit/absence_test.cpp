@@ -95,6 +95,22 @@ TEST(absence, of_one_among_many_is_of_no_use_where_company_does_not_hinder_it) {
   EXPECT_FALSE(wait_right_after_a_wait(lock).away);
 }
 
+TEST(absence, of_one_among_many_is_of_use_behind_writers_if_it_hardly_runs_between_its_waits) {
+  rwlock lock;
+  const test::crowd others;
+  readmost::detail::thread_record& me = *readmost::detail::enlist();
+  for (const bool behind_writers : {false, true}) {
+    me.waited_for = readmost::detail::address(lock);
+    me.waited_until = me.stretch_began = me.wait_ended = platform::now() - 50'000;
+    me.time_alone = 1'000'000;  // company is of use
+    me.wait_lasted = 10'000'000'000;
+    bool asleep = false;
+    readmost::detail::spinner spin(&me, lock, true, behind_writers);
+    spin.has_stayed_away(rwlock::writing, [&] { asleep = true; });
+    EXPECT_EQ(asleep, behind_writers);
+  }
+}
+
 TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinders_it) {
   rwlock lock;
   const test::crowd others;

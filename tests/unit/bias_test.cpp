@@ -487,7 +487,10 @@ TEST(bias, is_earned_beside_writes_by_a_thread_that_is_alone) {
   rwlock among_others;
   {
     helper_thread other;
-    other.call([&] { test::read(among_others, 1); });
+    other.call([&] {
+      test::read(among_others, 1);
+      come_online(my_record());
+    });
     EXPECT_FALSE(earns_bias_beside_writes(among_others, reads))
         << "each write would wait for the other";
   }

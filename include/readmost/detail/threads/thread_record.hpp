@@ -145,7 +145,7 @@ struct alignas(platform::cache_line) thread_record {
   // and how many operations, and writes among them, there had been; when the last wait ended, and
   // how many operations there had been then; how long an operation takes while no other thread uses
   // that lock, in nanoseconds, or 0 if that is not known; what the last stretches said for or
-  // against company.
+  // against company; how long that last wait was, or 0 if that is not known.
   platform::variable<std::uint64_t> stretch_began{};
   platform::variable<std::uint64_t> stretch_operations{};
   platform::variable<std::uint64_t> stretch_writes{};
@@ -153,6 +153,7 @@ struct alignas(platform::cache_line) thread_record {
   platform::variable<std::uint64_t> operations_at_wait{};
   platform::variable<std::uint64_t> time_alone{};
   platform::variable<std::int32_t> for_company{};
+  platform::variable<std::uint64_t> wait_lasted{};
 
   // The phase of readers that this thread last came upon without being counted, and when it first
   // did: see src/lock/readers.cpp.
