@@ -25,11 +25,11 @@ namespace readmost {
 // Progress. Passive read locks and unlocks are wait-free, active unlocks lock-free. All other
 // operations may block: they spin briefly, then sleep (futex). Under preference::writer a reader
 // that has waited for a millisecond waits for at most one more writer. Under preference::reader
-// writers may starve. Under preference::phase_fair a reader waits for at most two writers, apart from
-// such as come and leave within the 0.3 us between its looks; and a writer for those before it, with
-// one phase of readers between each two. Where threads outnumber the CPUs, a reader may first spin
-// for some 20 us and stay away from a busy lock for up to 80 ms, and then waits for at most one
-// writer.
+// writers may starve. Under preference::phase_fair a reader waits for at most two writers, apart
+// from such as come and leave within the 0.3 us between its looks; and a writer for those before
+// it, with one phase of readers between each two. Where threads outnumber the CPUs, a reader may
+// first spin for some 20 us and stay away from a busy lock for up to 80 ms, and then waits for at
+// most one writer.
 //
 // Preconditions. The thread that locks also unlocks. A thread may read-lock a lock again that it
 // holds for reading, also while a writer waits; write-locking a lock that it holds already is a
