@@ -178,7 +178,10 @@ class reader {
         passed_once_at_most_(how.prefers == preference::phase_fair && has_cpu(me)),
         exits_seen_(lock.writer_exits.load(platform::relaxed)),
         patience_(lock),
-        spin_(me, lock, !passed_once_at_most_, counts_writers(how.prefers), how.until),
+        spin_(me, lock,
+              {.may_stay_away = !passed_once_at_most_,
+               .behind_writers = counts_writers(how.prefers),
+               .until = how.until}),
         watch_(lock, false) {}
 
   outcome acquire() noexcept {

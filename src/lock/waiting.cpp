@@ -43,12 +43,13 @@ void spinner::note_end_of_wait() const noexcept {
 }
 
 spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept {
-  if (may_stay_away_ && until_ != nullptr && platform::time_left(*until_) <= absence::shortest) {
-    may_stay_away_ = false;
+  if (how_.may_stay_away && how_.until != nullptr &&
+      platform::time_left(*how_.until) <= absence::shortest) {
+    how_.may_stay_away = false;
   }
   if (me_ == nullptr) return absence_kind::none;
   const bool crowded = is_crowded(*me_);
-  if (crowded && !may_stay_away_) return absence_kind::none;
+  if (crowded && !how_.may_stay_away) return absence_kind::none;
   waited_ = true;
   if (!has_waited_before()) return absence_kind::none;
   wait_began_ = platform::now();
@@ -56,7 +57,7 @@ spinner::absence_kind spinner::stay_or_spin_away(bool bias_may_return) noexcept 
 }
 
 spinner::absence_kind spinner::stay_away_among_many() noexcept {
-  if (behind_writers_ &&
+  if (how_.behind_writers &&
       company::has_hardly_run(*me_, wait_began_, count_threads(domain_of(*me_), UINT_MAX))) {
     return absence_kind::asleep;
   }
@@ -72,7 +73,7 @@ spinner::absence_kind spinner::stay_away_beside_others(bool bias_may_return) noe
     first_ = first_of_often;
     longest_ = company::has_paid(*me_) ? longest_of_paid : longest_brief;
   }
-  if (!may_stay_away_ || bias_may_return) return absence_kind::none;
+  if (!how_.may_stay_away || bias_may_return) return absence_kind::none;
   if (judged.together == company::benefit::some && !is_mutant(mutant::company_unheeded)) {
     return absence_kind::none;
   }
@@ -104,7 +105,7 @@ bool spinner::comes_back_at_once() noexcept {
 bool spinner::spin(bool brief, std::uint32_t writers) noexcept {
   std::uint32_t& spent = brief ? spent_briefly_ : spent_;
   const std::uint32_t all = platform::spins(brief ? budget_of_brief : budget);
-  if (behind_writers_ && !brief && spent == 0)
+  if (how_.behind_writers && !brief && spent == 0)
     exits_seen_ = lock_.writer_exits.load(platform::relaxed);
   if (spent >= all && !(brief ? spent < budget_of_revocation() : goes_on(all))) return false;
   pause_ = pause_ == 0 ? 1 : 2 * pause_;
@@ -125,7 +126,7 @@ std::uint32_t spinner::budget_of_revocation() const noexcept {
 bool spinner::goes_on(std::uint32_t usual) noexcept {
   constexpr unsigned threads_for_one_more = 32;
   if (spent_ < extended_) return true;
-  if (!behind_writers_ || until_ != nullptr || me_ == nullptr || is_quiet(exits_seen_))
+  if (!how_.behind_writers || how_.until != nullptr || me_ == nullptr || is_quiet(exits_seen_))
     return false;
   const unsigned cpus = platform::usable_cpus();
   const unsigned threads = count_threads(domain_of(*me_), cpus);
@@ -145,8 +146,8 @@ void spinner::sleep_away() const noexcept {
   // Whoever goes on alone is not to ask this thread as it takes the bias away, nor to expect that.
   if (!is_mutant(mutant::absent_in_the_index)) leave_index(*me_);
   std::uint64_t time = absence::begin(lock_);
-  if (until_ != nullptr) {
-    const std::uint64_t left = platform::time_left(*until_);
+  if (how_.until != nullptr) {
+    const std::uint64_t left = platform::time_left(*how_.until);
     if (time > left / 2) time = left / 2;
   }
   std::uint16_t exits = lock_.writer_exits.load(platform::relaxed);

@@ -20,6 +20,13 @@ inline bool is_crowded(const thread_record& me) noexcept {
   return outnumber(me, platform::usable_cpus());
 }
 
+struct spin_options {
+  bool may_stay_away = false;
+  // Whether writers that wait keep the thread out, and so all threads of its kind.
+  bool behind_writers = false;
+  const platform::deadline* until = nullptr;  // the caller's, or null
+};
+
 // Spins with exponential back-off. A thread that has to wait for a lock again soon after it got it
 // may stay away from it: such a lock may be so busy that two threads achieve less with it than one,
 // because its line keeps moving between them. Whether they do is measured (company.hpp); until that
@@ -35,15 +42,8 @@ inline bool is_crowded(const thread_record& me) noexcept {
 // would do more.
 class spinner {
  public:
-  // `behind_writers`: whether writers that wait keep the thread out, and so all threads of its
-  // kind. `until`: the caller's deadline, or null.
-  spinner(thread_record* me, const rwlock& lock, bool may_stay_away, bool behind_writers = false,
-          const platform::deadline* until = nullptr) noexcept
-      : me_(me),
-        lock_(lock),
-        may_stay_away_(may_stay_away),
-        behind_writers_(behind_writers),
-        until_(until) {}
+  spinner(thread_record* me, const rwlock& lock, spin_options how = {}) noexcept
+      : me_(me), lock_(lock), how_(how) {}
   ~spinner() {
     if (waited_ && me_ != nullptr) note_end_of_wait();
   }
@@ -167,9 +167,7 @@ class spinner {
 
   thread_record* me_;
   const rwlock& lock_;
-  bool may_stay_away_;
-  const bool behind_writers_;
-  const platform::deadline* const until_;
+  spin_options how_;
   bool has_asked_ = false;  // whether to stay away
   bool waited_ = false;
   std::uint64_t wait_began_ = 0;  // 0 if nobody has looked at the clock

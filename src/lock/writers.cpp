@@ -44,7 +44,9 @@ class candidate {
             : counts_writers(how.prefers) ? waits_as::counted_upgrader
                                           : waits_as::upgrader),
         // A writer that keeps readers out, or is one, is to be there when the last one leaves.
-        spin_(me, lock, !counts_writers(how.prefers) && own == own_hold::none, how.until),
+        spin_(me, lock,
+              {.may_stay_away = !counts_writers(how.prefers) && own == own_hold::none,
+               .until = how.until}),
         watch_(lock, true) {}
 
   outcome acquire() noexcept {
@@ -310,7 +312,7 @@ class candidate {
 
   bool spin_until_drained(present_walk& holders) const noexcept {
     unsigned naps_left = 2;
-    for (spinner spin(me_, lock_, false); spin.spin(true);) {
+    for (spinner spin(me_, lock_); spin.spin(true);) {
       if (is_drained(holders)) return true;
       // A reader that stays inside may have lost its CPU to this thread.
       if (spin.has_been_long() && !leave_cpu(naps_left)) return false;

@@ -8,6 +8,7 @@
 #include "lock/waiting.hpp"
 #include "support/crowd.hpp"
 #include "support/processes.hpp"
+#include "support/surface.hpp"
 
 namespace {
 
@@ -59,7 +60,7 @@ stay wait_right_after_a_wait(rwlock& lock, std::uint64_t state = rwlock::writing
   readmost::detail::thread_record* const me = readmost::detail::enlist();
   stay seen;
   for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
-    readmost::detail::spinner spin(me, lock, true);
+    readmost::detail::spinner spin(me, lock, {.may_stay_away = true});
     seen.away = spin.has_stayed_away(state, [&] { seen.asleep = true; });
   }
   return seen;
@@ -105,7 +106,8 @@ TEST(absence, of_one_among_many_is_of_use_behind_writers_if_it_hardly_runs_betwe
     me.time_alone = 1'000'000;  // company is of use
     me.wait_lasted = 10'000'000'000;
     bool asleep = false;
-    readmost::detail::spinner spin(&me, lock, true, behind_writers);
+    readmost::detail::spinner spin(&me, lock,
+                                   {.may_stay_away = true, .behind_writers = behind_writers});
     spin.has_stayed_away(rwlock::writing, [&] { asleep = true; });
     EXPECT_EQ(asleep, behind_writers);
   }
@@ -118,7 +120,7 @@ TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinder
   stay seen;
   // Again where this thread has lost its CPU between two lines here.
   for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
-    readmost::detail::spinner spin(&me, lock, true);
+    readmost::detail::spinner spin(&me, lock, {.may_stay_away = true});
     me.waited_for = readmost::detail::address(lock);
     me.time_alone = 1;
     me.stretch_operations = 0;
@@ -128,6 +130,30 @@ TEST(absence, of_one_among_many_is_of_use_long_after_a_wait_where_company_hinder
   }
   EXPECT_TRUE(seen.away);
   EXPECT_TRUE(seen.asleep);
+}
+
+// One that had stayed away would have left the index.
+TEST(absence, is_too_long_for_a_writer_or_a_reader_with_a_deadline) {
+  using namespace readmost::detail;
+  const test::crowd others;
+  thread_record& me = *enlist();
+  rwlock lock;
+  test::helper_thread holder;
+  ASSERT_EQ(holder.call([&] { return test::lock(lock); }), test::acquired);
+  for (const bool writes : {false, true}) {
+    SCOPED_TRACE(writes);
+    come_online(me);
+    me.waited_for = address(lock);
+    me.time_alone = 1;
+    me.stretch_operations = 0;
+    me.writes.store(8, platform::relaxed);
+    me.waited_until = me.stretch_began = platform::now() - 50'000;
+    const platform::deadline soon = platform::in(absence::shortest / 2);
+    const rules how{.prefers = readmost::preference::reader, .until = &soon};
+    EXPECT_EQ(writes ? test::lock(lock, how) : test::lock_shared(lock, how), test::timed_out);
+    EXPECT_NE(entry_of(me).present.load() & bit(number_of(me)), 0U);
+  }
+  holder.call([&] { return test::unlock(lock), 0; });
 }
 
 TEST(absence, while_a_bias_may_come_back_is_for_crowds_alone) {
@@ -151,7 +177,7 @@ TEST(absence, is_of_use_where_one_gets_more_done_than_two) {
   stay seen;
   // Again where this thread has lost its CPU between two lines here.
   for (int wait = 0; wait < 1'000 && !seen.away; ++wait) {
-    readmost::detail::spinner spin(&me, lock, true);
+    readmost::detail::spinner spin(&me, lock, {.may_stay_away = true});
     me.waited_for = readmost::detail::address(lock);
     me.waited_until = platform::now();
     me.time_alone = 1;
