@@ -102,15 +102,9 @@ bool is_written(const rwlock& lock) noexcept {
 
 template <class Otherwise>
 [[gnu::always_inline]] inline int read_lock_actively(rwlock& lock, Otherwise otherwise) noexcept {
-  switch (lock_shared_actively<true>(lock, me(lock))) {
-    case active_attempt::acquired:
-      return 0;
-    case active_attempt::account_due:
-      return settle_account(lock);
-    case active_attempt::unavailable:
-      break;
-  }
-  return otherwise(passive_attempt::unavailable);
+  return detail::read_lock_actively<true>(
+      lock, me(lock), [&] { return settle_account(lock); },
+      [&] { return otherwise(passive_attempt::unavailable); });
 }
 
 [[gnu::noinline]] int read_lock_otherwise(rwlock& lock, bool try_only) noexcept {

@@ -115,15 +115,8 @@ int refuse_to_wait_for_oneself(const layout& l, form f, hold_kind kind) noexcept
 
 template <bool Noted, class Otherwise>
 [[gnu::always_inline]] inline int read_lock_actively(layout& l, Otherwise otherwise) noexcept {
-  switch (lock_shared_actively<Noted>(l.core, my_record())) {
-    case active_attempt::acquired:
-      return 0;
-    case active_attempt::account_due:
-      return settle_account(l);
-    case active_attempt::unavailable:
-      break;
-  }
-  return otherwise();
+  return readmost::detail::read_lock_actively<Noted>(
+      l.core, my_record(), [&] { return settle_account(l); }, otherwise);
 }
 
 [[gnu::noinline]] int read_lock_with_note(pthread_rwlock_t* lock, form f) noexcept {

@@ -224,11 +224,14 @@ inline void account_for_revocation(rwlock& lock, thread_record* me, const round&
   }
 }
 
+// For a report, by revocations that there would have been.
+enum class asked { others, nobody };
+
 // Debits the lock with the writes since the last call, all but the caller's if `all_but_own`.
 // A write that revoked nothing would have paid the recent cost of revocations, or no more than two
-// updates if nobody would have been asked: there is no other thread, or the caller is `alone`. The
-// recent cost ages, so that a single slow period does not keep a lock without bias for ever.
-inline void debit_writes(rwlock& lock, bool alone, bool all_but_own = false) noexcept {
+// updates if nobody would have been asked, be it because there is no other thread. The recent cost
+// ages, so that a single slow period does not keep a lock without bias for ever.
+inline void debit_writes(rwlock& lock, asked whom, bool all_but_own = false) noexcept {
   const std::uint16_t exits = lock.writer_exits.load(platform::relaxed);
   const auto writes =
       static_cast<std::uint16_t>(exits - lock.accounted_exits.load(platform::relaxed));
@@ -245,8 +248,8 @@ inline void debit_writes(rwlock& lock, bool alone, bool all_but_own = false) noe
   }
   const std::int32_t debited = all_but_own ? writes - 1 : writes;
   if (debited == 0 || lock.balance.load(platform::relaxed) == lowest) return;
-  const bool asks_nobody = alone || has_one_thread(d);
-  add(lock, -debited * (asks_nobody ? cost_of_revocation_alone : cost_of_revocation(recent)));
+  const bool nobody = whom == asked::nobody || has_one_thread(d);
+  add(lock, -debited * (nobody ? cost_of_revocation_alone : cost_of_revocation(recent)));
 }
 
 inline std::uint64_t bit_to_give(const rwlock& lock) noexcept {

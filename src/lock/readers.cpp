@@ -103,12 +103,11 @@ bool is_unknown_to_slots(rwlock& lock) noexcept {
 }
 
 // Credits the account of a lock that is not biased with what its bias would have saved, debits it
-// with the writes, and biases the lock if that is earned. The caller holds the lock. `alone`: as
-// for debit_writes().
+// with the writes, and biases the lock if that is earned. The caller holds the lock.
 [[gnu::always_inline]] inline void credit(rwlock& lock, rules how, std::int32_t saved,
-                                          bool alone) noexcept {
+                                          bias::asked whom) noexcept {
   if ((lock.state.load(platform::relaxed) & rwlock::any_bias) != 0) return;
-  bias::debit_writes(lock, alone);
+  bias::debit_writes(lock, whom);
   bias::add(lock, saved);
   if (bias::is_earned(lock)) give_bias(lock, how);
 }
@@ -152,7 +151,7 @@ class patience {
 bool leaves_phase(const rwlock& lock, thread_record* me, std::uint64_t state,
                   preference prefers) noexcept {
   constexpr std::uint64_t usual = 50'000;
-  if (!is_phase_awaited(state, prefers) || me == nullptr || !outnumber(*me, known_cpus()) ||
+  if (!is_phase_awaited(state, prefers) || !may_lack_cpus(me) ||
       is_mutant(mutant::phase_open_to_all)) {
     return false;
   }
@@ -175,7 +174,7 @@ class reader {
         me_(me),
         how_(how),
         holds_already_(how.recursive && holds_shared(me, lock)),
-        passed_once_at_most_(how.prefers == preference::phase_fair && has_cpu(me)),
+        passed_once_at_most_(how.prefers == preference::phase_fair && !may_lack_cpus(me)),
         exits_seen_(lock.writer_exits.load(platform::relaxed)),
         patience_(lock),
         spin_(me, lock,
@@ -267,7 +266,8 @@ class reader {
     if (platform::take_one(me_->until_account)) {
       update_account(lock_, how_);
     } else if (has_lost_race_) {
-      credit(lock_, how_, 0, false);  // what has been credited meanwhile may be enough
+      credit(lock_, how_, 0,
+             bias::asked::others);  // what has been credited meanwhile may be enough
     }
     return true;
   }
@@ -279,17 +279,12 @@ class reader {
     credited_ = true;
   }
 
-  // Where threads outnumber the CPUs, a reader that is counted may lack one, and then the lock
-  // waits for it.
-  static bool has_cpu(const thread_record* me) noexcept {
-    return me == nullptr || !outnumber(*me, known_cpus());
-  }
-
   // A reader that was woken and found the lock taken again is counted: it gets a turn when the
   // writer leaves, under writer preference only if no other writer waits. Under phase-fair
   // preference, if threads have CPUs, so is one behind a writer that has come after it, or will:
   // it waits for those two. Others are not, since each would have the lock's line come to be
-  // counted and once more to enter, and during a revocation before it could report.
+  // counted and once more to enter, and during a revocation before it could report. And a counted
+  // reader that lacks a CPU has the lock wait for it.
   bool is_to_be_counted(std::uint64_t state) const noexcept {
     if (counted_ || !can_be_counted(state, waits_as::reader)) return false;
     if (has_slept_) return true;
@@ -437,7 +432,8 @@ void update_account(rwlock& lock, rules how) noexcept {
   const bool shared = among_others && !bias::is_used_alone(lock, *me);
   // Others may be there, but none that has read this lock of late or that a revocation would ask.
   const bool alone = !shared && is_alone_in_index(domain_of(*me), *me);
-  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, shared)), alone);
+  credit(lock, how, bias::credited_by_update(reads, bias::saved_by_read(lock, *me, shared)),
+         alone ? bias::asked::nobody : bias::asked::others);
   bias::note_account(lock, *me);
 }
 

@@ -4,6 +4,7 @@
 
 #include <readmost/detail/lock/rwlock.hpp>
 
+#include "platform/known_cpus.hpp"
 #include "platform/probes.hpp"
 #include "statistics/contention_profile.hpp"
 #include "statistics/lock_statistics.hpp"
@@ -14,6 +15,12 @@ namespace readmost::detail {
 // Whether there are more threads than `cpus`. Checks one chunk of records only, that of `me`,
 // unless many threads run.
 bool outnumber(const thread_record& me, unsigned cpus) noexcept;
+
+// Whether one of the threads, for instance one that others wait for, may lack a CPU. `me` may be
+// null.
+inline bool may_lack_cpus(const thread_record* me) noexcept {
+  return me != nullptr && outnumber(*me, known_cpus());
+}
 
 // Whether there may be more threads than CPUs of the caller, for which it asks the kernel.
 inline bool is_crowded(const thread_record& me) noexcept {
@@ -32,9 +39,9 @@ struct spin_options {
 // because its line keeps moving between them. Whether they do is measured (company.hpp); until that
 // is known, a thread that comes back almost at once stays away, and one that comes back a little
 // later looks rarely. It stays away for most of a millisecond, unless the lock's preference bounds
-// its wait. Where two threads get more done than one, it looks often. Where many threads have CPUs
-// it spins first, and sleeps if the lock stays busy. It does not stay away from a lock that is
-// biased but for its writers: that line moves at writes alone.
+// its wait and threads have CPUs. Where two threads get more done than one, it looks often. Where
+// many threads have CPUs it spins first, and sleeps if the lock stays busy. It does not stay away
+// from a lock that is biased but for its writers: that line moves at writes alone.
 //
 // Where threads may outnumber the CPUs it sleeps meanwhile: one that spins keeps the CPU from
 // threads that have something to do, perhaps from the one that holds the lock. But the others may

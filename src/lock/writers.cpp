@@ -378,8 +378,8 @@ class candidate {
 
   // Whether readers inside may have lost their CPU to this thread, or wait for one that has.
   bool readers_may_lack_cpu(std::uint64_t state) const noexcept {
-    return (state & rwlock::writing) == 0 && rwlock::readers(state) != 0 && me_ != nullptr &&
-           how_.until == nullptr && spin_.has_been_long() && outnumber(*me_, known_cpus());
+    return (state & rwlock::writing) == 0 && rwlock::readers(state) != 0 && how_.until == nullptr &&
+           spin_.has_been_long() && may_lack_cpus(me_);
   }
 
   // A thread that reads all the time, and is preferred, keeps the CPU for all of a time slice and
@@ -496,7 +496,7 @@ void stop_writing(rwlock& lock, rules how, std::uint64_t readers) noexcept {
   const bool costs_nothing = counts_writers(how.prefers) &&
                              is_passed_on(state, how.prefers, have_cpus) &&
                              !is_mutant(mutant::passed_writes_debited);
-  bias::debit_writes(lock, false, revoked || costs_nothing);
+  bias::debit_writes(lock, bias::asked::others, revoked || costs_nothing);
   const bool gives = (bias::is_earned(lock) || (revoked && bias::is_worth_keeping(lock))) &&
                      bias::is_allowed(lock, how) &&
                      (lock.traits.load(platform::relaxed) & rwlock::clean) != 0;

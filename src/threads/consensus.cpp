@@ -244,16 +244,6 @@ bool is_settled_by_note(thread_record& record) noexcept {
   return true;
 }
 
-}  // namespace
-
-void leave_index(thread_record& me) noexcept {
-  go_offline(me);
-  const std::uint32_t mode = me.mode.load(platform::relaxed);
-  if (participation_of(mode) == participation::dormant) unlist(me, mode);
-}
-
-namespace {
-
 // Goes on to the first record whose thread has not reported `version` and still has to; to the end
 // if `version` is 0. A record that is behind it needs no second look: a thread that comes online
 // later does so with a fence (F), and one that is switched in with another (SW2).
@@ -300,6 +290,12 @@ void await_reports(present_walk& walk, std::uint64_t version) noexcept {
 }
 
 }  // namespace
+
+void leave_index(thread_record& me) noexcept {
+  go_offline(me);
+  const std::uint32_t mode = me.mode.load(platform::relaxed);
+  if (participation_of(mode) == participation::dormant) unlist(me, mode);
+}
 
 void forget_fences() noexcept {
   fences.wanted.store(0, platform::relaxed);

@@ -63,7 +63,7 @@ TEST_F(lone_writer, pays_less_than_one_that_has_to_look_for_readers) {
   bias::credit_passive_reads(lock, my_record(), false);
   const std::int32_t before = lock.balance.load();
   for (int i = 0; i < 10; ++i) test::write(lock);
-  bias::debit_writes(lock, false);
+  bias::debit_writes(lock, bias::asked::others);
   EXPECT_EQ(lock.balance.load(), before - 10 * bias::cost_of_revocation_alone) << "each write once";
 }
 

@@ -26,4 +26,20 @@ bool lock_shared_after(passive_attempt attempt, rwlock& lock, thread_record& me,
   return then != active_attempt::unavailable;
 }
 
+// Read-locks actively, as lock_shared_actively(). Returns 0, what settle() returns if the account
+// is due, or what otherwise() does if the lock is not to be had like that.
+template <bool Noted, class Settle, class Otherwise>
+[[gnu::always_inline]] inline int read_lock_actively(rwlock& lock, thread_record& me, Settle settle,
+                                                     Otherwise otherwise) noexcept {
+  switch (lock_shared_actively<Noted>(lock, me)) {
+    case active_attempt::acquired:
+      return 0;
+    case active_attempt::account_due:
+      return settle();
+    case active_attempt::unavailable:
+      break;
+  }
+  return otherwise();
+}
+
 }  // namespace readmost::detail

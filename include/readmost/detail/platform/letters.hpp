@@ -94,10 +94,10 @@
   X(SW4, "is_settled_by_note: full fence, `leaving` before the second look at the note", "SW2")  \
   X(SW5, "is_settled_by_note: release compare-and-swap, leaving to dormant", "L1, L3, T1")       \
   /* A round takes an idle record out of the index. */                                           \
-  X(T1, "unlist_if_idle: full fence, the mode before the slots", "F2; Q; Q1; H; SW5")            \
-  X(T2, "unlist_if_idle: acquire load of a slot", "D")                                           \
-  X(T5, "unlist_if_idle: acquire load of the section", "G2, G10")                                \
-  X(T3, "unlist_if_idle: release read-modify-write, out of the index", "R8")                     \
+  X(T1, "unlist: full fence, the mode before the slots", "F2; Q; Q1; H; SW5")                    \
+  X(T2, "unlist: acquire load of a slot", "D")                                                   \
+  X(T5, "unlist: acquire load of the section", "G2, G10")                                        \
+  X(T3, "unlist: release read-modify-write, out of the index", "R8")                             \
   /* A reader of RCU enters and leaves; a grace period waits for it. */                          \
   X(G1,                                                                                          \
     "publish_section: light fence, the section before the load of the own mode and of all "      \
